@@ -80,6 +80,13 @@ def _compaction_line(event: HandoverMade | HandoverFailed) -> str:
             session=event.origin[:8],
             tokens=event.after,
         )
+    if event.revises:
+        return tr(
+            "handover {event} edited by you: {before} → {after} tokens",
+            event=f"e{event.revises}",
+            before=event.before,
+            after=event.after,
+        )
     line = tr.plural(
         event.messages,
         "summarized ({why}): %n message, {before} → {after} tokens, {model}",

@@ -72,10 +72,13 @@ def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:
 
 
 def handover_text(handover: HandoverMade) -> str:
-    """Return how many messages were summarized, and the tokens of the context before and after."""
+    """Return how many messages were summarized, or that the user edited it, and the tokens of the context."""
     if handover.origin:
         return continued_text(handover.origin_title)
-    count = tr.plural(handover.messages, "%n message summarized", "%n messages summarized")
+    if handover.revises:
+        count = tr("Handover edited by you")
+    else:
+        count = tr.plural(handover.messages, "%n message summarized", "%n messages summarized")
     before, after = format_tokens(handover.before), format_tokens(handover.after)
     return f"{count} · {tr('{before} → {after} tokens', before=before, after=after)}"
 

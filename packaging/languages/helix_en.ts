@@ -368,6 +368,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/compactor.py" />
+            <source>Another one is active by now, or none.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/side_questions.py" />
             <source>Another side question is being answered.</source>
             <translation type="unfinished" />
@@ -729,6 +734,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/compactor.py" />
+            <source>Open the timeline and try again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/conversation.py" />
             <source>Pin or archive that session.</source>
             <translation type="unfinished" />
@@ -832,6 +842,11 @@
         <message>
             <location filename="../../helix_desktop/agent/intake/output_forms.py" />
             <source>The extract wasn't used.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/compactor.py" />
+            <source>The handover wasn't changed.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6116,6 +6131,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
+            <source>handover {event} edited by you: {before} → {after} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/list.py" />
             <source>handover {event} of session {session}</source>
             <translation type="unfinished" />
@@ -7259,6 +7279,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>Handover edited by you</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
             <source>Model for this session: offline demo model</source>
             <translation type="unfinished" />
         </message>
@@ -7468,6 +7493,199 @@
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>{tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
+        <name>Compare handovers</name>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>%n added</source>
+            <translation>
+                <numerusform>%n added</numerusform>
+                <numerusform>%n added</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>%n changed</source>
+            <translation>
+                <numerusform>%n changed</numerusform>
+                <numerusform>%n changed</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>%n dropped</source>
+            <translation>
+                <numerusform>%n dropped</numerusform>
+                <numerusform>%n dropped</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>%n moved</source>
+            <translation>
+                <numerusform>%n moved</numerusform>
+                <numerusform>%n moved</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>%n unchanged</source>
+            <translation>
+                <numerusform>%n unchanged</numerusform>
+                <numerusform>%n unchanged</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>Added</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>After</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>As it would be now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>Before</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>Both say the same.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>Changed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>Close</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>Compare handovers</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>Differences</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>Dropped</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>Handover of “{title}”</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>Items can be put back into the active handover only. Choose it under After.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>Moved</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>Moved from {section}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>Nothing</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>Nothing can be put back here: the handover as it would be now isn't stored.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>Nothing can be put back here: this handover is of another session.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>Nothing can be put back: no handover is active.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>Nothing is before it: every item is new.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>Put back</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_presenter.py" />
+            <source>Put back into {section}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>Put back: {text}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>Unchanged</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>Undo</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_presenter.py" />
+            <source>Undone. The handover is as it was.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>empty</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <source>{change}: {text}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>{title} (active, e{event})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>{title} (e{event})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>{title} (undone, e{event})</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -17768,6 +17986,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>Compare {title} with another handover</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>Compare…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
             <source>Context management is off.</source>
             <translation type="unfinished" />
@@ -17864,6 +18092,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Handover {number}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Handover {number}, edited</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -21,7 +21,7 @@ from helix_desktop.context.summaries.coverage_check import (
     covered_facts,
 )
 from helix_desktop.context.summaries.cut_points import CutPoint
-from helix_desktop.context.summaries.edited_handover import from_markdown, to_markdown
+from helix_desktop.context.summaries.edited_handover import from_markdown, revised_handover, to_markdown
 from helix_desktop.context.summaries.handover import (
     agent_texts,
     covered_messages,
@@ -50,6 +50,12 @@ from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, Se
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
+
+_BUSY = (
+    _text("Already running."),
+    _text("The conversation is being compacted."),
+    _text("Wait, or cancel."),
+)
 
 
 class CompactionInput(msgspec.Struct, frozen=True):
@@ -128,11 +134,7 @@ class Compactor:
         CompactionRefused if it would not help, or if one is being written already.
         """
         if self.is_running or self.is_drafting:
-            raise CompactionRefused(
-                _text("Already running."),
-                _text("The conversation is being compacted."),
-                _text("Wait, or cancel."),
-            )
+            raise CompactionRefused(*_BUSY)
         self.is_drafting = True
         try:
             source_input, event = await self._write_handover(
@@ -168,6 +170,39 @@ class Compactor:
         sections = from_markdown(text, frozenset(item.seq for item in covered))
         edited = msgspec.structs.replace(draft.event, sections=sections, edited=True)
         return await self._checked(edited, await asyncio.to_thread(covered_facts, covered))
+
+    async def revise(self, seq: int, sections: tuple[Section, ...]) -> None:
+        """Record the active handover `seq` again, with sections that the user changed; undo brings it back.
+
+        Raises CompactionRefused if another one is active by now, or if one is being written.
+        """
+        if self.is_running or self.is_drafting:
+            raise CompactionRefused(*_BUSY)
+        transcript = self._runtime.transcript
+        event = revised_handover(seq, self._active_handover(seq), sections)
+        covered = covered_messages(transcript, event.upto, event.kept)
+        event = await self._checked(event, await asyncio.to_thread(covered_facts, covered))
+        await self._runtime.session.record_decided(lambda: self._revision_to_record(event), [])
+
+    def _active_handover(self, seq: int) -> HandoverMade:
+        current = self._runtime.transcript.handover
+        if current is None or current[0] != seq:
+            raise CompactionRefused(
+                _text("The handover wasn't changed."),
+                _text("Another one is active by now, or none."),
+                _text("Open the timeline and try again."),
+            )
+        return current[1]
+
+    def _revision_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
+        """Return the event with the usage before and after it. Raises CompactionRefused if outdated."""
+        self._active_handover(event.revises)
+        policy, frame, transcript = self._runtime.policy, self._runtime.frame, self._runtime.transcript
+        before, after = (
+            measure_usage(project(log, policy, frame), log, policy, frame).used
+            for log in (transcript, _fork_with(transcript, event))
+        )
+        return (msgspec.structs.replace(event, before=before, after=after),)
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
         self._estimate = self._estimate if phase in ("summarise", "check", "write") else None

@@ -10,10 +10,12 @@ from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import cut_points
 from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.edited_handover import sections_with
+from helix_desktop.context.summaries.handover import covered_messages
 from helix_desktop.domain.cost import CostEstimate, SpendReply
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.events.summary import Bullet, HandoverMade
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
@@ -141,6 +143,17 @@ class Handovers:
     async def edited(self, draft: HandoverDraft, text: str) -> HandoverMade:
         """Return a draft's event with the user's own text of its six sections. Raises InvalidInput."""
         return await self._compactor.edited(draft, text)
+
+    async def put_back(self, seq: int, title: str, bullet: Bullet) -> None:
+        """Add a sentence of another handover to a section of the active one, `seq`; the former text stays.
+
+        Raises CompactionRefused if another one is active by now, or if one is being written.
+        """
+        transcript = self._runtime.transcript
+        handover = transcript.rewrites.handovers[seq]
+        covered = covered_messages(transcript, handover.upto, handover.kept)
+        sections = sections_with(handover, title, bullet, {item.seq for item in covered})
+        await self._compactor.revise(seq, sections)
 
     def _whole_cut(self) -> CutPoint:
         """Return the cut behind every message. Raises CompactionRefused without one."""

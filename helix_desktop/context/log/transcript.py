@@ -292,6 +292,8 @@ class Transcript(MessageLog):
     def _apply_rewrite(self, recorded: RecordedEvent, rewrite: RewriteEvent) -> None:
         self.rewrites.apply(recorded.seq, rewrite)
         match rewrite:
+            case HandoverMade(revises=seq) if seq:
+                pass  # nothing was compacted
             case HandoverMade(origin=origin):
                 self.handover_failures = 0
                 self.last_compaction_at_ms = recorded.at

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+
+import msgspec
 
 from helix_desktop.context.summaries.handover import (
+    UNSUPPORTED,
     parse_bullet,
     parse_bullets,
     parse_heading,
@@ -12,7 +15,8 @@ from helix_desktop.context.summaries.handover import (
     section_title,
 )
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.summary import SECTIONS, Section
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Context")
@@ -59,6 +63,56 @@ def from_markdown(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]:
     if not any(section.bullets for section in sections):
         raise InvalidInput(_WHAT, _text("It is empty."), _text("Write at least one sentence."))
     return sections
+
+
+def revised_handover(seq: int, handover: HandoverMade, sections: tuple[Section, ...]) -> HandoverMade:
+    """Return handover `seq` with other sections: the user's own work, which took no model, time or money.
+
+    What depends on the window is that of the former one still.
+    """
+    return msgspec.structs.replace(
+        handover,
+        sections=sections,
+        trigger=HandoverTrigger.MANUAL,
+        former=seq,
+        revises=seq,
+        edited=True,
+        fallback="",
+        focus="",
+        duration_ms=0,
+        calls=0,
+        spent=0,
+        prompt="",
+        cost=0.0,
+        threshold=0.0,
+        refused="",
+    )
+
+
+def sections_with(
+    handover: HandoverMade, title: str, bullet: Bullet, valid_seqs: Container[int]
+) -> tuple[Section, ...]:
+    """Return the sections of a handover with one more sentence at the end of the section `title`.
+
+    Of its sources those in `valid_seqs` stay. Sentences that were unsupported still say so: of a handover
+    that the user edited, nothing else would.
+    """
+    sections = handover.sections if handover.edited else tuple(map(_with_marks, handover.sections))
+    sources = tuple(seq for seq in bullet.sources if seq in valid_seqs)
+    returned = Bullet(" ".join(bullet.text.split()), sources)
+    if all(section.title != title for section in sections):
+        sections = (*sections, Section(title))
+    return tuple(
+        Section(title, (*section.bullets, returned)) if section.title == title else section
+        for section in sections
+    )
+
+
+def _with_marks(section: Section) -> Section:
+    bullets = (
+        bullet if bullet.sources else Bullet(f"{bullet.text} {UNSUPPORTED}") for bullet in section.bullets
+    )
+    return Section(section.title, tuple(bullets))
 
 
 def _title(heading: str, number: int, sections: dict[str, list[str]]) -> str:

@@ -51,6 +51,8 @@ def fallback_rate(log: Iterable[RecordedEvent]) -> FallbackRate:
         match recorded.event:
             case HandoverMade(origin=origin, calls=0) if origin:
                 pass  # counted where it was written
+            case HandoverMade(revises=seq) if seq:
+                pass  # no summary: the user changed one
             case HandoverMade(fallback=reason) | ObservationsMade(fallback=reason):
                 newest = FallbackRate(1, 1, reason, recorded.at) if reason else FallbackRate(1)
                 total += newest

@@ -149,6 +149,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     With an `origin` it is the handover of that other session, titled `origin_title`, which this one
     continues: made there as `origin_seq` (0: as it would have been then). It covers nothing here, and
     `quotes` go with it. Its sentences name no sources: events of another log would be others here.
+    With `revises`, the user changed the sections of that handover, and no model was asked.
     """
 
     upto: int
@@ -182,6 +183,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     origin_title: str = ""
     origin_seq: int = 0
     quotes: tuple[Quote, ...] = ()
+    revises: int = 0
 
 
 class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):

@@ -13,6 +13,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FormChosen, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.ui.chat.actions import Redo, RetrySummary, SessionAction, Undo
+from helix_desktop.ui.handover.compare_presenter import ComparePresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.session.context import ControllerContext
@@ -31,10 +32,12 @@ class RewriteController(QObject):
         self._window, self._session_controller = window, session_controller
         self._async_actions = context.async_actions
         self.handover_presenter: HandoverPresenter | None = None
+        self.compare_presenter: ComparePresenter | None = None
         timeline, actions = views.timeline, window.commands
         timeline.undo_requested.connect(self.undo)
         timeline.redo_requested.connect(self.redo)
         timeline.compact_requested.connect(self.write_handover)
+        timeline.compare_requested.connect(self.compare)
         timeline.retry_requested.connect(self.retry)
         timeline.cancel_requested.connect(self._cancel_current)
         views.chat.view.action_triggered.connect(self._on_chat_action)
@@ -124,6 +127,22 @@ class RewriteController(QObject):
                     self._run_handover(conversation, self._start_session), "write handover"
                 )
             )
+
+    def compare(self, seq: int) -> None:
+        """Show what differs between a handover and another one, the one before it at first."""
+        if self.compare_presenter is None:
+            self._with_conversation(
+                lambda conversation: self._start(self._run_compare(conversation, seq), "compare handovers")
+            )
+
+    async def _run_compare(self, conversation: Conversation, seq: int) -> None:
+        self.compare_presenter = ComparePresenter(
+            conversation, self._async_actions, self._window, self._window.theme
+        )
+        try:
+            await self.compare_presenter.run(seq)
+        finally:
+            self.compare_presenter = None
 
     def _on_chat_action(self, action: SessionAction) -> None:
         match action:

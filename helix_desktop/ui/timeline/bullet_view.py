@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -16,6 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from helix_desktop.domain.file_history.word_spans import Span
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
@@ -32,14 +34,28 @@ _STYLED = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
 
 
 class BulletView(Themed, QWidget):
-    """One sentence with the events it comes from as chips; without any it is flagged, if `is_flagged`."""
+    """One sentence with the events it comes from as chips; without any it is flagged, if `is_flagged`.
+
+    Of one with `marks`, as spans of its characters with single spaces, these are underlined, or struck out;
+    its markup is shown as it is.
+    """
 
     source_clicked = Signal(int)
 
-    def __init__(self, bullet: Bullet, role: TextRole = "text", *, is_flagged: bool = True) -> None:
+    def __init__(
+        self,
+        bullet: Bullet,
+        role: TextRole = "text",
+        *,
+        is_flagged: bool = True,
+        marks: Sequence[Span] = (),
+        is_struck_out: bool = False,
+    ) -> None:
         super().__init__()
-        self._role = role
-        self._text, self._styles = _strip_markup(bullet.text)
+        self._role, self._marks, self._is_struck_out = role, marks, is_struck_out
+        self._text, self._styles = (
+            (" ".join(bullet.text.split()), []) if marks else _strip_markup(bullet.text)
+        )
         self._layout = QTextLayout()
         self._size_cache = (-1, 0)  # width, height
         self._chips: list[Pill] = []
@@ -122,7 +138,10 @@ class BulletView(Themed, QWidget):
         self._layout.setText(self._text)
         self._layout.setFont(ui_font(13))
         self._layout.setTextOption(option)
-        self._layout.setFormats([_format(*style) for style in self._styles])
+        self._layout.setFormats(
+            [_format(*style) for style in self._styles]
+            + [_mark_format(span, self._is_struck_out) for span in self._marks]
+        )
         self._layout.beginLayout()
         y, end = 0.0, 0.0
         while (line := self._layout.createLine()).isValid():
@@ -168,6 +187,15 @@ def _format(start: int, length: int, is_code: bool) -> QTextLayout.FormatRange:
     else:
         form.setFontWeight(600)
     format_range.start, format_range.length, format_range.format = start, length, form
+    return format_range
+
+
+def _mark_format(span: Span, is_struck_out: bool) -> QTextLayout.FormatRange:
+    format_range, form = QTextLayout.FormatRange(), QTextCharFormat()
+    form.setFontStrikeOut(is_struck_out)
+    form.setFontUnderline(not is_struck_out)
+    form.setFontWeight(400 if is_struck_out else 600)
+    format_range.start, format_range.length, format_range.format = span[0], span[1] - span[0], form
     return format_range
 
 

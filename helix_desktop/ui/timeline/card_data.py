@@ -83,6 +83,7 @@ class HandoverCard:
     quotes: tuple[str, ...] = ()  # words of that session, verbatim
     coverage: str = ""  # how much of what it covers it names, as text
     missing: str = ""  # what was added below it because it does not name it, as text
+    is_revision: bool = False  # the user changed one that had been made
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ def card_title(card: TimelineCard) -> str:
         case HandoverCard(origin=origin) if origin:
             title = tr("Handover of “{title}”", title=session_title(card.origin_title))
         case HandoverCard():
-            title = tr("Handover {number}", number=card.number)
+            title = handover_title(card.number, card.is_revision)
         case FoldCard():
             title = _fold_title(card)
         case ObservationsCard():
@@ -48,6 +48,13 @@ def card_title(card: TimelineCard) -> str:
         case _:
             title = translate(card.what)
     return title
+
+
+def handover_title(number: int, is_revision: bool) -> str:
+    """Return what a handover of this session is called; one that the user changed has the same number."""
+    if is_revision:
+        return tr("Handover {number}, edited", number=number)
+    return tr("Handover {number}", number=number)
 
 
 def _observations_title(card: ObservationsCard) -> str:

@@ -46,6 +46,7 @@ class CardSignals(QObject):
     undo = Signal(int)
     redo = Signal(int)
     show_in_chat = Signal(int)
+    compare = Signal(int)  # a handover with others
     source = Signal(int)
     digest = Signal(str)
     export = Signal(int)

@@ -97,7 +97,7 @@ class _CardReducer:
     def _covering_card(self, recorded: RecordedEvent) -> TimelineCard | None:
         """Return the card of what stands for other messages."""
         event = recorded.event
-        if isinstance(event, HandoverMade | FoldMade | ObservationsMade):
+        if isinstance(event, HandoverMade | FoldMade | ObservationsMade) and not getattr(event, "revises", 0):
             self._numbers[type(event)] += 1
         number = self._numbers[type(event)]
         match event:
@@ -255,6 +255,7 @@ def _handover(recorded: RecordedEvent, event: HandoverMade, number: int, undone:
         quotes=tuple(quote.text for quote in event.quotes),
         coverage=coverage_text(event.coverage),
         missing=missing_text(event.coverage),
+        is_revision=bool(event.revises),
     )
 
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
@@ -117,7 +117,11 @@ class HandoverView(Card):
     def _heading(self, now_ms: int) -> QWidget:
         card = self._card
         title = TextLine(card_title(card), 14, 600, self._text_role)
-        end = [time_label(card.at_ms, now_ms), undo_button(self._signals, card.seq, card.is_undone)]
+        compare = PushButton(tr("Compare…"), "link", name="compare")
+        compare.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        compare.setAccessibleName(tr("Compare {title} with another handover", title=card_title(card)))
+        compare.clicked.connect(lambda: self._signals.compare.emit(card.seq))
+        end = [time_label(card.at_ms, now_ms), compare, undo_button(self._signals, card.seq, card.is_undone)]
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.clicked.connect(lambda: self._menu().popup(more.mapToGlobal(QPoint(0, more.height() + 4))))
         words = FlowBox([title, undone_pill()]) if card.is_undone else title
@@ -150,8 +154,9 @@ class HandoverView(Card):
             model_pill(card),
             Pill(trigger_text(card.trigger, card.threshold), icon_name="zap"),
             *cost_pills(card.spent, card.cost, card.demo),
-            Pill(format_exact_duration(card.duration_ms), icon_name="clock"),
         ]
+        if not card.is_revision:
+            pills.append(Pill(format_exact_duration(card.duration_ms), icon_name="clock"))
         if card.is_edited:
             pills.append(Pill(tr("Edited by you"), icon_name="pencil"))
         if card.focus:
@@ -218,6 +223,7 @@ class HandoverView(Card):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for words, callback in (
             (tr("Show in chat"), lambda: self._signals.show_in_chat.emit(seq)),
+            (tr("Compare…"), lambda: self._signals.compare.emit(seq)),
             (tr("Start new session"), lambda: self._signals.new_session.emit(seq)),
             (tr("Export as Markdown…"), lambda: self._signals.export.emit(seq)),
         ):

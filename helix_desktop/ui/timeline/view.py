@@ -64,6 +64,7 @@ class Timeline(Themed, QWidget):
     undo_requested = Signal(int)
     redo_requested = Signal(int)
     show_in_chat = Signal(int)
+    compare_requested = Signal(int)  # a handover with others
     source_clicked = Signal(int)
     digest_clicked = Signal(str)
     export_requested = Signal(int)  # as Markdown
@@ -209,6 +210,7 @@ class Timeline(Themed, QWidget):
         wishes.undo.connect(self.undo_requested)
         wishes.redo.connect(self.redo_requested)
         wishes.show_in_chat.connect(self.show_in_chat)
+        wishes.compare.connect(self.compare_requested)
         wishes.source.connect(self.source_clicked)
         wishes.digest.connect(self.digest_clicked)
         wishes.export.connect(self.export_requested)

@@ -53,6 +53,7 @@ from tests.support.galleries import (
     shell_gallery,
 )
 from tests.support.galleries import panes_samples as samples
+from tests.support.galleries.compare_gallery import compare_dialog
 
 USUAL, SMALLEST, LARGE = (1280, 800), (720, 640), (1920, 1200)
 _WINDOW_SIZES = (USUAL, SMALLEST, LARGE)
@@ -301,6 +302,9 @@ def dialog_screens() -> Iterator[Screen]:
     yield from _store_screens(window)
     for stage in ("choose", "writing", "draft", "draft for a new session"):
         yield Screen(f"compaction {stage}", _handover_dialog(window, stage), _LEAST)
+    yield Screen("compared handovers", compare_dialog(window), _LEAST)
+    reason = half_longer("Items can be put back into the active handover only. Choose it under After.")
+    yield Screen("compared handovers, nothing active", compare_dialog(window, reason), _LEAST)
 
 
 def _question_screens(window: QWidget) -> Iterator[Screen]:

@@ -30,7 +30,7 @@ from tests.support.model_servers.chat_server import (
     api_error,
     text_reply,
 )
-from tests.support.window.buttons import press
+from tests.support.window.buttons import find_buttons, press
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -125,6 +125,44 @@ async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_p
         rig.window.commands.undo_compaction.trigger()
         await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
         assert rig.conversation.window.measure()[0] == before
+
+
+async def test_a_dropped_sentence_is_put_back(qapp: QApplication, tmp_path: Path) -> None:
+    """Two handovers are compared in the timeline; what the newer one dropped is put back, and undone."""
+    async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
+        (await _work(rig, server)).reject()
+        await _closed(rig)
+        handovers = rig.conversation.handovers
+        await handovers.commit(await handovers.draft())
+        await rig.run_turn("And then?")
+        draft = await handovers.draft()
+        head = "## Technical Details\n"
+        await handovers.commit(draft, draft.text.replace(f"{head}- Words about it.", f"{head}- All new!"))
+        first, second = rig.conversation.session.transcript.rewrites.handovers
+        rig.window.show_page("timeline")
+        timeline, rewrites = rig.views.timeline, rig.wiring.rewrites
+        await until(lambda: timeline.card_widget(second), "the card")
+        press(timeline.card_widget(second) or timeline, "compare")
+        await until(lambda: rewrites.compare_presenter, "the comparison")
+        assert rewrites.compare_presenter is not None
+        dialog = rewrites.compare_presenter.dialog
+        assert (dialog.before_box.currentData(), dialog.after_box.currentData()) == (first, second)
+        dialog.pair_requested.emit(first, first)
+        assert dialog.reason.isHidden()
+        dialog.pair_requested.emit(second, first)
+        assert "active handover only" in dialog.reason.text()
+        assert not any(button.isVisible() for button in find_buttons(dialog, "put_back"))
+        dialog.pair_requested.emit(first, second)
+        press(dialog, "put_back")
+        await until(dialog.undo_button.isVisible, "it is back")
+        revised = rig.events(HandoverMade)[-1]
+        assert (revised.revises, revised.sections[1].bullets[-1].text) == (second, "Words about it.")
+        assert not any(button.isVisible() for button in find_buttons(dialog, "put_back"))
+        press(dialog, "undo")
+        await until(lambda: dialog.after_box.currentData() == second, "undone")
+        active = rig.conversation.session.transcript.handover
+        assert active is not None
+        assert active[0] == second
 
 
 async def test_a_shorter_range_covers_less(qapp: QApplication, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from helix_desktop.agent.session_updates import CompactionProgress
 from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.agent.window.summarizer import NO_MODEL
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.fallback_rate import fallback_rate
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput, ModelUnreachable
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
@@ -290,4 +291,29 @@ async def test_an_edited_draft_is_checked_again() -> None:
     (handover,) = rig.events(HandoverMade)
     assert [(kind.named, kind.missing) for kind in handover.coverage] == [(1, ())]
     assert "Also Named" not in conversation.window.measure()[0].request.messages[1].text
+    await rig.assert_consistent()
+
+
+async def test_a_sentence_put_back_into_the_active_handover() -> None:
+    """The handover with it takes the former one's place in the window; an undo brings that one back."""
+    rig = await ready_conversation(
+        lambda _: text_reply(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]"))
+    )
+    handovers, window = rig.conversation.handovers, rig.conversation.window
+    await handovers.commit(await handovers.draft())
+    ((seq, former),) = rig.conversation.session.transcript.rewrites.handovers.items()
+    before, spent = window.measure()[0].request, former.spent
+    await handovers.put_back(seq, "TODO Items", Bullet("Call   Ann", (4, 99_999)))
+    active = rig.conversation.session.transcript.handover
+    assert active is not None
+    assert (active[1].revises, active[1].edited, active[1].spent) == (seq, True, 0)
+    text = window.measure()[0].request.messages[1].text
+    assert f"- A wish {UNSUPPORTED}\n- Call Ann [e4]" in text
+    assert active[1].after == window.measure()[1].used
+    assert fallback_rate(rig.conversation.session.log).summaries == 1
+    assert spent > 0
+    with pytest.raises(CompactionRefused, match="wasn't changed"):
+        await handovers.put_back(seq, "TODO Items", Bullet("Call Ann"))
+    await window.undo(active[0])
+    assert window.measure()[0].request == before
     await rig.assert_consistent()

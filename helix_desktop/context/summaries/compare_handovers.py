@@ -1,0 +1,119 @@
+"""What differs between two handovers, section by section: what was dropped comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias, get_args
+
+import msgspec
+
+from helix_desktop.context.summaries.handover import plain_sentence
+from helix_desktop.domain.events.summary import SECTIONS, Bullet, Section
+from helix_desktop.domain.file_history.word_spans import Span, SpanBudget, compare_words
+
+ItemChange: TypeAlias = Literal["dropped", "changed", "moved", "added", "same"]
+ITEM_CHANGES: tuple[ItemChange, ...] = get_args(ItemChange)
+
+_MIN_SAME = 0.6  # of the characters of both: below it, one sentence was dropped and another one added
+
+
+class ComparedItem(msgspec.Struct, frozen=True):
+    """One sentence in both handovers, or in one of them; `moved_from` is the title of its former section.
+
+    Of a changed one, the spans are what differs, in characters of `plain_sentence` of its text.
+    """
+
+    change: ItemChange
+    before: Bullet | None = None
+    after: Bullet | None = None
+    moved_from: str = ""
+    before_spans: tuple[Span, ...] = ()
+    after_spans: tuple[Span, ...] = ()
+
+
+class ComparedSection(msgspec.Struct, frozen=True):
+    """One section, its items in the order of `ITEM_CHANGES`."""
+
+    title: str
+    items: tuple[ComparedItem, ...] = ()
+
+    def count(self, change: ItemChange) -> int:
+        """Return how many items changed in this way."""
+        return sum(item.change == change for item in self.items)
+
+
+def compare_handovers(before: Sequence[Section], after: Sequence[Section]) -> tuple[ComparedSection, ...]:
+    """Return all sections of two handovers, those with dropped items first, else in their usual order.
+
+    Sentences are equal whatever their spaces, sources and mark of an unsupported one. One that stands in
+    another section was moved, one of which most characters are the same was changed.
+    """
+    titles = dict.fromkeys((*SECTIONS, *(section.title for section in (*before, *after))))
+    old, new = _by_title(before, titles), _by_title(after, titles)
+    items: dict[str, list[ComparedItem]] = {title: [] for title in titles}
+    for title in titles:
+        for was, now in _take_equal(old[title], new[title]):
+            items[title].append(ComparedItem("same", was, now))
+    for title in titles:
+        for old_title in titles:
+            for was, now in _take_equal(old[old_title], new[title]):
+                items[title].append(ComparedItem("moved", was, now, old_title))
+    budget = SpanBudget()
+    for title in titles:
+        items[title] += _take_changed(old[title], new[title], budget)
+        items[title] += (ComparedItem("dropped", before=bullet) for bullet in old[title])
+        items[title] += (ComparedItem("added", after=bullet) for bullet in new[title])
+        items[title].sort(key=lambda item: ITEM_CHANGES.index(item.change))
+    sections = (ComparedSection(title, tuple(items[title])) for title in titles)
+    return tuple(sorted(sections, key=lambda section: not section.count("dropped")))
+
+
+def _by_title(sections: Iterable[Section], titles: Iterable[str]) -> dict[str, list[Bullet]]:
+    bullets: dict[str, list[Bullet]] = {title: [] for title in titles}
+    for section in sections:
+        bullets[section.title] += section.bullets
+    return bullets
+
+
+def _take_equal(old: list[Bullet], new: list[Bullet]) -> list[tuple[Bullet, Bullet]]:
+    """Remove the sentences that are in both lists from them, and return them in the order of `new`."""
+    places: dict[str, list[int]] = {}
+    for place, bullet in enumerate(old):
+        places.setdefault(plain_sentence(bullet.text), []).append(place)
+    pairs: list[tuple[int, Bullet]] = []
+    rest: list[Bullet] = []
+    for bullet in new:
+        equal = places.get(plain_sentence(bullet.text))
+        if equal:
+            pairs.append((equal.pop(0), bullet))
+        else:
+            rest.append(bullet)
+    result = [(old[place], bullet) for place, bullet in pairs]
+    paired = {place for place, _ in pairs}
+    old[:] = [bullet for place, bullet in enumerate(old) if place not in paired]
+    new[:] = rest
+    return result
+
+
+def _take_changed(old: list[Bullet], new: list[Bullet], budget: SpanBudget) -> list[ComparedItem]:
+    """Remove the sentences that became others from both lists, and return them."""
+    removed, added = ([plain_sentence(bullet.text) for bullet in bullets] for bullets in (old, new))
+    compared = [
+        pair
+        for pair in compare_words(removed, added, budget)
+        if _same_share(removed[pair.old], pair.old_spans, added[pair.new], pair.new_spans) >= _MIN_SAME
+    ]
+    items = [
+        ComparedItem("changed", old[pair.old], new[pair.new], "", pair.old_spans, pair.new_spans)
+        for pair in compared
+    ]
+    for place in sorted((pair.old for pair in compared), reverse=True):
+        del old[place]
+    for place in sorted((pair.new for pair in compared), reverse=True):
+        del new[place]
+    return items
+
+
+def _same_share(old: str, old_spans: Iterable[Span], new: str, new_spans: Iterable[Span]) -> float:
+    different = sum(end - start for start, end in (*old_spans, *new_spans))
+    return 1 - different / max(1, len(old) + len(new))

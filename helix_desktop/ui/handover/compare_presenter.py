@@ -1,0 +1,113 @@
+"""A comparison of a session's handovers, from its dialog to the log and back."""
+
+from __future__ import annotations
+
+import asyncio
+
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.context.summaries.present_handover import present_handover
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.rewrite import Redone, Undone
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.handover.compare_dialog import CompareDialog
+from helix_desktop.ui.handover.compare_rows import (
+    PRESENT,
+    compared_pair,
+    handover_before,
+    handover_choices,
+)
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Compare handovers")
+
+
+class ComparePresenter:
+    """One comparison of one conversation's handovers, while its dialog is open."""
+
+    def __init__(
+        self, conversation: Conversation, async_actions: AsyncActions, parent: QWidget, theme: Theme
+    ) -> None:
+        self._conversation, self._async_actions = conversation, async_actions
+        self._pair = (0, 0)
+        self._present: tuple[Section, ...] | None = None  # None: not read since the log went on
+        self._is_open = True
+        self._revision = 0  # what was put back last, 0: nothing that could be undone here
+        self.dialog = CompareDialog(parent)
+        self.dialog.pair_requested.connect(self._choose)
+        self.dialog.put_back_requested.connect(
+            lambda title, bullet: async_actions.start(self._put_back(title, bullet), "put-back")
+        )
+        self.dialog.undo_requested.connect(lambda: async_actions.start(self._undo(), "undo-put-back"))
+        retint(self.dialog, theme)
+
+    async def run(self, seq: int) -> None:
+        """Compare handover `seq` with the one before it, until the dialog is closed."""
+        self._pair = (handover_before(self._conversation.session.transcript, seq), seq)
+        self._show()
+        leave = self._conversation.session.listen(self._on_update)
+        try:
+            await exec_async(self.dialog)
+        finally:
+            self._is_open = False
+            leave()
+
+    def _choose(self, before: int, after: int) -> None:
+        self._pair = (before, after)
+        self._show()
+
+    def _show(self) -> None:
+        transcript = self._conversation.session.transcript
+        self.dialog.show_choices(handover_choices(transcript), *self._pair)
+        if PRESENT in self._pair and self._present is None:
+            self._async_actions.start(self._read_present(), "present handover")
+        else:
+            self.dialog.show_pair(compared_pair(transcript, *self._pair, self._present or ()))
+
+    async def _read_present(self) -> None:
+        """Write the handover as it would be now, in a thread: a long log takes longer than a frame."""
+        fork, policy = self._conversation.session.transcript.fork(), self._conversation.window.policy
+        present = await asyncio.to_thread(present_handover, fork, policy.ledger_tokens)
+        self._present = present.sections
+        if self._is_open:
+            self._show()
+
+    def _on_update(self, update: Update) -> None:
+        if isinstance(update, EventRecorded) and isinstance(
+            update.recorded.event, HandoverMade | Undone | Redone
+        ):
+            self._present = None
+            self._show()
+
+    async def _put_back(self, title: str, bullet: Bullet) -> None:
+        before, after = self._pair
+        try:
+            await self._conversation.handovers.put_back(after, title, bullet)
+        except HelixError as error:
+            self.dialog.show_error(error)
+            return
+        active = self._conversation.session.transcript.handover
+        if active is not None and self._is_open:
+            self._revision, self._pair = active[0], (before, active[0])
+            self._show()
+            self.dialog.show_notice(tr("Put back into {section}.", section=title), has_undo=True)
+
+    async def _undo(self) -> None:
+        before, revision = self._pair[0], self._revision
+        handover = self._conversation.session.transcript.rewrites.handovers[revision]
+        try:
+            await self._conversation.window.undo(revision)
+        except HelixError as error:
+            self.dialog.show_error(error)
+            return
+        if self._is_open:
+            self._pair = (before, handover.revises)
+            self._show()
+            self.dialog.show_notice(tr("Undone. The handover is as it was."))
+            self.dialog.close_button.setFocus()

@@ -1,0 +1,115 @@
+"""What the comparison of two handovers shows: plain facts, made from a transcript; no Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.compare_handovers import (
+    ITEM_CHANGES,
+    ComparedSection,
+    ItemChange,
+    compare_handovers,
+)
+from helix_desktop.domain.events.summary import HandoverMade, Section
+from helix_desktop.ui.timeline.card_texts import handover_title
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Compare handovers")
+
+PRESENT, NOTHING = -1, 0
+"""Stand for the handover as it would be now, and for none, where others stand as their events."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandoverChoice:
+    """A handover to compare: its event, PRESENT or NOTHING, and its name."""
+
+    seq: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPair:
+    """What differs between two handovers; `reason` says why dropped items cannot be put back, or nothing."""
+
+    sections: tuple[ComparedSection, ...]
+    summary: str
+    reason: str = ""
+    can_put_back: bool = False
+
+
+def change_count(change: ItemChange, count: int) -> str:
+    """Return how many items changed in a way."""
+    counts: dict[ItemChange, Callable[[], str]] = {
+        "dropped": lambda: tr.plural(count, "%n dropped", "%n dropped"),
+        "changed": lambda: tr.plural(count, "%n changed", "%n changed"),
+        "moved": lambda: tr.plural(count, "%n moved", "%n moved"),
+        "added": lambda: tr.plural(count, "%n added", "%n added"),
+        "same": lambda: tr.plural(count, "%n unchanged", "%n unchanged"),
+    }
+    return counts[change]()
+
+
+def handover_choices(transcript: Transcript) -> list[HandoverChoice]:
+    """Return what can be compared: the handover as it would be now, all others from the newest, nothing."""
+    number, choices = 0, []
+    for seq, handover in transcript.rewrites.handovers.items():
+        number += not handover.revises
+        choices.append(HandoverChoice(seq, _choice_text(transcript, seq, handover, number)))
+    present = HandoverChoice(PRESENT, tr("As it would be now"))
+    return [present, *reversed(choices), HandoverChoice(NOTHING, tr("Nothing"))]
+
+
+def handover_before(transcript: Transcript, seq: int) -> int:
+    """Return the handover that was made before one, or NOTHING."""
+    return max((other for other in transcript.rewrites.handovers if other < seq), default=NOTHING)
+
+
+def compared_pair(
+    transcript: Transcript, before: int, after: int, present: Sequence[Section]
+) -> ComparedPair:
+    """Return what differs between two handovers; `present` are the sections as they would be now."""
+    handovers = transcript.rewrites.handovers
+
+    def sections(seq: int) -> Sequence[Section]:
+        return present if seq == PRESENT else handovers[seq].sections if seq in handovers else ()
+
+    compared = compare_handovers(sections(before), sections(after))
+    counts = {change: sum(part.count(change) for part in compared) for change in ITEM_CHANGES}
+    if before == NOTHING and after != NOTHING:
+        summary = tr("Nothing is before it: every item is new.")
+    elif sum(counts.values()) == counts["same"]:
+        summary = tr("Both say the same.")
+    else:
+        summary = " · ".join(change_count(change, count) for change, count in counts.items() if count)
+    refusal = _refusal(transcript, after)
+    return ComparedPair(compared, summary, refusal if counts["dropped"] else "", not refusal)
+
+
+def _refusal(transcript: Transcript, after: int) -> str:
+    """Return why nothing can be put back into a handover; empty if it can."""
+    active = transcript.handover
+    if after == PRESENT:
+        return tr("Nothing can be put back here: the handover as it would be now isn't stored.")
+    if active is None:
+        return tr("Nothing can be put back: no handover is active.")
+    if after != active[0]:
+        return tr("Items can be put back into the active handover only. Choose it under After.")
+    if active[1].origin:
+        return tr("Nothing can be put back here: this handover is of another session.")
+    return ""
+
+
+def _choice_text(transcript: Transcript, seq: int, handover: HandoverMade, number: int) -> str:
+    title = handover_title(number, bool(handover.revises))
+    if handover.origin:
+        title = tr("Handover of “{title}”", title=session_title(handover.origin_title))
+    active = transcript.handover
+    if active is not None and seq == active[0]:
+        return tr("{title} (active, e{event})", title=title, event=str(seq))
+    if not transcript.rewrites.is_active(seq):
+        return tr("{title} (undone, e{event})", title=title, event=str(seq))
+    return tr("{title} (e{event})", title=title, event=str(seq))

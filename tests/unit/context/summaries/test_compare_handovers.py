@@ -1,0 +1,100 @@
+"""What differs between two handovers: nothing is lost in the comparison, and nothing is invented."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.summaries.compare_handovers import ComparedSection, compare_handovers
+from helix_desktop.context.summaries.handover import UNSUPPORTED, plain_sentence
+from helix_desktop.domain.events.summary import SECTIONS, Bullet, Section
+
+_WORDS = st.sampled_from(["the", "parser", "drops", "lines", "a.py", "9f3ac21e", "tests", "pass", "42", " "])
+_BULLETS = st.builds(
+    Bullet, st.lists(_WORDS, min_size=1, max_size=6).map(" ".join), st.just(()) | st.just((4,))
+)
+_HANDOVERS = st.lists(st.lists(_BULLETS, max_size=5), min_size=6, max_size=6).map(
+    lambda lists: [Section(title, tuple(bullets)) for title, bullets in zip(SECTIONS, lists, strict=True)]
+)
+
+
+def _sentences(sections: list[Section]) -> Counter[tuple[str, str]]:
+    return Counter(
+        (section.title, plain_sentence(bullet.text)) for section in sections for bullet in section.bullets
+    )
+
+
+def _changes(sections: tuple[ComparedSection, ...]) -> dict[str, list[str]]:
+    return {part.title: [item.change for item in part.items] for part in sections if part.items}
+
+
+@given(_HANDOVERS, _HANDOVERS)
+def test_every_sentence_of_both_is_there_once(before: list[Section], after: list[Section]) -> None:
+    """Dropped, changed, moved and same ones are the former handover; all but dropped ones the newer."""
+    compared = compare_handovers(before, after)
+    old = Counter(
+        (item.moved_from or part.title, plain_sentence(item.before.text))
+        for part in compared
+        for item in part.items
+        if item.before is not None
+    )
+    new = Counter(
+        (part.title, plain_sentence(item.after.text))
+        for part in compared
+        for item in part.items
+        if item.after is not None
+    )
+    assert (old, new) == (_sentences(before), _sentences(after))
+    dropped = {
+        plain_sentence(i.before.text) for p in compared for i in p.items if i.after is None and i.before
+    }
+    assert not dropped & {
+        plain_sentence(i.after.text) for p in compared for i in p.items if i.before is None and i.after
+    }
+    has_dropped = [bool(part.count("dropped")) for part in compared]
+    assert has_dropped == sorted(has_dropped, reverse=True)
+
+
+@given(_HANDOVERS)
+def test_one_handover_says_the_same_as_itself(sections: list[Section]) -> None:
+    """Whatever its spaces, sources and marks."""
+    respaced = [
+        Section(
+            section.title,
+            tuple(Bullet(f" {bullet.text.replace(' ', '  ')} {UNSUPPORTED}") for bullet in section.bullets),
+        )
+        for section in sections
+    ]
+    changes = {item.change for part in compare_handovers(sections, respaced) for item in part.items}
+    assert changes <= {"same"}
+
+
+def test_dropped_first_then_changed_moved_and_added() -> None:
+    """The words that differ are marked; a sentence of other words is no changed one."""
+    before = [
+        Section("Technical Details", (Bullet("Port 8080 is the server's."), Bullet("Rows are cached."))),
+        Section(
+            "Current Issues", (Bullet("The login fails with code 401 in Firefox."), Bullet("Disk full."))
+        ),
+    ]
+    after = [
+        Section(
+            "Current Issues",
+            (Bullet("The login fails with code 403 in Firefox."), Bullet("Rows are cached.")),
+        ),
+        Section("TODO Items", (Bullet("Ship it."),)),
+    ]
+    compared = compare_handovers(before, after)
+    assert _changes(compared) == {
+        "Technical Details": ["dropped"],
+        "Current Issues": ["dropped", "changed", "moved"],
+        "TODO Items": ["added"],
+    }
+    dropped, changed, moved = compared[1].items
+    assert dropped.before == Bullet("Disk full.")
+    assert [changed.before.text[start:end] for start, end in changed.before_spans if changed.before] == [
+        "401"
+    ]
+    assert moved.moved_from == "Technical Details"
