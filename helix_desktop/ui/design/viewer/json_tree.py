@@ -73,6 +73,13 @@ class JsonNode:
                 return json.dumps(self.value)
         return ""
 
+    def brief_text(self, most: int) -> str:
+        """Return its text; of a longer string or number so many characters and `…`."""
+        if not isinstance(self.value, str) or len(self.value) <= most:
+            return self.text
+        kind = type(self.value)
+        return f"{JsonNode(kind(self.value[:most])).text}…"
+
     @property
     def children(self) -> list[JsonNode]:
         """Return its parts, at most GROUP_SIZE; they are made when they are asked for."""

@@ -12,16 +12,16 @@ from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.design.viewer.json_tree import JsonNode
+from helix_desktop.ui.design.viewer.json_tree import GROUP_SIZE, JsonNode
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
 
 _ROW_PX = 22
 _PAD_PX = 4
-_MAX_CHARACTERS = 1_000  # of a value on its row
+_MAX_CHARACTERS = 300  # of a value on its row; the text has the rest
 _FIRST_ROWS = 60  # rows that are unfolded at first, level by level
-_ROWS_AT_ONCE = 500  # rows that one key unfolds at most
+_ROWS_AT_ONCE, _LEVELS_AT_ONCE = 200, 12  # that one key unfolds at most
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -152,16 +152,17 @@ class JsonView(Themed, QTreeView):
 
     def _unfold(self, top: QModelIndex, most_rows: int) -> None:
         """Unfold a row and what it holds, level by level, while no more than so many rows come."""
-        rows, waiting = 0, deque([top])
+        rows, waiting = 0, deque([(top, 0)])
         while waiting:
-            index = waiting.popleft()
-            count = self._model.rowCount(index)
+            index, level = waiting.popleft()
+            count = min(self._model.node(index).size, GROUP_SIZE)
             if rows + count > most_rows and index != top:
                 continue
             rows += count
             self.expand(index)
-            parts = (self._model.index(row, 0, index) for row in range(count))
-            waiting.extend(part for part in parts if self._model.hasChildren(part))
+            parts = (self._model.index(row, 0, index) for row in range(self._model.rowCount(index)))
+            if level + 1 < _LEVELS_AT_ONCE:
+                waiting.extend((part, level + 1) for part in parts if self._model.hasChildren(part))
 
 
 class _JsonDelegate(QStyledItemDelegate):
@@ -170,13 +171,19 @@ class _JsonDelegate(QStyledItemDelegate):
     def __init__(self, model: JsonModel, parent: QObject) -> None:
         super().__init__(parent)
         self._model, self._theme = model, LIGHT
+        self._metrics = QFontMetricsF(ui_font(12, code=True))
 
     def tint(self, theme: Theme) -> None:
-        self._theme = theme
+        self._theme, self._metrics = theme, QFontMetricsF(ui_font(12, code=True))
 
     def sizeHint(self, _option: QStyleOptionViewItem, index: Index) -> QSize:
         """Return the room of a row's text."""
-        width = QFontMetricsF(ui_font(12, code=True)).horizontalAdvance(str(self._model.data(index)))
+        text = str(self._model.data(index))
+        width = (
+            len(text) * self._metrics.horizontalAdvance("0")  # all of one width
+            if text.isascii()
+            else self._metrics.horizontalAdvance(text)
+        )
         return QSize(int(width) + 2 * _PAD_PX + 8, scaled(_ROW_PX))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -201,7 +208,7 @@ class _JsonDelegate(QStyledItemDelegate):
 
 def row_texts(node: JsonNode) -> tuple[str, str]:
     """Return a row's name and value; of what holds others, how many."""
-    name = escape_invisible(node.name)[:_MAX_CHARACTERS]
+    name = escape_invisible(node.name[:_MAX_CHARACTERS])
     match node.kind:
         case "object":
             return name, "{…} " + tr.plural(node.size, "%n member", "%n members") if node.size else "{}"
@@ -209,5 +216,4 @@ def row_texts(node: JsonNode) -> tuple[str, str]:
             return name, "[…] " + tr.plural(node.size, "%n item", "%n items") if node.size else "[]"
         case "group":
             return name, ""
-    text = escape_invisible(node.text)
-    return name, text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
+    return name, escape_invisible(node.brief_text(_MAX_CHARACTERS))

@@ -66,3 +66,13 @@ def test_numbers_and_repeated_names_stay_as_they_are_written() -> None:
 )  # fmt: skip
 def test_what_is_no_json_or_too_much_stays_text(data: bytes) -> None:
     assert parse_json(data) is None
+
+
+def test_long_values_are_cut_for_their_row_only() -> None:
+    root = parse_json(b'["' + b"x" * 500 + b'", ' + b"7" * 500 + b', "short"]')
+    assert root is not None
+    text, number, short = root.children
+    assert text.brief_text(300) == f'"{"x" * 300}"…'
+    assert number.brief_text(300) == f"{'7' * 300}…"
+    assert short.brief_text(300) == '"short"'
+    assert len(text.text) == 502
