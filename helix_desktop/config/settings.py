@@ -159,7 +159,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     providers whose key was entered for one run only, because no keychain took it. `catalog_roles` were filled
     from the catalog, `user_roles` were set by the user, who may have left them to the main model.
     `background_effort` is how much models think for summaries and extracts; empty: as is set for the model of
-    the role, while the main model gets the provider's default.
+    the role, while the main model gets the provider's default. `shortcuts` are the keys of commands that
+    differ from the defaults: command → portable texts of keys. Invalid entries are preserved: see
+    `ui.shell.key_bindings`.
     """
 
     theme: Theme = "system"
@@ -176,6 +178,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     catalog_roles: tuple[str, ...] = ()
     user_roles: tuple[str, ...] = ()
     background_effort: Effort = ""
+    shortcuts: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def provider(self, name: str) -> Provider | None:
         """Return the provider of that name; None if there is none."""

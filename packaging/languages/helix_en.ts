@@ -9359,7 +9359,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>Every command is also in the command palette.</source>
+            <source>Every command is also in the command palette. Settings → Keyboard changes keys.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13976,6 +13976,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/dialog.py" />
+            <source>Keyboard</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
             <source>Light</source>
             <comment>theme</comment>
@@ -14108,6 +14113,114 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/instructions_page.py" />
             <source>Stored in {file}</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
+        <name>Settings: Keyboard</name>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/key_recorder.py" />
+            <source>Add keys</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/keyboard_presenter.py" />
+            <source>All commands have their default keys.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
+            <source>Always {keys}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
+            <source>Cancel</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
+            <source>Choose a command's keys, then press new ones. Esc cancels, Backspace removes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
+            <source>Find a command or a key</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
+            <source>Keyboard</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/key_recorder.py" />
+            <source>Keys for {command}: {keys}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
+            <source>Keys inside a page or a list, such as P in the cache, and keys that edit text can't be changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
+            <source>No command or key matches.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
+            <source>OK</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/key_recorder.py" />
+            <source>Press keys…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
+            <source>Replace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
+            <source>Reset all</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
+            <source>Reset keys for {command}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/page.py" />
+            <source>Undo</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/key_recorder.py" />
+            <source>none</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/keyboard_presenter.py" />
+            <source>{command}: no keys</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/keyboard_presenter.py" />
+            <source>{command}: now {keys}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/keyboard/key_recorder.py" />
+            <source>{command}: press new keys. Esc cancels, Backspace removes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/keyboard_presenter.py" />
+            <source>{keys} is used by {command}</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -19225,6 +19338,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/key_bindings.py" />
+            <source>Alt with a letter opens menus or types signs. Add {control}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Answers come from a built-in script. No model or network is used.</source>
             <translation type="unfinished" />
@@ -19267,7 +19385,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/mode_button.py" />
-            <source>Ask: the agent asks before it edits files or runs commands (Ctrl+.)</source>
+            <source>Ask: the agent asks before it edits files or runs commands</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19283,7 +19401,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/mode_button.py" />
-            <source>Auto: the agent edits files and runs sandboxed commands without asking (Ctrl+.)</source>
+            <source>Auto: the agent edits files and runs sandboxed commands without asking</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19391,7 +19509,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
-            <source>Compact conversation (Ctrl+Shift+K)</source>
+            <source>Compact conversation</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19406,12 +19524,8 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
-            <source>Context inspector</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
-            <source>Context inspector (Ctrl+I)</source>
+            <source>Context inspector</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19429,6 +19543,12 @@
             <location filename="../../helix_desktop/ui/shell/sidebar/rail.py" />
             <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
             <source>Copy link</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/key_bindings.py" />
+            <source>Ctrl</source>
+            <comment>key</comment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19464,6 +19584,16 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
             <source>Earlier message, next message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/key_bindings.py" />
+            <source>Enter always belongs to the message input and to lists.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/key_bindings.py" />
+            <source>Esc always stops or closes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19517,6 +19647,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/key_bindings.py" />
+            <source>Keys without {control} or Alt are for typing. Add {control} or Alt.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Larger text</source>
             <translation type="unfinished" />
@@ -19565,11 +19700,6 @@
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
             <source>New session</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
-            <source>New session (Ctrl+N)</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19642,7 +19772,7 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/rail.py" />
             <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
-            <source>Open folder (Ctrl+O)</source>
+            <source>Open folder</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19699,7 +19829,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/mode_button.py" />
-            <source>Plan: the agent only reads and plans (Ctrl+.)</source>
+            <source>Plan: the agent only reads and plans</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19823,7 +19953,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/rail.py" />
-            <source>Settings (Ctrl+,)</source>
+            <source>Settings</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19843,7 +19973,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
-            <source>Show sidebar (Ctrl+B)</source>
+            <source>Show sidebar</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19877,13 +20007,9 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
             <location filename="../../helix_desktop/ui/shell/sidebar/switcher.py" />
             <source>Switch workspace</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
-            <source>Switch workspace (Ctrl+K)</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19894,6 +20020,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>System theme</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/key_bindings.py" />
+            <source>Tab always goes to the next control.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20046,8 +20177,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/key_bindings.py" />
+            <source>{keys} edits text in text fields.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/key_bindings.py" />
+            <source>{keys} has a fixed meaning inside pages and lists.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/session_model.py" />
             <source>{share} of the context used</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>{words} ({keys})</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLayout, QWidget
 
 from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.labels import key_label, label
-from helix_desktop.ui.design.layout.boxes import LayoutItem, column, row
+from helix_desktop.ui.design.layout.boxes import LayoutItem, clear_layout, column, row
 from helix_desktop.ui.design.layout.scrolling import KeepsPageWidth
 from helix_desktop.ui.design.page_stack import PageStack, StackedPage
 from helix_desktop.ui.design.sized_dialog import SizedDialog
@@ -43,14 +43,23 @@ class GuideDialog(Themed, SizedDialog):
         super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setWindowTitle(tr("Guide"))
         self.setModal(False)
+        self._shortcuts = column()
         self._pages = PageStack(
             tr("Guide"),
             [
-                StackedPage(topic, topic_title(topic), _ICONS[topic], _topic_page(topic, shortcuts))
+                StackedPage(topic, topic_title(topic), _ICONS[topic], _topic_page(topic, self._shortcuts))
                 for topic in TOPICS
             ],
         )
         self.setLayout(column(self._pages))
+        self.show_shortcuts(shortcuts)
+
+    def show_shortcuts(self, shortcuts: Sequence[tuple[str, str]]) -> None:
+        """List these shortcuts, in place of the previous ones."""
+        clear_layout(self._shortcuts)
+        grid = QWidget()
+        grid.setLayout(_shortcut_grid(shortcuts))
+        self._shortcuts.addWidget(grid)
 
     def show_topic(self, topic: str) -> None:
         """Show one topic; an unknown one shows the first."""
@@ -69,7 +78,7 @@ class _TopicArea(KeepsPageWidth, FocusableScrollArea):
     """Scrolls a topic by the keyboard, too."""
 
 
-def _topic_page(topic: Topic, shortcuts: Sequence[tuple[str, str]]) -> QWidget:
+def _topic_page(topic: Topic, shortcuts: QLayout) -> QWidget:
     parts: list[LayoutItem] = [
         label(topic_title(topic), "heading"),
         _paragraph(topic_lead(topic), "muted"),
@@ -78,7 +87,7 @@ def _topic_page(topic: Topic, shortcuts: Sequence[tuple[str, str]]) -> QWidget:
     for section in topic_sections(topic):
         parts += [6, label(section.heading, "strong"), *map(_paragraph, section.paragraphs)]
     if topic == "keys":
-        parts.append(_shortcut_grid(shortcuts))
+        parts.append(shortcuts)
     inner = QWidget()
     inner.setObjectName("page")
     text = QWidget()
@@ -101,6 +110,7 @@ def _paragraph(text: str, role: str = "") -> QWidget:
 
 def _shortcut_grid(shortcuts: Sequence[tuple[str, str]]) -> QGridLayout:
     grid = QGridLayout()
+    grid.setContentsMargins(0, 0, 0, 0)
     grid.setHorizontalSpacing(14)
     grid.setVerticalSpacing(9)
     grid.setColumnStretch(0, 1)

@@ -58,7 +58,7 @@ _LEADS: dict[Topic, UserText] = {
     "instructions": text("The agent is told once where it works, and what you want of it."),
     "messages": text("Mention files and cached outputs, and bring earlier messages back."),
     "commands": text("Type / as the first character of a message to run a command."),
-    "keys": text("Every command is also in the command palette."),
+    "keys": text("Every command is also in the command palette. Settings → Keyboard changes keys."),
 }
 
 

@@ -205,12 +205,15 @@ class NoSessionPage(QWidget):
         self._title = label("", "heading", wrap=True)
         button = PushButton(tr("New session"), "primary", "plus", name="new_session")
         button.clicked.connect(self.new_session_requested)
+        self._keys = key_label("Ctrl+N")
+        self._hint = QWidget()
         hint = row(
-            key_label("Ctrl+N"),
+            self._keys,
             label(tr("New session, from anywhere in the window"), "faint", wrap=True),
             gap=7,
         )
         hint.setStretch(1, 1)
+        self._hint.setLayout(hint)
         what = tr("A session is one conversation with the agent in this workspace.")
         words = label(what, "muted", wrap=True)
         body = column(
@@ -221,10 +224,15 @@ class NoSessionPage(QWidget):
             8,
             _left_aligned(button),
             4,
-            hint,
+            self._hint,
             gap=6,
         )
         _centered(self, body, _NARROW_PX)
+
+    def show_keys(self, keys: str) -> None:
+        """Show the keys of a new session, as the system writes them; none without any."""
+        self._keys.setText(keys)
+        self._hint.setVisible(bool(keys))
 
     def show_workspace(self, name: str, sessions: int) -> None:
         """Say for which workspace; `sessions` is how many it has."""

@@ -16,6 +16,7 @@ from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.appearance_page import AppearancePage
 from helix_desktop.ui.settings.data.page import DataPage
 from helix_desktop.ui.settings.instructions_page import InstructionsPage
+from helix_desktop.ui.settings.keyboard.page import KeyboardPage
 from helix_desktop.ui.settings.mcp.page import McpPage
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.permissions.page import PermissionsPage
@@ -28,12 +29,22 @@ tr = Translator("Settings: General")
 text = TextContext("Settings: General")
 
 SettingsPage = Literal[
-    "providers", "roles", "appearance", "instructions", "policy", "permissions", "mcp", "data", "about"
+    "providers",
+    "roles",
+    "appearance",
+    "keyboard",
+    "instructions",
+    "policy",
+    "permissions",
+    "mcp",
+    "data",
+    "about",
 ]
 _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
     ("providers", text("Providers"), "plug"),
     ("roles", text("Model roles"), "cpu"),
     ("appearance", text("Appearance"), "palette"),
+    ("keyboard", text("Keyboard"), "keyboard"),
     ("instructions", text("Instructions"), "book-open"),
     ("policy", text("Context policy"), "layers"),
     ("permissions", text("Permissions"), "shield-check"),
@@ -45,7 +56,7 @@ _SIZE, _MIN_SIZE = (980, 760), (620, 440)
 
 
 class SettingsDialog(SizedDialog):
-    """Nine pages; what they ask for comes out as the pages' own signals."""
+    """Ten pages; what they ask for comes out as the pages' own signals."""
 
     def __init__(self, parent: QWidget) -> None:
         """Start on the providers."""
@@ -55,11 +66,12 @@ class SettingsDialog(SizedDialog):
         self.providers, self.appearance = ProvidersPage(), AppearancePage()
         self.policy, self.permissions, self.about = PolicyPage(), PermissionsPage(), AboutPage()
         self.data, self.mcp, self.roles = DataPage(), McpPage(), RolesCard()
-        self.instructions = InstructionsPage()
+        self.instructions, self.keyboard = InstructionsPage(), KeyboardPage()
         pages: dict[SettingsPage, QWidget] = {
             "providers": self.providers,
             "roles": self._roles_page(),
             "appearance": self.appearance,
+            "keyboard": self.keyboard,
             "instructions": self.instructions,
             "policy": self.policy,
             "permissions": self.permissions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,9 +10,12 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.user_text import TextContext, UserText
-from helix_desktop.words.translation import translate
+from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Window")
+tr = Translator("Window")
+
+_NATIVE = QKeySequence.SequenceFormat.NativeText
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,20 +167,50 @@ def make_actions(window: QWidget) -> WindowActions:
 
 
 def _make(window: QWidget, name: str, spec: ActionSpec) -> QAction:
-    # A hint is shown where keys would stand, for keys that the focused widget, not the menu, has to answer.
-    words = (translate(spec.text), spec.display_shortcut)
-    action = QAction("\t".join(filter(None, words)), window)
+    action = QAction(window)
     action.setObjectName(name)
-    action.setShortcuts([QKeySequence(keys) for keys in spec.keys])
     action.setCheckable(spec.checkable)
+    set_action_keys(action, spec, spec.keys)
     window.addAction(action)
     return action
 
 
-def shortcut_lines() -> tuple[tuple[str, str], ...]:
+def set_action_keys(action: QAction, spec: ActionSpec, keys: Sequence[str]) -> None:
+    """Give an action these keys, as portable text, in place of those that it had."""
+    # A hint is shown where keys would stand, for keys that the focused widget, not the menu, has to answer.
+    hint = "" if keys else spec.display_shortcut
+    native_hint = QKeySequence(hint).toString(_NATIVE) or hint
+    action.setText("\t".join(filter(None, (translate(spec.text), native_hint))))
+    action.setShortcuts([QKeySequence(key) for key in keys])
+
+
+def action_shortcut(action: QAction) -> str:
+    """Return the keys of a menu entry as the system writes them; empty when it has none."""
+    return action.shortcut().toString(_NATIVE) or action.text().partition("\t")[2]
+
+
+def keep_tip(action: QAction, words: str, set_tip: Callable[[str], object]) -> None:
+    """Set a tooltip now and whenever the action's keys change: its words, and the keys in parentheses."""
+
+    def update() -> None:
+        set_tip(tip_with_keys(action, words))
+
+    action.changed.connect(update)
+    update()
+
+
+def tip_with_keys(action: QAction, words: str) -> str:
+    """Return a tooltip's words with the keys of an action in parentheses; alone when it has none."""
+    keys = action_shortcut(action)
+    return tr("{words} ({keys})", words=words, keys=keys) if keys else words
+
+
+def shortcut_lines(actions: WindowActions) -> tuple[tuple[str, str], ...]:
     """Words and keys of every action that has keys, for the page that lists them."""
-    return tuple(
-        (translate(spec.text).rstrip("…"), ", ".join(spec.keys) or spec.display_shortcut)
-        for spec in SPECS.values()
-        if spec.keys or spec.display_shortcut
-    )
+    lines = []
+    for name, spec in SPECS.items():
+        own = [keys.toString() for keys in getattr(actions, name).shortcuts()]
+        keys = ", ".join(filter(None, (*own, spec.display_shortcut)))
+        if keys:
+            lines.append((translate(spec.text).rstrip("…"), keys))
+    return tuple(lines)

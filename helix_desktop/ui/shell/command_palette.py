@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt
-from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QKeySequence, QPainter, QStandardItem
+from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QStandardItem
 from PySide6.QtWidgets import (
     QMenu,
     QMenuBar,
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
 from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.shell.actions import action_shortcut
 from helix_desktop.ui.shell.sidebar.rows import matches_query
 from helix_desktop.words.translation import Translator
 
@@ -130,10 +131,3 @@ def action_text(action: QAction) -> str:
 def _without_mnemonic(text: str) -> str:
     """Return a menu's text without its mark for the keyboard: `&File`, or `(&F)` behind Chinese words."""
     return _MNEMONIC.sub("", text)
-
-
-def action_shortcut(action: QAction) -> str:
-    """Return the keys of a menu entry as the system writes them; empty when it has none."""
-    return (
-        action.shortcut().toString(QKeySequence.SequenceFormat.NativeText) or action.text().partition("\t")[2]
-    )

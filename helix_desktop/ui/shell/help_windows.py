@@ -59,11 +59,18 @@ class HelpWindows:
         from helix_desktop.ui.shell.shortcuts import shortcuts
 
         if self.guide is None:
-            self.guide = GuideDialog(self._window, shortcuts())
+            self.guide = GuideDialog(self._window, shortcuts(self._commands))
         retint(self.guide, self._theme)
         self.guide.show_topic(topic)
         self._layout_store.save(_OPENED_TOPICS, ",".join(sorted({*self._opened_topics(), topic})).encode())
         self.hide_followed_links()
+
+    def update_shortcuts(self) -> None:
+        """List the keys that commands have now."""
+        from helix_desktop.ui.shell.shortcuts import shortcuts
+
+        if self.guide is not None:
+            self.guide.show_shortcuts(shortcuts(self._commands))
 
     def hide_followed_links(self) -> None:
         """Hide the links to topics that the user has opened."""

@@ -31,10 +31,11 @@ from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.shell.actions import make_actions
+from helix_desktop.ui.shell.actions import action_shortcut, make_actions
 from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.ui.shell.help_windows import HelpWindows
 from helix_desktop.ui.shell.jobs import JobLines
+from helix_desktop.ui.shell.key_bindings import KeyBindings
 from helix_desktop.ui.shell.keyboard import connect_editing, focus_next
 from helix_desktop.ui.shell.menus import fill_menu_bar
 from helix_desktop.ui.shell.panes import LayoutStore, Panes
@@ -104,6 +105,7 @@ class MainWindow(QMainWindow):
         self._theme = LIGHT
         self._pages: dict[str, QWidget] = {}
         self.commands = make_actions(self)
+        self.key_bindings = KeyBindings(self.commands)
         self.rail, self.sidebar = Rail(self.commands), Sidebar(self.commands)
         self.top_bar = TopBar(self.commands)
         self.banners, self.jobs, self.cost_line = BannerArea(), JobLines(), CostLine()
@@ -119,6 +121,7 @@ class MainWindow(QMainWindow):
         self._layout_timer.timeout.connect(self._save_layout)
         self._panes.changed.connect(self._layout_timer.start)
         self.help_windows = HelpWindows(self, self.commands, layout_store)
+        self.key_bindings.changed.connect(self.help_windows.update_shortcuts)
         fill_menu_bar(self.menuBar(), self.commands)
         self._connect()
         self.resize(*_FIRST_SIZE)
@@ -193,7 +196,11 @@ class MainWindow(QMainWindow):
         self.top_bar.page_selected.connect(self.show_page)
         actions.switch_workspace.triggered.connect(self.switcher.open)
         self.welcome.folder_requested.connect(actions.open_folder.trigger)
+        actions.new_session.changed.connect(self._show_new_session_keys)
         self.no_session.new_session_requested.connect(actions.new_session.trigger)
+
+    def _show_new_session_keys(self) -> None:
+        self.no_session.show_keys(action_shortcut(self.commands.new_session))
 
     def bind_appearance(self, appearance: Appearance) -> None:
         """Take theme and text size from the application's appearance, and let menus and rail choose them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QMenu, QPushButton
 
 from helix_desktop.domain.tools import PermissionMode
@@ -14,6 +14,7 @@ from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.shell.actions import tip_with_keys
 from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Window")
@@ -21,9 +22,9 @@ tr = Translator("Window")
 
 _NAMES = {"ask": text("Ask", "mode"), "plan": text("Plan", "mode"), "auto": text("Auto", "mode")}
 _TIPS = {
-    "ask": text("Ask: the agent asks before it edits files or runs commands (Ctrl+.)"),
-    "plan": text("Plan: the agent only reads and plans (Ctrl+.)"),
-    "auto": text("Auto: the agent edits files and runs sandboxed commands without asking (Ctrl+.)"),
+    "ask": text("Ask: the agent asks before it edits files or runs commands"),
+    "plan": text("Plan: the agent only reads and plans"),
+    "auto": text("Auto: the agent edits files and runs sandboxed commands without asking"),
 }
 _ICONS: dict[PermissionMode, str] = {"ask": "shield", "plan": "list-tree", "auto": "zap"}
 _COLOR_TOKENS: dict[PermissionMode, tuple[str, str]] = {
@@ -39,8 +40,10 @@ ModeDetail = Literal["word", "icon"]
 class ModeButton(EnterActivates, Themed, QPushButton):
     """Shows a session's mode; its menu changes it."""
 
-    def __init__(self, menu: QMenu) -> None:
+    def __init__(self, menu: QMenu, next_mode: QAction) -> None:
+        """`next_mode` is the command that switches the mode; its keys stand in the tooltip."""
         super().__init__()
+        self._next_mode = next_mode
         self._mode: PermissionMode = "ask"
         self._detail: ModeDetail = "word"
         self.setMenu(menu)
@@ -48,11 +51,12 @@ class ModeButton(EnterActivates, Themed, QPushButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.show_mode("ask")
+        next_mode.changed.connect(lambda: self.show_mode(self._mode))
 
     def show_mode(self, mode: PermissionMode) -> None:
         """Show a mode."""
         self._mode = mode
-        self.setToolTip(translate(_TIPS[mode]))
+        self.setToolTip(tip_with_keys(self._next_mode, translate(_TIPS[mode])))
         self.setAccessibleName(tr("Mode: {mode}", mode=_NAMES[mode]))
         self.setAccessibleDescription(self.toolTip())
         self.set_detail(self._detail)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.domain.user_text import TextContext
-from helix_desktop.ui.shell.actions import shortcut_lines
+from helix_desktop.ui.shell.actions import WindowActions, shortcut_lines
 from helix_desktop.words.translation import translate
 
 text = TextContext("Window")
@@ -24,6 +24,6 @@ _OUTSIDE_MENUS = (
 )
 
 
-def shortcuts() -> tuple[tuple[str, str], ...]:
+def shortcuts(actions: WindowActions) -> tuple[tuple[str, str], ...]:
     """Return each command with its keys as portable text; several keys are parted by ", "."""
-    return (*shortcut_lines(), *((translate(words), keys) for words, keys in _OUTSIDE_MENUS))
+    return (*shortcut_lines(actions), *((translate(words), keys) for words, keys in _OUTSIDE_MENUS))

@@ -21,7 +21,7 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, SessionHeader
-from helix_desktop.ui.shell.actions import WindowActions
+from helix_desktop.ui.shell.actions import WindowActions, keep_tip
 from helix_desktop.ui.shell.context_gauge import ContextGauge
 from helix_desktop.ui.shell.menus import mode_menu, more_menu
 from helix_desktop.ui.shell.mode_button import ModeButton
@@ -222,12 +222,15 @@ class TopBar(QWidget):
         self.pages.page_selected.connect(self.page_selected)
         self.gauge = ContextGauge()
         self.gauge.clicked.connect(actions.toggle_inspector.trigger)
-        self.mode = ModeButton(mode_menu(self, actions))
-        self.compact = IconButton("archive", tr("Compact conversation (Ctrl+Shift+K)"))
+        self.mode = ModeButton(mode_menu(self, actions), actions.next_mode)
+        self.compact = IconButton("archive", "")
+        keep_tip(actions.compact_now, tr("Compact conversation"), self.compact.set_tip)
         self.compact.clicked.connect(actions.compact_now.trigger)
-        self.inspector = IconButton("panel-right", tr("Context inspector (Ctrl+I)"))
+        self.inspector = IconButton("panel-right", "")
+        keep_tip(actions.toggle_inspector, tr("Context inspector"), self.inspector.set_tip)
         self.inspector.clicked.connect(actions.toggle_inspector.trigger)
-        self.sidebar = IconButton("panel-left", tr("Show sidebar (Ctrl+B)"))
+        self.sidebar = IconButton("panel-left", "")
+        keep_tip(actions.toggle_sidebar, tr("Show sidebar"), self.sidebar.set_tip)
         self.sidebar.clicked.connect(actions.toggle_sidebar.trigger)
         self.more = IconButton("ellipsis", tr("More actions"))
         self.more.setMenu(more_menu(self, actions))

@@ -64,7 +64,8 @@ _LEAST: tuple[tuple[int, int], ...] = ((0, 0), (1, 1))
 _SETTINGS_SIZES = ((980, 760), (1, 1))
 _DAY_MS = 86_400_000
 _SETTINGS_PAGES: tuple[SettingsPage, ...] = (
-    "providers", "roles", "appearance", "instructions", "policy", "permissions", "mcp", "data", "about",
+    "providers", "roles", "appearance", "keyboard", "instructions", "policy", "permissions", "mcp", "data",
+    "about",
 )  # fmt: skip
 
 
@@ -244,6 +245,8 @@ def _fill_settings(dialog: SettingsDialog) -> None:
     dialog.data.show_history(
         HistoryTotals(contents=1_234, stored_size=1_900_000_000), CoverageSettings().quota
     )
+    dialog.keyboard.show_conflict("open_folder", half_longer("Ctrl+K is used by Switch workspace…"))
+    dialog.keyboard.show_undo(half_longer("Trash: now Ctrl+J"))
     dialog.mcp.show_servers("helix-desktop", "/home/mara/code", _SERVERS, "Kept in Secret Service.")
     dialog.mcp.sharing.show_sharing(
         "helix-desktop",
@@ -293,7 +296,7 @@ _PLAN = CleanupPlan(
 def dialog_screens() -> Iterator[Screen]:
     """Yield the dialogs, each in its stages."""
     window = _closable_window()
-    guide = GuideDialog(window, shortcuts())
+    guide = GuideDialog(window, shortcuts(window.commands))
     for topic in TOPICS:
         guide.show_topic(topic)
         yield Screen(f"guide {topic}", guide, ((860, 640), (1, 1)))

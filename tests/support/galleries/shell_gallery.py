@@ -33,6 +33,7 @@ from helix_desktop.ui.settings.policy.form import policy_form
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
 from helix_desktop.ui.shell.shortcuts import shortcuts
 from helix_desktop.ui.shell.sidebar.rows import SessionItem, WorkspaceRow
+from helix_desktop.ui.workspaces.settings.keyboard_presenter import command_groups
 from helix_desktop.words.git import NO_GIT, git_text
 from tests.support.galleries import providers_gallery
 
@@ -206,6 +207,7 @@ def make_settings(window: MainWindow) -> SettingsDialog:
         "observe_place_at", "“Write observations above” can't be above “Apply observations above”."
     )
     dialog.permissions.show_rules("helix-desktop", RULES)
+    dialog.keyboard.show_commands(tuple(command_groups(window)))
     dialog.about.show_about(ABOUT)
     dialog.about.licenses.show_licenses(LICENSES)
     return dialog
@@ -214,7 +216,7 @@ def make_settings(window: MainWindow) -> SettingsDialog:
 def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_dir: Path) -> None:
     """Save the settings' pages, the guide and both questions."""
     dialog = make_settings(window)
-    dialogs: dict[str, QWidget] = {"guide": GuideDialog(window, shortcuts())}
+    dialogs: dict[str, QWidget] = {"guide": GuideDialog(window, shortcuts(window.commands))}
     choices = (Choice("cancel", "Cancel"), Choice("remove", "Remove from list", "danger"))
     dialogs["ask"] = QuestionDialog(
         window,
@@ -228,7 +230,14 @@ def save_dialog_images(app: QApplication, window: MainWindow, mode: str, output_
     dialogs["more"] = window.top_bar.more.menu()
     dialogs["rail-menu"] = window.rail.menu_for("2")
     dialog.show()
-    pages: tuple[SettingsPage, ...] = ("providers", "appearance", "policy", "permissions", "about")
+    pages: tuple[SettingsPage, ...] = (
+        "providers",
+        "appearance",
+        "keyboard",
+        "policy",
+        "permissions",
+        "about",
+    )
     for page in pages:
         dialog.show_page(page)
         dialog.providers.list.setCurrentRow(2)

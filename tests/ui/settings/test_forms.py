@@ -85,7 +85,7 @@ def test_page_names_are_never_cut_at_any_text_size(
         apply(qapp, LIGHT, text_px)
         retint(dialog, LIGHT)
         names = [button for button in dialog.findChildren(PushButton) if button.property("kind") == "nav"]
-        assert len(names) == 9
+        assert len(names) == 10
         qtbot.waitUntil(partial(_are_uncut, names))
     apply(qapp, LIGHT)
 

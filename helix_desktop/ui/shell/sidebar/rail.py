@@ -23,7 +23,7 @@ from helix_desktop.ui.design.labels import IconLabel
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.shell.actions import WindowActions
+from helix_desktop.ui.shell.actions import WindowActions, keep_tip
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow, badge_label
 from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
 from helix_desktop.words.translation import Translator
@@ -117,12 +117,14 @@ class Rail(Themed, QFrame):
         self.setFixedWidth(RAIL_PX)
         self.setAcceptDrops(True)
         self._buttons: dict[str, WorkspaceButton] = {}
-        self._add = IconButton("plus", tr("Open folder (Ctrl+O)"), px=18, edge=38)
+        self._add = IconButton("plus", "", px=18, edge=38)
+        keep_tip(actions.open_folder, tr("Open folder"), self._add.set_tip)
         self._add.setProperty("kind", "tile")
         self._add.clicked.connect(actions.open_folder.trigger)
         self._theme_button = IconButton("moon", tr("Use dark theme"), px=19, edge=34)
         self._theme_button.clicked.connect(self.theme_requested)
-        settings = IconButton("settings", tr("Settings (Ctrl+,)"), px=19, edge=34)
+        settings = IconButton("settings", "", px=19, edge=34)
+        keep_tip(actions.settings, tr("Settings"), settings.set_tip)
         settings.clicked.connect(actions.settings.trigger)
         self._button_layout = QVBoxLayout()
         self._button_layout.setContentsMargins(0, 0, 0, 0)

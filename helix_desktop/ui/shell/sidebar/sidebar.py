@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QWidget
 
 from helix_desktop.ui.design.buttons import IconButton, PushButton
@@ -17,7 +17,7 @@ from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.shell.actions import WindowActions
+from helix_desktop.ui.shell.actions import WindowActions, keep_tip, tip_with_keys
 from helix_desktop.ui.shell.sidebar.rows import SessionItem
 from helix_desktop.words.git import GitText
 from helix_desktop.words.translation import Translator
@@ -33,20 +33,24 @@ _LIST, _EMPTY, _NOTHING_FOUND, _CLOSED = range(4)
 class _NameButton(PushButton):
     """The workspace's name with a chevron; opens the switcher."""
 
-    def __init__(self) -> None:
+    def __init__(self, switch: QAction) -> None:
         super().__init__("", "name")
+        self._switch = switch
         self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._full_name = ""
+        self._title = ""
+        switch.changed.connect(self._update_tip)
 
     def show_name(self, name: str) -> None:
-        self._full_name = name
         self.setAccessibleName(
             tr("Workspace {name}. Switch workspace", name=name) if name else tr("Choose workspace")
         )
-        title = name or tr("No workspace")
+        self._title = title = name or tr("No workspace")
         self.setText(self.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, 150))
-        self.setToolTip(f"{title}\n{tr('Switch workspace (Ctrl+K)')}")
+        self._update_tip()
+
+    def _update_tip(self) -> None:
+        self.setToolTip(f"{self._title}\n{tip_with_keys(self._switch, tr('Switch workspace'))}")
 
     def tint(self, theme: Theme) -> None:
         self.setIcon(icon("chevron-down", theme.muted, 15))
@@ -70,13 +74,15 @@ class Sidebar(QFrame):
         self.setObjectName("sidebar")
         self.setMinimumWidth(200)
         self.commands = actions
-        self._name = _NameButton()
+        self._name = _NameButton(actions.switch_workspace)
         self._name.clicked.connect(actions.switch_workspace.trigger)
         self._git = GitLabel()
         self._git.clicked.connect(actions.commit_changes.trigger)
-        self._folder = IconButton("folder-open", tr("Open folder (Ctrl+O)"))
+        self._folder = IconButton("folder-open", "")
+        keep_tip(actions.open_folder, tr("Open folder"), self._folder.set_tip)
         self._folder.clicked.connect(actions.open_folder.trigger)
-        self._new = IconButton("plus", tr("New session (Ctrl+N)"), px=18)
+        self._new = IconButton("plus", "", px=18)
+        keep_tip(actions.new_session, tr("New session"), self._new.set_tip)
         self._new.clicked.connect(actions.new_session.trigger)
         self.search = SearchField(tr("Search sessions"))
         self.session_list: SessionList

@@ -20,6 +20,7 @@ from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.workspaces.mcp_consent_banner import McpConsentBanner
 from helix_desktop.ui.workspaces.settings.data_presenter import DataPresenter
 from helix_desktop.ui.workspaces.settings.instructions_presenter import InstructionsPresenter
+from helix_desktop.ui.workspaces.settings.keyboard_presenter import KeyboardPresenter
 from helix_desktop.ui.workspaces.settings.mcp_presenter import McpPresenter
 from helix_desktop.ui.workspaces.settings.move_data import MoveDataPresenter
 from helix_desktop.ui.workspaces.settings.permissions_presenter import PermissionsPresenter
@@ -65,6 +66,7 @@ class SettingsPresenter(QObject):
         self._appearance, self._async_actions = appearance, context.async_actions
         self._built: _Pages | None = None
         self._policy = PolicyPresenter(context, session_controller)
+        self._keyboard = KeyboardPresenter(context)
         McpConsentBanner(context, session_controller, lambda: self._open("mcp"))
         self._effort = EffortController(context, session_controller, lambda: self._open("providers"))
         ModelChangeBanner(context, session_controller, self._offer_models, self._use_in_session)
@@ -120,6 +122,7 @@ class SettingsPresenter(QObject):
     def _connect(self, pages: _Pages) -> None:
         start, dialog = self._async_actions.start, pages.dialog
         self._policy.attach(dialog.policy)
+        self._keyboard.attach(dialog.keyboard)
         dialog.appearance.mode_chosen.connect(self._appearance.set_mode)
         dialog.appearance.text_px_chosen.connect(self._appearance.set_text_px)
         dialog.appearance.enter_sends_chosen.connect(
@@ -200,6 +203,7 @@ class SettingsPresenter(QObject):
             self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.notify
         )
         self._policy.show()
+        self._keyboard.show()
         pages.roles.show()
         await pages.providers.show()
         await pages.data.show()

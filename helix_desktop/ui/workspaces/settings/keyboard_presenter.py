@@ -1,0 +1,116 @@
+"""Puts the user's keys in force, fills the page about them, and does what it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu
+
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.settings.keyboard.page import CommandGroup, CommandKeys, KeyboardPage
+from helix_desktop.ui.shell.actions import SPECS
+from helix_desktop.ui.shell.command_palette import action_text
+from helix_desktop.ui.shell.key_bindings import KeyBindings, native_key, why_reserved
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Settings: Keyboard")
+
+
+class KeyboardPresenter(QObject):
+    """Binds the page to the window's keys and the settings; every change can be undone."""
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context.window)
+        self._window, self._services = context.window, context.services
+        self._bindings, self._async_actions = context.window.key_bindings, context.async_actions
+        self._page: KeyboardPage | None = None
+        self._previous = self._bindings.stored
+        self._waiting: tuple[str, tuple[str, ...]] | None = None
+        """The command and keys that a conflict keeps apart."""
+        if context.services.settings.shortcuts:
+            self._bindings.use(context.services.settings.shortcuts)
+
+    def attach(self, page: KeyboardPage) -> None:
+        """Serve the page, which is built when it is first needed."""
+        self._page = page
+        page.keys_recorded.connect(lambda command, keys: self._assign(command, (keys,)))
+        page.keys_removed.connect(lambda command: self._assign(command, ()))
+        page.reset_requested.connect(lambda command: self._assign(command, SPECS[command].keys))
+        page.reset_all_requested.connect(self._reset_all)
+        page.replace_confirmed.connect(self._replace)
+        page.undo_requested.connect(self._undo)
+
+    def show(self) -> None:
+        """Show the keys that commands have now."""
+        self._waiting = None
+        if self._page is not None:
+            self._page.show_commands(tuple(command_groups(self._window)))
+
+    def _assign(self, command: str, keys: tuple[str, ...]) -> None:
+        """Give a command keys, unless they can't be, or are those of another command: then say so."""
+        if self._page is None:
+            return
+        names = ", ".join(map(native_key, keys))
+        reason = next(filter(None, map(why_reserved, keys)), "")
+        owners = self._bindings.owners(command, keys)
+        if reason:
+            self._page.show_refusal(command, reason)
+        elif owners:
+            self._waiting = command, keys
+            commands = ", ".join(translate(SPECS[owner].text) for owner in owners)
+            self._page.show_conflict(command, tr("{keys} is used by {command}", keys=names, command=commands))
+        elif keys != self._bindings.keys(command):
+            self._change(command, keys)
+        else:
+            self.show()
+
+    def _replace(self) -> None:
+        if self._waiting is not None:
+            self._change(*self._waiting)
+
+    def _change(self, command: str, keys: tuple[str, ...]) -> None:
+        self._previous = self._bindings.stored
+        self._bindings.change(command, keys)
+        title, names = translate(SPECS[command].text).rstrip("…"), ", ".join(map(native_key, keys))
+        self._save(
+            tr("{command}: now {keys}", command=title, keys=names)
+            if keys
+            else tr("{command}: no keys", command=title)
+        )
+
+    def _reset_all(self) -> None:
+        self._previous = self._bindings.stored
+        self._bindings.reset_all()
+        self._save(tr("All commands have their default keys."))
+
+    def _undo(self) -> None:
+        self._bindings.use(self._previous)
+        self._save("")
+
+    def _save(self, message: str) -> None:
+        """Show and store what is in force, and offer to undo it."""
+        self.show()
+        if self._page is not None:
+            self._page.show_undo(message)
+        settings = msgspec.structs.replace(self._services.settings, shortcuts=self._bindings.stored)
+        self._async_actions.start(self._services.save_settings(settings), "save keyboard shortcuts")
+
+
+def command_groups(window: MainWindow) -> Iterator[CommandGroup]:
+    """Yield the commands of each menu of a window with their keys."""
+    for top in window.menuBar().actions():
+        menu = top.menu()
+        actions = menu.actions() if isinstance(menu, QMenu) else ()
+        entries = (_entry(window.key_bindings, action) for action in actions if action.objectName() in SPECS)
+        yield CommandGroup(action_text(top), tuple(entries))
+
+
+def _entry(bindings: KeyBindings, action: QAction) -> CommandKeys:
+    command = action.objectName()
+    keys = ", ".join(map(native_key, bindings.keys(command)))
+    fixed = native_key(SPECS[command].display_shortcut)
+    return CommandKeys(command, action_text(action), keys, fixed, bindings.is_changed(command))

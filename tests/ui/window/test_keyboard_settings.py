@@ -1,0 +1,62 @@
+"""Keys of commands are changed in the settings: pressed, refused, taken from another command, undone."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.ui.shell.actions import SPECS
+from tests.support.window.buttons import find_button, press
+from tests.support.window.window_rig import open_window, until
+
+pytestmark = pytest.mark.qt_loop
+_CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+async def test_keys_are_recorded_and_stored(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.settings.show("keyboard")
+        page, bindings = rig.wiring.settings.dialog.keyboard, rig.window.key_bindings
+        for command in SPECS:
+            find_button(page, f"keys:{command}")
+
+        def record(command: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = _CTRL) -> str:
+            button = find_button(page, f"keys:{command}")
+            button.click()
+            QTest.keyClick(button, key, modifiers)
+            assert not button.isChecked()
+            return "" if page.notice.isHidden() else page.notice.text.text()
+
+        assert record("trash", Qt.Key.Key_J) == ""
+        assert record("trash", Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier) == ""
+        assert record("trash", Qt.Key.Key_C) == "Ctrl+C edits text in text fields."
+        assert bindings.keys("trash") == ("Ctrl+J",)
+        assert record("trash", Qt.Key.Key_K) == "Ctrl+K is used by Switch workspace…"
+        press(page, "cancel_keys")
+        assert bindings.keys("trash") == ("Ctrl+J",)
+        record("trash", Qt.Key.Key_K)
+        press(page, "replace_keys")
+        assert (bindings.keys("trash"), bindings.keys("switch_workspace")) == (("Ctrl+K",), ())
+        record("find", Qt.Key.Key_Backspace, Qt.KeyboardModifier.NoModifier)
+        stored = {"trash": ["Ctrl+K"], "switch_workspace": [], "find": []}
+        assert bindings.stored == stored
+
+        def saved() -> object:
+            files = tmp_path.rglob("settings.toml")
+            return [tomllib.loads(file.read_text(encoding="utf-8"))["shortcuts"] for file in files]
+
+        await until(lambda: saved() == [stored], "the keys in the file")
+        press(page, "reset_all_keys")
+        assert bindings.keys("find") == SPECS["find"].keys
+        press(page, "undo_keys")
+        assert bindings.stored == stored
+        QTest.keyClicks(page.filter, "ctrl+k")
+        found = [command for command in SPECS if find_button(page, f"keys:{command}").isVisible()]
+        assert found == ["trash"]
+        QTest.keyClicks(page.filter, " nothing of that name")
+        assert not any(find_button(page, f"keys:{command}").isVisible() for command in SPECS)
