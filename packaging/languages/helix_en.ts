@@ -18105,6 +18105,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
             <source>Compare…</source>
             <translation type="unfinished" />
         </message>
@@ -18561,6 +18562,11 @@
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
             <source>Vital</source>
             <comment>priority of a fact</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <source>What the active handover says otherwise</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from helix_desktop.context.summaries.compare_handovers import (
@@ -15,6 +15,7 @@ from helix_desktop.context.summaries.compare_handovers import (
 )
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.summary import Bullet
+from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.focus import FocusableScrollArea
@@ -67,9 +68,8 @@ class CompareDialog(Themed, SizedDialog):
         self.notice.setObjectName("compare-notice")
         self.undo_button = PushButton(tr("Undo"), "link", "undo-2", px=14, name="undo")
         self.close_button = PushButton(tr("Close"), name="close")
-        self._sections = column(gap=4)
-        self._has_undo = False
-        self._parts: list[Disclosure] = []
+        self._sections, self._scroll = column(gap=4), FocusableScrollArea()
+        self._notice_row = BesideOrBelow(self.notice, [self.undo_button])
         self._lay_out()
         self.before_box.activated.connect(lambda _: self._request())
         self.after_box.activated.connect(lambda _: self._request())
@@ -87,23 +87,27 @@ class CompareDialog(Themed, SizedDialog):
             box.setToolTip(box.currentText())
 
     def show_pair(self, pair: ComparedPair) -> None:
-        """Show what differs; sections without any difference are closed."""
+        """Show what differs, at the same place; sections without any difference are closed."""
         self.counts.setText(pair.summary)
         self.reason.setText(pair.reason)
         self.reason.setVisible(bool(pair.reason))
+        bar = self._scroll.verticalScrollBar()
+        place = bar.value()
         clear_layout(self._sections)
-        self._parts = [self._section(section, pair.can_put_back) for section in pair.sections]
-        for part in self._parts:
-            self._sections.addWidget(part)
+        for section in pair.sections:
+            self._sections.addWidget(self._section(section, pair.can_put_back))
         self._sections.addStretch(1)
         retint(self, self._theme)
+        QTimer.singleShot(0, self, lambda: bar.setValue(place))  # the new sections have their heights then
 
     def show_notice(self, text: str, *, has_undo: bool = False) -> None:
         """Say what was done, if it can be undone with a button."""
         restyle(self.notice, "role", "note")
         self.notice.setText(text)
-        self.notice.setVisible(bool(text))
+        self._notice_row.setVisible(bool(text))
         self.undo_button.setVisible(has_undo)
+        if text:
+            announce(self, text)
         if has_undo:
             self.undo_button.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -114,6 +118,7 @@ class CompareDialog(Themed, SizedDialog):
 
     def _request(self) -> None:
         self.show_notice("")
+        self._scroll.verticalScrollBar().setValue(0)
         self.pair_requested.emit(self.before_box.currentData(), self.after_box.currentData())
 
     def _lay_out(self) -> None:
@@ -122,7 +127,7 @@ class CompareDialog(Themed, SizedDialog):
         for name, box in ((tr("Before"), self.before_box), (tr("After"), self.after_box)):
             box.setAccessibleName(name)
             pickers.addLayout(column(label(name, "muted"), box, gap=4), 1)
-        scroll, page = FocusableScrollArea(), QWidget()
+        scroll, page = self._scroll, QWidget()
         page.setObjectName("page")
         page.setLayout(self._sections)
         scroll.setWidget(page)
@@ -130,7 +135,6 @@ class CompareDialog(Themed, SizedDialog):
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setAccessibleName(tr("Differences"))
-        notice = BesideOrBelow(self.notice, [self.undo_button])
         buttons = FlowBox([self.close_button], right_from=0)
         title = label(tr("Compare handovers"), "title")
         layout = column(title, margins=(22, 20, 22, 16), gap=10)
@@ -138,7 +142,7 @@ class CompareDialog(Themed, SizedDialog):
         for widget in (self.counts, self.reason):
             layout.addWidget(widget)
         layout.addWidget(scroll, 1)
-        layout.addWidget(notice)
+        layout.addWidget(self._notice_row)
         layout.addWidget(buttons)
         self.setLayout(layout)
 

@@ -18,11 +18,11 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.compare_dialog import CompareDialog
 from helix_desktop.ui.handover.compare_rows import (
-    PRESENT,
     compared_pair,
     handover_before,
     handover_choices,
 )
+from helix_desktop.ui.timeline.card_data import PRESENT
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Compare handovers")

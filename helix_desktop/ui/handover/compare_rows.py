@@ -13,14 +13,15 @@ from helix_desktop.context.summaries.compare_handovers import (
     compare_handovers,
 )
 from helix_desktop.domain.events.summary import HandoverMade, Section
+from helix_desktop.ui.timeline.card_data import PRESENT
 from helix_desktop.ui.timeline.card_texts import handover_title
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Compare handovers")
 
-PRESENT, NOTHING = -1, 0
-"""Stand for the handover as it would be now, and for none, where others stand as their events."""
+NOTHING = 0
+"""Stands for no handover where others stand as their events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,9 @@ def handover_choices(transcript: Transcript) -> list[HandoverChoice]:
 
 
 def handover_before(transcript: Transcript, seq: int) -> int:
-    """Return the handover that was made before one, or NOTHING."""
+    """Return the handover that was made before one, or NOTHING; before the present one, the active one."""
+    if seq == PRESENT:
+        return transcript.handover[0] if transcript.handover else NOTHING
     return max((other for other in transcript.rewrites.handovers if other < seq), default=NOTHING)
 
 

@@ -139,6 +139,9 @@ class RewriteController(QObject):
         self.compare_presenter = ComparePresenter(
             conversation, self._async_actions, self._window, self._window.theme
         )
+        dialog = self.compare_presenter.dialog
+        dialog.source_clicked.connect(dialog.accept)
+        dialog.source_clicked.connect(self._session_controller.views.timeline.source_clicked)
         try:
             await self.compare_presenter.run(seq)
         finally:

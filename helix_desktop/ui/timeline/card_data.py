@@ -26,6 +26,8 @@ Group: TypeAlias = Literal[
     "failures",
 ]
 """What a card is, for the filter; `notes` are all kinds of folds, `yours` pins and chosen forms."""
+PRESENT = -1
+"""Stands for the handover as it would be now where others stand as their events."""
 GROUPS: tuple[Group, ...] = get_args(Group)
 Attempt: TypeAlias = Literal["handover", "observations"]
 

@@ -46,7 +46,7 @@ class CardSignals(QObject):
     undo = Signal(int)
     redo = Signal(int)
     show_in_chat = Signal(int)
-    compare = Signal(int)  # a handover with others
+    compare = Signal(int)  # a handover with others; PRESENT: as it would be now
     source = Signal(int)
     digest = Signal(str)
     export = Signal(int)

@@ -17,7 +17,7 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_data import Continuation, PresentCard
+from helix_desktop.ui.timeline.card_data import PRESENT, Continuation, PresentCard
 from helix_desktop.ui.timeline.cards import CardSignals, session_pill
 from helix_desktop.ui.timeline.handover_view import gist_bullets, section_disclosure
 from helix_desktop.words.translation import Translator
@@ -58,12 +58,16 @@ class PresentView(Card):
         self.write_button.setToolTip(tr("Write a draft, read and edit it, then compact or start a session"))
         self.session_button = _button(tr("Start new session"), "plus", "present-session")
         self.session_button.setToolTip(tr("Start a session whose context begins with this handover"))
+        self.compare_button = _button(tr("Compare…"), "git-compare", "present-compare")
+        self.compare_button.setToolTip(tr("What the active handover says otherwise"))
+        self.compare_button.hide()
         self.copy_button = _button(tr("Copy"), "copy", "present-copy")
         self.copy_button.setToolTip(tr("Copy the whole handover as Markdown"))
         self.opener = DisclosureHead(tr("Full handover"), "", "muted")
         self._lay_out()
         self.write_button.clicked.connect(signals.compact)
         self.session_button.clicked.connect(lambda: signals.new_session.emit(0))
+        self.compare_button.clicked.connect(lambda: signals.compare.emit(PRESENT))
         self.copy_button.clicked.connect(lambda: signals.copy.emit(self._card.markdown if self._card else ""))
         self.opener.toggled.connect(lambda _: self._show_details())
 
@@ -72,11 +76,12 @@ class PresentView(Card):
         for icon in (self._complete, self._incomplete):
             coverage.addWidget(icon, 0, Qt.AlignmentFlag.AlignTop)
         coverage.addWidget(self._coverage, 1)
+        buttons = [self.write_button, self.session_button, self.copy_button, self.compare_button]
         for widget in (self._title, self._status, line(), self._gist):
             self.body.addWidget(widget)
         self.body.addLayout(coverage)
         self.body.addWidget(FlowBox([self._messages, self._without_model]))
-        self.body.addWidget(FlowBox([self.write_button, self.session_button, self.copy_button]))
+        self.body.addWidget(FlowBox(buttons))
         self.body.addWidget(self._links)
         self.body.addWidget(self.opener)
         self.body.addWidget(self._details)

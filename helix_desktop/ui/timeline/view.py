@@ -64,7 +64,7 @@ class Timeline(Themed, QWidget):
     undo_requested = Signal(int)
     redo_requested = Signal(int)
     show_in_chat = Signal(int)
-    compare_requested = Signal(int)  # a handover with others
+    compare_requested = Signal(int)  # a handover with others; PRESENT: as it would be now
     source_clicked = Signal(int)
     digest_clicked = Signal(str)
     export_requested = Signal(int)  # as Markdown
@@ -115,6 +115,8 @@ class Timeline(Themed, QWidget):
         if state.present is not None:
             self.present.set_card(state.present, status_text(state))
             self.present.set_continuations(state.continuations)
+            has_handover = any(isinstance(card, HandoverCard) for card in state.cards)
+            self.present.compare_button.setVisible(has_handover)
         self.set_running(state.running)
         self._show_cards()
 

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.context.summaries.compare_handovers import compare_handovers
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.handover.compare_dialog import CompareDialog
-from helix_desktop.ui.handover.compare_rows import NOTHING, PRESENT, ComparedPair, HandoverChoice
+from helix_desktop.ui.handover.compare_rows import NOTHING, ComparedPair, HandoverChoice
+from helix_desktop.ui.timeline.card_data import PRESENT
 
 _BEFORE = (
     Section("Project Background", (Bullet("The chat renders Markdown while it streams.", (4,)),)),
