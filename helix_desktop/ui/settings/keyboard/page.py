@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from helix_desktop.ui.design.accessibility import announce
@@ -138,7 +138,9 @@ class KeyboardPage(QWidget):
         inner.setObjectName("page")
         parts: list[LayoutItem] = [self._nothing, self._body, 10, label(fixed, "note", wrap=True), None]
         inner.setLayout(column(*parts, margins=(28, 6, 28, 24), gap=6))
-        return VerticalScrollArea(inner)
+        scroll = VerticalScrollArea(inner)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        return scroll
 
     def _undo_line(self) -> tuple[QLabel, QFrame]:
         words = label("", "muted", wrap=True)
