@@ -131,12 +131,19 @@ class JsonView(Themed, QTreeView):
         else:
             super().keyPressEvent(event)
 
+    def currentChanged(self, current: Index, previous: Index) -> None:
+        """Draw both rows over the whole width: Qt draws their cells alone."""
+        super().currentChanged(current, previous)
+        self.viewport().update()
+
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw a row, the current one on a ground over the whole width."""
-        if index == self.currentIndex():
-            top, height = option.rect.top(), option.rect.height()
+        """Draw a row; the current one has its ground over the whole width, and a bar with the keyboard."""
+        is_current, top, height = index == self.currentIndex(), option.rect.top(), option.rect.height()
+        if is_current:
             painter.fillRect(0, top, self.viewport().width(), height, QColor(self._theme.selection))
         super().drawRow(painter, option, index)
+        if is_current and self.hasFocus():
+            painter.fillRect(0, top, 3, height, QColor(self._theme.accent))
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, at the text size in force."""
@@ -146,8 +153,8 @@ class JsonView(Themed, QTreeView):
         self.setIndentation(scaled(18))
         self.setStyleSheet(
             f"QTreeView {{ background: {theme.code_surface}; color: {theme.text}; border: 0;"
-            f" border-radius: 0; padding: 4px 8px; outline: 0; show-decoration-selected: 1; }}"
-            f" QTreeView::item:selected, QTreeView::branch:selected {{ background: transparent; }}"
+            f" border-radius: 0; padding: 4px 8px; outline: 0; show-decoration-selected: 0; }}"
+            f" QTreeView::item:selected {{ background: transparent; }}"
         )
 
     def _unfold(self, top: QModelIndex, most_rows: int) -> None:
