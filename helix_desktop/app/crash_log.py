@@ -11,7 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-LOG_FILE, STACKS_FILE = "helix-desktop.log", "crash.log"
+from helix_desktop.config.paths import LOG_FILE, STACKS_FILE
+
 _MAX_LOG_BYTES, _KEPT_LOG_FILES = 1_000_000, 3  # bytes per file, files
 log = logging.getLogger("helix_desktop")
 

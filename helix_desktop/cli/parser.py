@@ -479,14 +479,14 @@ def _add_installation(commands: Commands, common: argparse.ArgumentParser) -> No
     )
     licenses.add_argument("--texts", action="store_true", help=tr("include the license texts"))
     _add_json(licenses)
-    self_check = commands.add_parser("self-check", parents=[common], help=tr("check this installation"))
-    _add_json(self_check)
-    self_check.add_argument(
-        "--keyring", action="store_true", help=tr("store a test key in the keychain, then delete it")
+    check = commands.add_parser("self-check", parents=[common], help=tr("check this installation"))
+    _add_json(check)
+    check.add_argument("--keyring", action="store_true", help=tr("store and delete a key in the keychain"))
+    check.add_argument(
+        "--bundle", type=argument_types.path, metavar="FILE", help=tr("save a zip for a report")
     )
-    self_check.add_argument(
-        "--paint-only", action="store_true", help=argparse.SUPPRESS
-    )  # how it calls itself
+    check.add_argument("--with-names", action="store_true", help=tr("keep your names in the bundle"))
+    check.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
 
 
 def _add_demo(commands: Commands, common: argparse.ArgumentParser) -> None:

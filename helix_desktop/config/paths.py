@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 APP_DIR_NAME = "helix-desktop"
 DATA_DIR_VARIABLE = "HELIX_DATA_DIR"
+LOG_FILE, STACKS_FILE = "helix-desktop.log", "crash.log"
+"""The files of the logs folder: what the app logs, and the stacks of crashes."""
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 

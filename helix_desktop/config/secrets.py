@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -26,6 +28,7 @@ KeyPlace = Literal["keychain", "environment", "run", "none"]
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+_KEY_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 
 
 SecretHeaders = Mapping[tuple[str, str], str]
@@ -110,6 +113,18 @@ class SecretStore:
     async def set_secret_header(self, provider: str, model: str, name: str, value: str) -> KeyPlace:
         """Save the value of a secret header and return where it is. An empty one deletes."""
         return (await self.set(_header_key(provider, model, name), value)).place
+
+    async def all_values(self) -> tuple[str, ...]:
+        """Return every value that must not be in a report, each once.
+
+        Those of this run, of the keychain (`problem` says why it could not be read), and of the environment's
+        variables that are named like keys.
+        """
+        stored: Mapping[str, str] = {}
+        with contextlib.suppress(KeychainUnavailable):
+            _, stored = await self._run_job(self._keychain_item.read)
+        variables = (value for name, value in self._environ.items() if _KEY_VARIABLE.search(name))
+        return tuple(dict.fromkeys((*self._this_run.values(), *stored.values(), *variables)))
 
     def close(self) -> None:
         """Stop the keychain's thread; one that hangs is abandoned and does not delay the exit."""

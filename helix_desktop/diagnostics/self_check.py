@@ -10,6 +10,8 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -17,11 +19,14 @@ from helix_desktop.config.build_info import Build, current_build
 from helix_desktop.config.paths import DataDir
 from helix_desktop.diagnostics.checks import bundled, machine, subprocesses
 from helix_desktop.diagnostics.checks.rendering import run_render_checks
-from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import join_sentences, plain_text
+from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.user_text import TextContext, join_sentences, plain_text
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.services.diagnostics.bundle import Diagnostics, write_bundle
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Self-check")
+text = TextContext("Self-check")
 
 _WIDTH = 14
 Check = Callable[[], Awaitable[str]]
@@ -41,18 +46,47 @@ def self_check(args: argparse.Namespace) -> int:
     if args.paint_only:
         return run_render_checks()
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
-    results = asyncio.run(_run_checks(_checks(data, args.keyring, in_english=args.json), quiet=args.json))
+    if args.bundle is not None and args.bundle.exists():
+        raise InvalidInput(
+            text("{file} already exists.", file=args.bundle), fix=text("Choose another name for the bundle.")
+        )
+    in_english = args.json or args.bundle is not None
+    results = asyncio.run(_run_checks(_checks(data, args.keyring, in_english=in_english), quiet=args.json))
     failed = sum(not result.ok for result in results)
+    report = json.dumps(_report(results), indent=1, ensure_ascii=False) + "\n"
+    if args.bundle is not None:
+        asyncio.run(_save_bundle(data, report, args.bundle, with_names=args.with_names))
     if args.json:
-        report = {
-            "ok": not failed,
-            "build": asdict(_build_or_empty()),
-            "checks": msgspec.to_builtins(results, enc_hook=plain_text),
-        }
-        sys.stdout.write(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        sys.stdout.write(report)
     else:
         sys.stdout.write(f"{_summary(failed, len(results))}\n")
+        if args.bundle is not None:
+            sys.stdout.write(tr("Saved {file}. Read it before you share it.", file=args.bundle) + "\n")
     return 1 if failed else 0
+
+
+def _report(results: list[CheckResult]) -> dict[str, Any]:
+    return {
+        "ok": all(result.ok for result in results),
+        "build": asdict(_build_or_empty()),
+        "checks": msgspec.to_builtins(results, enc_hook=plain_text),
+    }
+
+
+async def _save_bundle(data: DataDir, report: str, path: Path, *, with_names: bool) -> None:
+    """Save the report with what else a bug report needs. Raises HelixError."""
+    from PySide6 import __version__ as qt_version
+
+    services = AppServices(data, os.environ)
+    try:
+        diagnostics = Diagnostics(services, Path.home(), (("Qt", qt_version),))
+        files = [
+            await diagnostics.self_check_file(report, with_names=with_names),
+            *await diagnostics.collect(with_names=with_names),
+        ]
+        await asyncio.to_thread(write_bundle, path, files)
+    finally:
+        await services.close()
 
 
 def _summary(failed: int, checks: int) -> str:

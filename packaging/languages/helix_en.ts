@@ -11,6 +11,19 @@
                 <numerusform>%n components</numerusform>
             </translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_dialog.py" />
+            <source>%n files, {size}</source>
+            <translation>
+                <numerusform>%n file, {size}</numerusform>
+                <numerusform>%n files, {size}</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_dialog.py" />
+            <source>A zip file for a bug report: versions, settings, policies, sizes, the self-check, and the end of the app's logs. You choose where it's saved. Nothing is sent.</source>
+            <translation type="unfinished" />
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/about/page.py" />
             <source>About Helix Desktop</source>
@@ -27,6 +40,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_dialog.py" />
             <location filename="../../helix_desktop/ui/workspaces/settings/move_data.py" />
             <source>Cancel</source>
             <translation type="unfinished" />
@@ -39,6 +53,16 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/about/presenter.py" />
             <source>Checking…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_dialog.py" />
+            <source>Collecting…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_dialog.py" />
+            <source>Collecting… The self-check can take a minute. Clear its box to save without it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -67,13 +91,24 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_presenter.py" />
             <location filename="../../helix_desktop/ui/settings/about/presenter.py" />
             <source>Display</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_dialog.py" />
+            <source>Files in the bundle</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/settings/move_data.py" />
             <source>Helix Desktop closes, copies and verifies the data, and opens again. Running tasks stop. If the move is interrupted, the data stays where it is.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_dialog.py" />
+            <source>Include names of workspaces, providers and models</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -112,6 +147,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_dialog.py" />
+            <source>Never included: messages, outputs, file contents, API keys and headers. Your home folder is replaced by ~, and email addresses are removed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/build_info.py" />
             <source>No connection: {detail}.</source>
             <translation type="unfinished" />
@@ -127,8 +167,34 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_dialog.py" />
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_presenter.py" />
+            <source>Save diagnostics</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/about/page.py" />
+            <source>Save diagnostics…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/about/presenter.py" />
+            <source>Saved as {file}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_dialog.py" />
+            <source>Save…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/about/licenses_card.py" />
             <source>Search names and licenses</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_dialog.py" />
+            <source>Select a file to save.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -187,6 +253,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_presenter.py" />
+            <source>Without a keychain ({reason}), keys are recognized by their form.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/update_check.py" />
             <source>You're up to date ({current}).</source>
             <translation type="unfinished" />
@@ -194,6 +265,11 @@
         <message>
             <location filename="../../helix_desktop/services/update_check.py" />
             <source>Your version ({current}) is newer than the newest release ({newest}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/about/diagnostics_dialog.py" />
+            <source>{file} · {state}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6173,6 +6249,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
+            <source>keep your names in the bundle</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
             <source>last event that the branch shares, such as {event} (default: all)</source>
             <translation type="unfinished" />
         </message>
@@ -6678,6 +6759,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/parser.py" />
+            <source>save a zip for a report</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>session</source>
             <translation type="unfinished" />
@@ -6760,7 +6846,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
-            <source>store a test key in the keychain, then delete it</source>
+            <source>store and delete a key in the keychain</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8821,6 +8907,19 @@
         <message>
             <location filename="../../helix_desktop/demo/session_checks.py" />
             <source>{verified} of {stored} read back by SHA-256</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
+        <name>Diagnostics</name>
+        <message>
+            <location filename="../../helix_desktop/services/diagnostics/bundle.py" />
+            <source>Choose another folder.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/diagnostics/bundle.py" />
+            <source>The diagnostics couldn't be saved.</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -12541,6 +12640,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/diagnostics/self_check.py" />
+            <source>Choose another name for the bundle.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/diagnostics/checks/bundled.py" />
             <source>Empty prompts: {names}.</source>
             <translation type="unfinished" />
@@ -12652,6 +12756,11 @@
         <message>
             <location filename="../../helix_desktop/diagnostics/checks/bundled.py" />
             <source>Sample projects without files: {names}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/diagnostics/self_check.py" />
+            <source>Saved {file}. Read it before you share it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12781,6 +12890,11 @@
                 <numerusform>{families}: %n file</numerusform>
                 <numerusform>{families}: %n files</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/diagnostics/self_check.py" />
+            <source>{file} already exists.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/diagnostics/checks/machine.py" />

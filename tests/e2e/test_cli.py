@@ -6,10 +6,12 @@ import asyncio
 import base64
 import contextlib
 import hashlib
+import json
 import random
 import re
 import shutil
 import signal
+import zipfile
 from pathlib import Path
 
 import msgspec
@@ -26,6 +28,7 @@ from helix_desktop.domain.events.session import (
     TurnEnded,
     UserSpoke,
 )
+from helix_desktop.services.diagnostics.bundle import FILE_NAMES, SELF_CHECK_FILE
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.cli_rig import ROOT, Cli, wait_for_exit
@@ -316,9 +319,16 @@ async def test_the_timeline_lists_handovers_in_text_and_json(cli: Cli) -> None:
 
 
 async def test_self_check_passes_or_names_the_problem(cli: Cli, tmp_path: Path) -> None:
-    well = await cli("self-check")
+    bundle = tmp_path / "report.zip"
+    well = await cli("self-check", "--bundle", str(bundle))
     assert (well.code, well.err) == (0, ""), well.out.decode()
     assert "all checks passed" in well.out.decode()
+    with zipfile.ZipFile(bundle) as files:
+        assert set(files.namelist()) == set(FILE_NAMES)
+        assert json.loads(files.read(SELF_CHECK_FILE))["ok"]
+        assert str(Path.home()).encode() not in b"".join(map(files.read, FILE_NAMES))
+    again = await cli("self-check", "--bundle", str(bundle))
+    assert (again.code, "already exists" in again.err) == (2, True)
     unkept = await cli("self-check", "--json", "--keyring")  # tests have no keychain
     report = unkept.json
     assert unkept.code == 1

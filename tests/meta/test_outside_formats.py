@@ -11,7 +11,6 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from helix_desktop.app.crash_log import LOG_FILE, STACKS_FILE
 from helix_desktop.app.run_marker import LastRun
 from helix_desktop.app.single_instance import LOCK_FILE
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
@@ -21,7 +20,7 @@ from helix_desktop.config.keychain import ITEM, SERVICE
 from helix_desktop.config.licenses import LICENSES_FOLDER as TERMS_FOLDER
 from helix_desktop.config.licenses import PARTS_FILE as TERMS_LIST
 from helix_desktop.config.model_catalog import Vendor
-from helix_desktop.config.paths import APP_DIR_NAME, DataDir, resources_dir
+from helix_desktop.config.paths import APP_DIR_NAME, LOG_FILE, STACKS_FILE, DataDir, resources_dir
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import Settings

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt
 from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLineEdit,
+    QSizePolicy,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+)
 
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -13,6 +20,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
 
+_BOX_PX = 16
 _FIELD_GAP_PX = 64  # around a line edit's words, with its icons
 
 
@@ -73,3 +81,43 @@ class SearchField(Themed, TextField):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         self._magnifier.setIcon(icon("search", theme.faint, 15))
+
+
+class CheckBoxDelegate(QStyledItemDelegate):
+    """Paints check boxes of a list in the theme's colors; the style sheet keeps the space for them free."""
+
+    theme = LIGHT
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        """Paint a cell, and its check box if it has one."""
+        super().paint(painter, option, index)
+        cell = QStyleOptionViewItem(option)
+        self.initStyleOption(cell, index)
+        if not cell.features & QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator:
+            return
+        room = cell.widget.style().subElementRect(
+            QStyle.SubElement.SE_ItemViewItemCheckIndicator, cell, cell.widget
+        )
+        box = QRectF(0, 0, _BOX_PX, _BOX_PX)
+        box.moveCenter(QRectF(room).center())
+        enabled = bool(cell.state & QStyle.StateFlag.State_Enabled)
+        fill = self.theme.accent if enabled else self.theme.faint
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if cell.checkState == Qt.CheckState.Checked:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(fill))
+            painter.drawRoundedRect(box, 4, 4)
+            icon("check", self.theme.on_accent, _BOX_PX - 4).paint(
+                painter, box.adjusted(2, 2, -2, -2).toRect()
+            )
+        else:
+            painter.setPen(QPen(QColor(self.theme.faint), 1.5))
+            painter.setBrush(QColor(self.theme.surface))
+            painter.drawRoundedRect(box.adjusted(0.75, 0.75, -0.75, -0.75), 4, 4)
+        painter.restore()

@@ -18,6 +18,7 @@ from helix_desktop.domain.store.entries import CacheEntry, SessionSummary, Store
 from helix_desktop.domain.store.retention import CleanupPlan, EntryTotals, RetentionRule, TrashContents
 from helix_desktop.domain.user_text import verbatim
 from helix_desktop.services.cache_server.config_snippets import SharingState
+from helix_desktop.services.diagnostics.bundle import FILE_NAMES
 from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.chat.composer.completion import Completion
@@ -34,6 +35,7 @@ from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, Handove
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.help.guide_texts import TOPICS
 from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
+from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.mcp.server_card import DisclosureButton
 from helix_desktop.ui.settings.providers.roles_card import Role
@@ -343,6 +345,12 @@ def _store_screens(window: QWidget) -> Iterator[Screen]:
     trash.empty_button.click()
     yield Screen("trash, about to be emptied", trash, _LEAST)
     trash.close()
+    diagnostics = DiagnosticsDialog(window, FILE_NAMES)
+    diagnostics.show_file(FILE_NAMES[0], "Helix Desktop 0.1.0\nQt: 6.11.3\n")
+    diagnostics.show_notice(half_longer("Without a keychain, keys are recognized by their form."))
+    diagnostics.show_error(half_longer("The diagnostics couldn't be saved."))
+    yield Screen("diagnostics", diagnostics, _LEAST)
+    diagnostics.close()
     redaction = RedactDialog(window)
     yield Screen("secret", redaction, _OWN)
     redaction.text_input.setPlainText("sk-0123456789")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helix_desktop.app.crash_report import crash_report, redacted
+from helix_desktop.app.crash_report import crash_report
 from helix_desktop.app.run_marker import LastRun, RunMarker
 
 HOME = Path("/home/ada")
@@ -52,16 +52,3 @@ def test_the_report_of_a_killed_run_says_that_there_is_no_log(tmp_path: Path) ->
     report = crash_report(tmp_path, LastRun(DAY), HOME)
     assert "ended from outside" in report
     assert "No warnings or errors" in report
-
-
-def test_keys_logins_and_the_home_folder_are_removed() -> None:
-    digest = "9f3a" * 16
-    text = redacted(
-        "api_key=abcdef123456 Authorization: Bearer qwertyuiop1 https://ada:pw@host/x "
-        f"sk-proj-abcdefghijklmnop {'Zx9' * 14} {digest} /home/ada/code/app.py",
-        HOME,
-    )
-    for secret in ("abcdef123456", "qwertyuiop1", "ada:pw", "sk-proj", "Zx9Zx9", "/home/ada"):
-        assert secret not in text
-    assert digest in text
-    assert "~/code/app.py" in text

@@ -29,6 +29,8 @@ class AboutPage(QWidget):
     """The data folder is to lie elsewhere."""
     update_check_requested = Signal()
     """The user wants to know of a newer release."""
+    diagnostics_requested = Signal()
+    """The user wants a bundle for a bug report."""
     release_page_requested = Signal(str)
     """The page of a release, https, that the user has seen and clicked."""
 
@@ -41,6 +43,9 @@ class AboutPage(QWidget):
         self._copy = PushButton(tr("Copy"), "", "copy", name="copy")
         self._copy.setAccessibleName(tr("Copy version details for a bug report"))
         self._check_updates = PushButton(tr("Check for updates"), "", "refresh-cw", name="check_updates")
+        self._diagnostics = PushButton(tr("Save diagnostics…"), "", "archive", name="save_diagnostics")
+        self._diagnostics_status = _selectable("note")
+        self._diagnostics_status.hide()
         self._release = label("", "note", wrap=True)
         self._open_release = PushButton("", "link", "external-link", name="open_release")
         self._folder = _selectable("mono")
@@ -53,7 +58,9 @@ class AboutPage(QWidget):
         self._report = self._path = self._release_url = ""
         self._can_check_updates = True
         body = column(
-            self._build, self._versions, self._error, FlowBox([self._copy, self._check_updates]),
+            self._build, self._versions, self._error,
+            FlowBox([self._copy, self._diagnostics, self._check_updates]),
+            self._diagnostics_status,
             self._release,
             row(self._open_release, None), 8, line(), 8,
             label(tr("Data"), "strong"), self._folder, FlowBox([self._show_folder, self._move]),
@@ -69,6 +76,7 @@ class AboutPage(QWidget):
         self.setLayout(column(page))
         self._copy.clicked.connect(self._copy_report)
         self._check_updates.clicked.connect(self.update_check_requested)
+        self._diagnostics.clicked.connect(self.diagnostics_requested)
         self._open_release.clicked.connect(lambda: self.release_page_requested.emit(self._release_url))
         self._show_folder.clicked.connect(
             lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(Path(self._path))))
@@ -104,6 +112,11 @@ class AboutPage(QWidget):
     def release_text(self) -> str:
         """Return what is said of the newest release."""
         return self._release.text()
+
+    def show_diagnostics_status(self, text: str) -> None:
+        """Say where a bundle was saved; nothing when empty."""
+        self._diagnostics_status.setText(text)
+        self._diagnostics_status.setVisible(bool(text))
 
     def show_data_status(self, text: str) -> None:
         """Say something about the data folder; nothing when empty."""

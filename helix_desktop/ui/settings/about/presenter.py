@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QUrl, qVersion
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
@@ -10,6 +12,8 @@ from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.update_check import update_status
 from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.settings.about.diagnostics_presenter import DiagnosticsPresenter
 from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.forms import AboutInfo, License
 from helix_desktop.words.errors import error_text
@@ -22,9 +26,21 @@ text = TextContext("About")
 class AboutPresenter:
     """Binds the page to what runs here."""
 
-    def __init__(self, page: AboutPage, async_actions: AsyncActions, services: AppServices) -> None:
+    def __init__(
+        self,
+        page: AboutPage,
+        async_actions: AsyncActions,
+        services: AppServices,
+        theme: Callable[[], Theme],
+    ) -> None:
+        """`theme` is the one in use, for dialogs."""
+        self._theme = theme
         self._page, self._services = page, services
+        self._scope = async_actions.scope
         self._is_checking = False
+        page.diagnostics_requested.connect(
+            lambda: async_actions.start(self._save_diagnostics(), "diagnostics")
+        )
         page.update_check_requested.connect(
             lambda: async_actions.start(self._check_updates(), "newest release")
         )
@@ -53,6 +69,13 @@ class AboutPresenter:
                     for component in (own, *others)
                 ]
             )
+
+    async def _save_diagnostics(self) -> None:
+        self._page.show_diagnostics_status("")
+        presenter = DiagnosticsPresenter(self._page.window(), self._services, self._scope)
+        path = await presenter.run(self._theme())
+        if path is not None:
+            self._page.show_diagnostics_status(tr("Saved as {file}.", file=str(path)))
 
     async def _check_updates(self) -> None:
         if self._is_checking:

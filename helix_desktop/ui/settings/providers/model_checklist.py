@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QHeaderView,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
     QWidget,
@@ -19,11 +15,10 @@ from PySide6.QtWidgets import (
 from helix_desktop.domain.model_spec import ResolvedModelSpec
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.fields import CheckBoxDelegate, SearchField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, row
-from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.settings.providers.model_rows import ModelRow, cell_text
 from helix_desktop.words.translation import Translator, translate
@@ -35,49 +30,8 @@ _COLUMNS = (text("Model"), text("Context"), text("$ in / out"))
 _CELLS = (0, 1, 3)  # of a row of the table of models
 _WIDTHS = (0, 96, 110)  # pixels; the name takes the rest
 _ROW_PX, _MAX_ROWS, _HEAD_PX = 30, 8, 32
-_BOX_PX = 16
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
-
-
-class _CheckBoxDelegate(QStyledItemDelegate):
-    """Paints check boxes in the theme's colors; the style sheet keeps the space for them free."""
-
-    theme = LIGHT
-
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
-        """Paint a cell, and its check box if it has one."""
-        super().paint(painter, option, index)
-        cell = QStyleOptionViewItem(option)
-        self.initStyleOption(cell, index)
-        if not cell.features & QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator:
-            return
-        room = cell.widget.style().subElementRect(
-            QStyle.SubElement.SE_ItemViewItemCheckIndicator, cell, cell.widget
-        )
-        box = QRectF(0, 0, _BOX_PX, _BOX_PX)
-        box.moveCenter(QRectF(room).center())
-        enabled = bool(cell.state & QStyle.StateFlag.State_Enabled)
-        fill = self.theme.accent if enabled else self.theme.faint
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if cell.checkState == _CHECKED:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(fill))
-            painter.drawRoundedRect(box, 4, 4)
-            icon("check", self.theme.on_accent, _BOX_PX - 4).paint(
-                painter, box.adjusted(2, 2, -2, -2).toRect()
-            )
-        else:
-            painter.setPen(QPen(QColor(self.theme.faint), 1.5))
-            painter.setBrush(QColor(self.theme.surface))
-            painter.drawRoundedRect(box.adjusted(0.75, 0.75, -0.75, -0.75), 4, 4)
-        painter.restore()
 
 
 class ModelChecklist(Themed, QWidget):
@@ -99,7 +53,7 @@ class ModelChecklist(Themed, QWidget):
         self.list.setUniformRowHeights(True)
         self.list.setAllColumnsShowFocus(True)
         self.list.setHeaderLabels([translate(title) for title in _COLUMNS])
-        self._checkbox_delegate = _CheckBoxDelegate(self.list)
+        self._checkbox_delegate = CheckBoxDelegate(self.list)
         self.list.setItemDelegate(self._checkbox_delegate)
         for place in range(1, len(_COLUMNS)):
             self.list.headerItem().setTextAlignment(place, _RIGHT)

@@ -39,7 +39,9 @@ class _Pages:
         self.dialog = dialog = SettingsDialog(context.window)
         self.providers = ProvidersPresenter(dialog.providers, context, session_controller)
         self.roles = RolesPresenter(dialog.roles, context, session_controller)
-        self.about = AboutPresenter(dialog.about, context.async_actions, context.services)
+        self.about = AboutPresenter(
+            dialog.about, context.async_actions, context.services, lambda: context.window.theme
+        )
         self.data = DataPresenter(dialog, context)
         self.mcp = McpPresenter(dialog, context)
         self.permissions = PermissionsPresenter(dialog.permissions, context, session_controller, trust)

@@ -1,0 +1,92 @@
+"""Remove from a text for a bug report what belongs to the user: keys, logins, addresses, places and names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from helix_desktop.domain.redaction.text_variants import encoded_variants
+
+REMOVED = "[removed]"
+MIN_SECRET_LENGTH = 4  # characters: a shorter value would be removed from words that mean something else
+_NAMED_SECRET = re.compile(
+    r"(?i)\b((?:api[_-]?|access[_-]?|secret[_-]?)?(?:key|token|secret|password|passwd)|authorization|bearer)"
+    r"(['\"]?\s*[=:\s]\s*['\"]?(?:bearer\s+)?)([^\s'\",;&]{6,})"
+)
+_LOGIN = re.compile(r"(?<=://)[^/\s@]+@")
+_KEY = re.compile(r"\b(?:sk|pk|ghp|gho|xox[a-z]|AKIA|AIza)[-_]?[A-Za-z0-9_-]{12,}")
+_LONG_TOKEN = re.compile(r"\b(?=[A-Za-z0-9_-]{0,80}\d)(?=[A-Za-z0-9_-]{0,80}[G-Zg-z])[A-Za-z0-9_-]{32,}\b")
+_SHA = re.compile(r"[0-9a-f]{32,64}")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_EMAIL = re.compile(r"[\w.%+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
+
+
+Substitution = str | Callable[[re.Match[str]], str]
+
+
+@dataclass(frozen=True)
+class ReportRedaction:
+    """What to remove: `secrets` by value in every encoded form, the path of the home folder, and `names`.
+
+    `names` maps a name or path of the user's to what stands for it: whole words, the longest first.
+    """
+
+    home: str
+    secrets: Sequence[str] = field(default=(), repr=False)
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def redact(self, text: str) -> str:
+        """Return the text without any of it, and without what has the form of a key or an address.
+
+        Works line by line, so that a thread that does this lets others run.
+        """
+        substitutions = tuple(self._substitutions())
+        lines = []
+        for line in self._without_secrets(text).split("\n"):
+            redacted = line
+            for pattern, replacement in substitutions:
+                redacted = pattern.sub(replacement, redacted)
+            lines.append(redacted)
+        # What was put in could complete a secret: "~" and a name stand where something else was.
+        return self._without_secrets("\n".join(lines))
+
+    def _without_secrets(self, text: str) -> str:
+        values = (value for value in self.secrets if len(value.strip()) >= MIN_SECRET_LENGTH)
+        variants = {variant for value in values for variant in encoded_variants(value)}
+        for variant in sorted(variants, key=len, reverse=True):
+            text = text.replace(variant, REMOVED)
+        return text
+
+    def _substitutions(self) -> Iterator[tuple[re.Pattern[str], Substitution]]:
+        yield from _FORMS
+        if self.names:
+            yield (
+                re.compile(rf"(?<!\w)(?:{_any_of(self.names)})(?!\w)"),
+                lambda match: self.names[match[0]],
+            )
+        home = self.home.rstrip("/\\")
+        if len(home) >= MIN_SECRET_LENGTH:  # of a user without one it is the root folder
+            user = re.split(r"[/\\]", home)[-1]
+            yield re.compile(_any_of(encoded_variants(home)), re.IGNORECASE), "~"
+            # Another folder of the same user, as on a second disk.
+            yield re.compile(rf"(?<=[/\\]){re.escape(user)}(?=[/\\]|$)"), "[user]"
+
+
+def _any_of(texts: Iterable[str]) -> str:
+    return "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True))
+
+
+def _token_mark(match: re.Match[str]) -> str:
+    """Keep digests and ids of ours: they lead to nothing outside this computer."""
+    token = match[0]
+    return token if _SHA.fullmatch(token) or _UUID.fullmatch(token) else REMOVED
+
+
+_FORMS: tuple[tuple[re.Pattern[str], Substitution], ...] = (
+    (_NAMED_SECRET, rf"\1\2{REMOVED}"),
+    (_LOGIN, f"{REMOVED}@"),
+    (_KEY, REMOVED),
+    (_LONG_TOKEN, _token_mark),
+    (_EMAIL, REMOVED),
+)

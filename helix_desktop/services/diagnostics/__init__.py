@@ -1,0 +1,1 @@
+"""The diagnostics bundle: what a bug report needs, without what belongs to the user."""

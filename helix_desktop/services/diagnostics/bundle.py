@@ -1,0 +1,234 @@
+"""Collect the files of a diagnostics bundle, redacted, and write those that the user selects as a zip."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from helix_desktop.config.languages import LANGUAGE_VARIABLE
+from helix_desktop.config.paths import LOG_FILE, STACKS_FILE
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.redaction.report_text import ReportRedaction
+from helix_desktop.domain.user_text import TextContext, plain_text, system_reason
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.services.diagnostics.facts import folder_sizes, policy_facts, settings_facts
+from helix_desktop.services.diagnostics.report_names import ReportNames
+from helix_desktop.services.own_command import own_command
+from helix_desktop.workspaces.record import WorkspaceRecord
+
+text = TextContext("Diagnostics")
+
+SELF_CHECK_FILE = "self-check.json"
+FILE_NAMES = (
+    "versions.txt", SELF_CHECK_FILE, "settings.json", "policies.json", "storage.json", "crash.txt", "log.txt"
+)  # fmt: skip
+"""The files of a bundle, in order."""
+MAX_LOG_LINES, _MAX_STACK_LINES = 2_000, 400
+_MAX_READ = 2_000_000  # bytes of the end of a log file; a file of the log is rotated at half of that
+_SELF_CHECK_TIMEOUT_S = 180.0  # three children of up to 60 s each
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticsFile:
+    """A file of the bundle: its name, and its text, redacted already."""
+
+    name: str
+    text: str
+
+
+class Diagnostics:
+    """Reads what a bug report needs from the app's services and logs. Changes nothing."""
+
+    def __init__(self, services: AppServices, home: Path, interface: Sequence[tuple[str, str]] = ()) -> None:
+        """`interface` names what the services do not know, such as Qt, with its version."""
+        self._services, self._home, self._interface = services, home, interface
+
+    @property
+    def keychain_problem(self) -> str:
+        """Return why stored keys can be recognized by their form only; empty if their values are known."""
+        return self._services.secrets.problem
+
+    async def collect(self, *, with_names: bool) -> tuple[DiagnosticsFile, ...]:
+        """Return every file but the self-check's."""
+        names, records = self._names(with_names), self._records()
+        versions = await self._versions()
+        settings, policies, storage = await self._facts(records, names)
+        stacks, log = await asyncio.to_thread(self._read_logs)
+        texts = {
+            "versions.txt": versions,
+            "settings.json": settings,
+            "policies.json": policies,
+            "storage.json": storage,
+            "crash.txt": stacks,
+            "log.txt": log,
+        }
+        redaction = await self._redaction(names)
+        return await asyncio.to_thread(
+            lambda: tuple(DiagnosticsFile(name, redaction.redact(raw)) for name, raw in texts.items())
+        )
+
+    async def self_check_file(self, report: str, *, with_names: bool) -> DiagnosticsFile:
+        """Return the file of a self-check's report."""
+        redaction = await self._redaction(self._names(with_names))
+        return DiagnosticsFile(SELF_CHECK_FILE, await asyncio.to_thread(redaction.redact, report))
+
+    async def run_self_check(self) -> str:
+        """Run the self-check in a process of its own and return its report; a failure is a report too."""
+        try:
+            child = await asyncio.create_subprocess_exec(
+                *own_command("self-check", "--json", "--data-dir", str(self._services.data_folder)),
+                env={**os.environ, LANGUAGE_VARIABLE: "en"},
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+            )
+        except OSError as error:
+            return f"The self-check didn't start: {error}"
+        try:
+            async with asyncio.timeout(_SELF_CHECK_TIMEOUT_S):
+                output, _ = await child.communicate()
+        except TimeoutError:
+            return f"The self-check didn't end within {_SELF_CHECK_TIMEOUT_S:g} s."
+        finally:
+            if child.returncode is None:
+                child.kill()
+                await child.wait()
+        return output.decode("utf-8", "replace") or f"The self-check ended with code {child.returncode}."
+
+    def _records(self) -> list[WorkspaceRecord]:
+        return self._services.registry.list_workspaces(include_removed=True)
+
+    def _names(self, with_names: bool) -> ReportNames:
+        return ReportNames(self._services.settings, self._records(), as_they_are=with_names)
+
+    async def _redaction(self, names: ReportNames) -> ReportRedaction:
+        """Return what to remove: stored keys, and whatever the user added to requests and MCP servers."""
+        providers = self._services.settings.providers
+        extras = [*(entry.extras() for entry in providers), *(m.extras for p in providers for m in p.models)]
+        values = [value for extra in extras for value in (*extra.headers.values(), *_texts(extra.body))]
+        for record in self._records():
+            for server in record.servers:
+                values += [*server.env.values(), *server.headers.values()]
+        secrets = (*await self._services.secrets.all_values(), *values)
+        return ReportRedaction(str(self._home), secrets, names.in_text())
+
+    async def _versions(self) -> str:
+        info = self._services.build_info
+        facts = [*self._interface, *await info.environment()]
+        try:
+            components = [f"{part.name} {part.version}".strip() for part in await info.licenses()]
+        except HelixError as error:
+            components = [error.what]
+        head = [info.build.text, *(f"{name}: {value}" for name, value in facts)]
+        problem = [info.problem] if info.problem else []
+        folder = f"Data folder: {self._services.data_folder}"
+        return "\n".join([*head, folder, *problem, "", "Components", *components]) + "\n"
+
+    async def _facts(self, records: list[WorkspaceRecord], names: ReportNames) -> tuple[str, str, str]:
+        services = self._services
+        places = {
+            entry.name: (await services.secrets.get(entry.name)).place
+            for entry in services.settings.providers
+        }
+        counts = {record.id: await self._counts(record) for record in records}
+
+        def read() -> tuple[str, str, str]:
+            storage = {
+                names.workspace(record): {
+                    **counts[record.id],
+                    "disk": folder_sizes(services.registry.data_folder(record.id)),
+                }
+                for record in records
+            }
+            return (
+                _json(settings_facts(services.settings, records, places, names)),
+                _json(policy_facts(services.registry, records, names)),
+                _json(storage),
+            )
+
+        return await asyncio.to_thread(read)
+
+    async def _counts(self, record: WorkspaceRecord) -> dict[str, Any]:
+        """Return what an open workspace's stores hold; others are not opened, which could repair them."""
+        workspace = self._services.open_workspaces.get(record.id)
+        if workspace is None:
+            return {"is_open": False}
+        try:
+            totals = await workspace.store.totals()
+            history = await self._services.history_storage(record.id).totals()
+        except HelixError as error:
+            return {"is_open": True, "error": error.what}
+        return {
+            "is_open": True,
+            "sessions": totals.sessions,
+            "cache": {"entries": totals.entries, "bytes": totals.size, "stored_bytes": totals.stored_size},
+            "file_history": {
+                "contents": history.contents,
+                "bytes": history.size,
+                "stored_bytes": history.stored_size,
+            },
+        }
+
+    def _read_logs(self) -> tuple[str, str]:
+        """Return the newest crash stacks, and the end of the log with its last rotated file. Blocks."""
+        logs = self._services.data.logs_dir
+        stacks, changed = _tail(logs / STACKS_FILE, _MAX_STACK_LINES)
+        lines, _ = _tail(logs / LOG_FILE, MAX_LOG_LINES)
+        if len(lines) < MAX_LOG_LINES:
+            lines = [*_tail(logs / f"{LOG_FILE}.1", MAX_LOG_LINES - len(lines))[0], *lines]
+        crash = [f"Last written {changed:%Y-%m-%d %H:%M:%S}", *stacks] if stacks else ["No crash recorded."]
+        return "\n".join(crash) + "\n", "\n".join(lines or ["No log yet."]) + "\n"
+
+
+def write_bundle(path: Path, files: Iterable[DiagnosticsFile]) -> None:
+    """Write a zip, replaced whole or not at all. Blocks. Raises HelixError."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        try:
+            with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as bundle:
+                for file in files:
+                    bundle.writestr(file.name, file.text.encode("utf-8", "replace"))
+            os.replace(part, path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise HelixError(
+            text("The diagnostics couldn't be saved."),
+            system_reason(error),
+            text("Choose another folder."),
+        ) from error
+
+
+def _tail(path: Path, count: int) -> tuple[list[str], datetime]:
+    """Return the last lines of a file, and when it changed; no lines when it can't be read."""
+    try:
+        with path.open("rb") as file:
+            size, changed = os.fstat(file.fileno()).st_size, os.fstat(file.fileno()).st_mtime
+            file.seek(max(0, size - _MAX_READ))
+            data = file.read(_MAX_READ)
+    except OSError:
+        return [], datetime.min
+    return data.decode("utf-8", "replace").splitlines()[-count:], datetime.fromtimestamp(changed)
+
+
+def _texts(value: Any) -> Iterable[str]:
+    """Yield every text in a value of JSON, keys aside."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False, default=plain_text) + "\n"

@@ -1,0 +1,45 @@
+"""The dialog of a diagnostics bundle alone: what is on screen is what is saved."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QSignalSpy, QTest
+from PySide6.QtWidgets import QTreeWidget, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
+from tests.support.window.buttons import press
+
+
+def test_what_is_checked_and_collected_is_saved_as_it_is_on_screen(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    dialog = DiagnosticsDialog(parent, ("log.txt", "self-check.json"))
+    dialog.show()
+    saved = QSignalSpy(dialog.save_requested)
+    save, files = dialog.findChild(PushButton, "save"), dialog.findChild(QTreeWidget, "diagnostics_files")
+    assert isinstance(save, PushButton)
+    assert isinstance(files, QTreeWidget)
+    dialog.show_file("log.txt", "first line\nsecond line\n")
+    assert dialog.viewer.text.content.line_count == 2
+    assert not save.isEnabled()  # the self-check still runs
+
+    QTest.keyClick(files, Qt.Key.Key_Down)
+    QTest.keyClick(files, Qt.Key.Key_Space)
+    assert dialog.files() == [("log.txt", "first line\nsecond line\n")]
+    press(dialog, "save")
+    assert saved.count() == 1
+
+    names = dialog.findChild(Switch, "with_names")
+    assert isinstance(names, Switch)
+    names.click()  # texts without names are no longer what would be saved
+    assert dialog.files() == []
+    assert not save.isEnabled()
+    dialog.show_file("self-check.json", "{}")
+    dialog.show_file("log.txt", "named\n")
+    assert save.isEnabled()
+    assert dialog.files() == [("log.txt", "named\n")]
+    QTest.keyClick(files, Qt.Key.Key_Up)
+    QTest.keyClick(files, Qt.Key.Key_Return)  # clears the last box
+    assert not save.isEnabled()
