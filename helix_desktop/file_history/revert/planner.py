@@ -22,6 +22,8 @@ from helix_desktop.file_history.revert.reading import (
 )
 from helix_desktop.file_history.revert.surroundings import check_surroundings
 
+_MAX_LARGE = 128 * 1024 * 1024  # bytes of a file over the size limit that are stored when it is reverted
+
 
 class Merged(NamedTuple):
     """The outcome of a three-way merge of states; of a conflict there is none."""
@@ -57,6 +59,8 @@ class Planner:
         conflict_at, target = self._take_back(base, spans)
         if conflict_at is not None:
             file = msgspec.structs.replace(file, base=conflict_at.after, status="conflict")
+            if len(spans) == 1:
+                file = self._with_large_content(file)
         else:
             file = self._compare(msgspec.structs.replace(file, former=target), len(spans) > 1)
         if file.status == "same":
@@ -83,6 +87,20 @@ class Planner:
         data = self._reader.read_content(path)
         stored = msgspec.structs.replace(state, digest=self._contents.put(data), size=len(data))
         return found._replace(state=stored)
+
+    def _with_large_content(self, file: PlannedFile) -> PlannedFile:
+        """Return a file that grew over the size limit as ready, its content stored for the way back."""
+        present, base, former = file.present, file.base, file.former
+        if present is None or base is None or former is None or not former.digest:
+            return file
+        is_as_left = not present.digest and (base.kind, base.digest, base.size, base.modified_ns) == (
+            ("file", "", present.size, present.modified_ns)
+        )
+        if not is_as_left or present.size > _MAX_LARGE or not self._tree.covers(file.path, former.size):
+            return file
+        data = self._reader.read_content(file.path)
+        stored = FileState("file", self._contents.put(data), len(data), present.mode)
+        return msgspec.structs.replace(file, present=stored, status="ready")
 
     def _take_back(
         self, state: FileState | None, spans: Sequence[FileChange]

@@ -35,9 +35,10 @@ class ChangeCase:
 
     `prepare` is a command for what a sketch cannot say. `calls` make the change by tools, one after the
     other; none: no file tool can. `uncovered` are the places that have to be named before as not covered,
-    with the reason; of the files `unstored` it is recorded that they changed, but no content. `refused` are
-    paths that a revert leaves alone, with the problem. `moves` are old paths by new ones. `hunks` is the path
-    of a text of which certain lines are replaced (HUNK_LINES).
+    with the reason; of the files `unstored` it is recorded that they changed, but no content: those of them
+    that come back all the same are `at_hand`. `refused` are paths that a revert leaves alone, with the
+    problem. `moves` are old paths by new ones. `hunks` is the path of a text of which certain lines are
+    replaced (HUNK_LINES).
     """
 
     name: str
@@ -47,6 +48,7 @@ class ChangeCase:
     prepare: str = ""
     uncovered: dict[str, str] = field(default_factory=dict)
     unstored: tuple[str, ...] = ()
+    at_hand: tuple[str, ...] = ()
     refused: dict[str, str] = field(default_factory=dict)
     moves: dict[str, str] = field(default_factory=dict)
     hunks: str = ""

@@ -62,6 +62,7 @@ UNCOVERED_CASES = (
         {"a.bin": b"\1" * (_LARGE - 100), "b.bin": b"\2" * 100},
         f"head -c 200 /dev/zero >> a.bin && head -c {_LARGE} /dev/zero > new.bin && echo 1 > b.bin",
         unstored=("a.bin", "new.bin"),
+        at_hand=("a.bin",),
     ),
     ChangeCase(
         "an ignored file that a tool names",
