@@ -72,7 +72,8 @@ AT_HOME = {
     "health.acknowledge",
     "health.listen",
 }
-LOCAL_CALLS = {"page", "digests", "search", "search_handovers"}  # made on this side of the lists that cross
+# Made on this side of the lists that cross.
+LOCAL_CALLS = {"page", "digests", "previous_version", "search", "search_handovers"}
 CHECKOUT = Path(__file__).resolve().parents[3]
 COMER = """
 import asyncio, sys
