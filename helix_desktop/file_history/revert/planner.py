@@ -90,13 +90,13 @@ class Planner:
 
     def _with_large_content(self, file: PlannedFile) -> PlannedFile:
         """Return a file that grew over the size limit as ready, its content stored for the way back."""
-        present, base, former = file.present, file.base, file.former
-        if present is None or base is None or former is None or not former.digest:
+        present, base, target = file.present, file.base, file.former
+        if present is None or base is None or target is None or not target.digest:
             return file
         is_as_left = not present.digest and (base.kind, base.digest, base.size, base.modified_ns) == (
             ("file", "", present.size, present.modified_ns)
         )
-        if not is_as_left or present.size > _MAX_LARGE or not self._tree.covers(file.path, former.size):
+        if not is_as_left or present.size > _MAX_LARGE or not self._tree.covers(file.path, target.size):
             return file
         data = self._reader.read_content(file.path)
         stored = FileState("file", self._contents.put(data), len(data), present.mode)
