@@ -95,8 +95,8 @@ def open_database(path: Path, clock: Callable[[], int]) -> Connection:
 
 def damaged_files(path: Path) -> list[Path]:
     """Return the databases that were moved aside, oldest first, without their companions. Raises OSError."""
-    beside = path.parent.glob(f"{path.name}{_DAMAGED}*") if path.parent.is_dir() else ()
-    return sorted(file for file in beside if not file.name.endswith(_COMPANIONS))
+    candidates = path.parent.glob(f"{path.name}{_DAMAGED}*") if path.parent.is_dir() else ()
+    return sorted(file for file in candidates if not file.name.endswith(_COMPANIONS))
 
 
 def remove_database(path: Path) -> None:

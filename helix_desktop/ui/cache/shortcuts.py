@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.cache.entry_actions import EntryActions
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
+from helix_desktop.ui.design.page_shortcut import add_shortcut
 from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
 
 
@@ -25,22 +23,12 @@ def add_shortcuts(browser: QWidget, bar: CacheFilterBar, actions: EntryActions) 
         ("Ctrl+Shift+C", preview.content.copy_content),
         ("/", bar.field.setFocus),
     ):
-        _add_shortcut(browser, key, action, everywhere)
+        add_shortcut(browser, key, action, everywhere)
     for key in ("Down", "Return", "Enter"):
-        _add_shortcut(bar.field, key, table.focus_table, here)
-    _add_shortcut(bar.field, "Escape", bar.field.clear, here)
-    _add_shortcut(table, "V", actions.verify, here)
-    _add_shortcut(preview.content.text, "V", preview.verify_button.click, here)
-    _add_shortcut(table, "P", actions.toggle_pin, here)
-    _add_shortcut(table, "Del", actions.move_to_trash, here)
-    _add_shortcut(table, "Ctrl+C", actions.copy_digests, here)
-
-
-def _add_shortcut(
-    widget: QWidget, key: str, callback: Callable[[], object], context: Qt.ShortcutContext
-) -> None:
-    action = QAction(widget)
-    action.setShortcut(QKeySequence(key))
-    action.setShortcutContext(context)
-    action.triggered.connect(lambda _: callback())
-    widget.addAction(action)
+        add_shortcut(bar.field, key, table.focus_table, here)
+    add_shortcut(bar.field, "Escape", bar.field.clear, here)
+    add_shortcut(table, "V", actions.verify, here)
+    add_shortcut(preview.content.text, "V", preview.verify_button.click, here)
+    add_shortcut(table, "P", actions.toggle_pin, here)
+    add_shortcut(table, "Del", actions.move_to_trash, here)
+    add_shortcut(table, "Ctrl+C", actions.copy_digests, here)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.changes.change_actions import ChangeActions
 from helix_desktop.ui.changes.detail import ChangeDetail
 from helix_desktop.ui.changes.filter_bar import ChangesFilterBar
+from helix_desktop.ui.design.page_shortcut import add_shortcut
 
 
 def add_shortcuts(page: QWidget, actions: ChangeActions, bar: ChangesFilterBar, detail: ChangeDetail) -> None:
@@ -23,27 +21,17 @@ def add_shortcuts(page: QWidget, actions: ChangeActions, bar: ChangesFilterBar, 
         if not detail.go_to_change(by):
             changes.step(by)
 
-    _add_shortcut(page, "F7", lambda: go_to_change(1), everywhere)
-    _add_shortcut(page, "Shift+F7", lambda: go_to_change(-1), everywhere)
-    _add_shortcut(page, "/", bar.field.setFocus, everywhere)
+    add_shortcut(page, "F7", lambda: go_to_change(1), everywhere)
+    add_shortcut(page, "Shift+F7", lambda: go_to_change(-1), everywhere)
+    add_shortcut(page, "/", bar.field.setFocus, everywhere)
     for key, action in (
         ("A", actions.accept),
         ("R", actions.revert),
         ("O", actions.open_in_editor),
         ("Ctrl+C", actions.copy_patch),
     ):
-        _add_shortcut(changes, key, action, here)
+        add_shortcut(changes, key, action, here)
     for key in ("Down", "Return", "Enter"):
-        _add_shortcut(bar.field, key, changes.setFocus, here)
-    _add_shortcut(bar.field, "Escape", bar.field.clear, here)
-    _add_shortcut(detail.diff.text, "Escape", changes.setFocus, here)
-
-
-def _add_shortcut(
-    widget: QWidget, key: str, callback: Callable[[], object], context: Qt.ShortcutContext
-) -> None:
-    action = QAction(widget)
-    action.setShortcut(QKeySequence(key))
-    action.setShortcutContext(context)
-    action.triggered.connect(lambda _: callback())
-    widget.addAction(action)
+        add_shortcut(bar.field, key, changes.setFocus, here)
+    add_shortcut(bar.field, "Escape", bar.field.clear, here)
+    add_shortcut(detail.diff.text, "Escape", changes.setFocus, here)

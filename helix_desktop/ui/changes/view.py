@@ -153,13 +153,13 @@ class ChangesPage(Themed, QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the diff below the list where there is no room beside it."""
         super().resizeEvent(event)
-        beside = self.width() >= _SIDE_BY_SIDE_PX
-        across = Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical
+        is_wide = self.width() >= _SIDE_BY_SIDE_PX
+        across = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
         if across != self.splitter.orientation():
             self.splitter.setOrientation(across)
-            self.splitter.setStretchFactor(0, 0 if beside else 2)
-            self.splitter.setStretchFactor(1, 1 if beside else 3)
-            self.splitter.setSizes([_LIST_PX, _DETAIL_PX] if beside else [2 * _DETAIL_PX, 3 * _DETAIL_PX])
+            self.splitter.setStretchFactor(0, 0 if is_wide else 2)
+            self.splitter.setStretchFactor(1, 1 if is_wide else 3)
+            self.splitter.setSizes([_LIST_PX, _DETAIL_PX] if is_wide else [2 * _DETAIL_PX, 3 * _DETAIL_PX])
 
     def _is_selected(self, row: FileRow) -> bool:
         file = file_of(self.entry)

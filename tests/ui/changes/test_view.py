@@ -104,9 +104,9 @@ def test_what_differs_from_the_last_commit_can_be_read_but_not_reverted(
     assert listed(page) == ["README.md", "src/new.py", "src/old.py"]
     with qtbot.assertNotEmitted(page.change_actions.revert_requested):
         page.change_actions.revert()
-    with qtbot.waitSignal(page.change_actions.patch_requested) as asked:
+    with qtbot.waitSignal(page.change_actions.patch_requested) as request:
         page.change_actions.copy_patch()
-    assert asked.args[0].paths == ("README.md",)
+    assert request.args[0].paths == ("README.md",)
     with qtbot.waitSignal(page.filter_bar.source_changed) as chosen:
         press(page, "changes-of-session")
     assert chosen.args == ["session"]

@@ -29,12 +29,12 @@ CHANGES = SessionChanges(
 )
 
 
-def options(**given: object) -> argparse.Namespace:
-    return argparse.Namespace(**{"workspace": Path("/ws"), "turn": None, "step": "", "file": [], **given})
+def options(**arguments: object) -> argparse.Namespace:
+    return argparse.Namespace(**{"workspace": Path("/ws"), "turn": None, "step": "", "file": [], **arguments})
 
 
 @pytest.mark.parametrize(
-    ("given", "selection"),
+    ("arguments", "selection"),
     [
         ({}, RevertSelection(("aa1", "ab2", "cc3"), scope="session")),
         ({"turn": 1}, RevertSelection(("aa1", "ab2"), scope="turn")),
@@ -43,12 +43,12 @@ def options(**given: object) -> argparse.Namespace:
         ({"file": ["/ws/x.txt"], "turn": 2}, RevertSelection(("cc3",), ("x.txt",), scope="file")),
     ],
 )
-def test_the_narrowest_option_decides(given: dict[str, object], selection: RevertSelection) -> None:
-    assert select(options(**given), CHANGES) == selection
+def test_the_narrowest_option_decides(arguments: dict[str, object], selection: RevertSelection) -> None:
+    assert select(options(**arguments), CHANGES) == selection
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("arguments", "words"),
     [
         ({"file": ["../x"]}, "isn't a file of the workspace"),
         ({"file": ["/elsewhere/x"]}, "isn't a file of the workspace"),
@@ -58,9 +58,9 @@ def test_the_narrowest_option_decides(given: dict[str, object], selection: Rever
         ({"turn": 9}, "no such changes"),
     ],
 )
-def test_what_there_is_not_is_said(given: dict[str, object], words: str) -> None:
+def test_what_there_is_not_is_said(arguments: dict[str, object], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
-        select(options(**given), CHANGES)
+        select(options(**arguments), CHANGES)
 
 
 def test_without_a_revert_there_is_nothing_to_redo() -> None:
