@@ -22,7 +22,7 @@ _PROBLEMS: dict[RevertProblem, UserText] = {
     "busy": text("A command that may change it is running."),
 }
 _STATUSES: dict[RevertStatus, UserText] = {
-    "conflict": text("Changed since in the same lines"),
+    "conflict": text("Changed since, in conflict"),
     "merge": text("Changed since in other lines"),
     "blocked": text("Can't be reverted"),
     "ready": text("Ready"),

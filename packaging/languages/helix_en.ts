@@ -2483,7 +2483,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/revert_plans.py" />
-            <source>Changed since in the same lines</source>
+            <source>Changed since, in conflict</source>
             <translation type="unfinished" />
         </message>
         <message>
