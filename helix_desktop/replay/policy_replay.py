@@ -1,0 +1,49 @@
+"""What a session would be under a policy: its window over time, what was sent and billed, the rewrites."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class WindowPoint(msgspec.Struct, frozen=True, array_like=True):
+    """The window of one request of the session.
+
+    `seq` and `at` (Unix seconds) are those of the last event before it, `tokens` are by our count, scaled as
+    the gauge scales them.
+    """
+
+    seq: int
+    at: int
+    tokens: int
+
+
+class PolicyRewrite(msgspec.Struct, frozen=True, array_like=True):
+    """A rewrite that the policy would have made behind the event `seq`: its kind and the window around it.
+
+    `kind` is the tag of the rewrite's event.
+    """
+
+    seq: int
+    at: int
+    kind: str
+    tokens_before: int
+    tokens_after: int
+
+
+class PolicyReplay(msgspec.Struct, frozen=True):
+    """A session as one policy would have managed it.
+
+    Tokens. `sent` adds up the requests, `billed` what they cost in fresh input tokens at the provider's cache
+    prices (as `replay/totals.py`), `coverage` is the share of what the agent used next that was in the window
+    (0..1; None: nothing was used again). `window` is the model's, `handover_at` the threshold in tokens.
+    `is_exact`: by the live engine's own decisions at each request; otherwise a first, approximate picture.
+    """
+
+    points: tuple[WindowPoint, ...]
+    rewrites: tuple[PolicyRewrite, ...]
+    window: int
+    handover_at: int
+    sent: int
+    billed: float
+    coverage: float | None
+    is_exact: bool
