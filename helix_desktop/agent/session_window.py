@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from helix_desktop.agent.intake.output_forms import OutputForms
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.past_windows import PastWindow, PastWindows
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
@@ -18,6 +21,7 @@ class SessionWindow:
 
     def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter, forms: OutputForms) -> None:
         self._runtime, self._rewriter, self._forms = runtime, rewriter, forms
+        self._past, self._past_lock = PastWindows(runtime.session.log), asyncio.Lock()
 
     @property
     def policy(self) -> ContextPolicy:
@@ -33,6 +37,24 @@ class SessionWindow:
         return break_down_window(
             self.measure()[0], self._runtime.transcript, self._runtime.frame, self._runtime.effort
         )
+
+    async def window_at(self, seq: int) -> PastWindow:
+        """Return the window of an earlier event: for a step, the request that it answered.
+
+        Policy, system prompt and tools are today's; see PastWindow. Computed in a thread.
+        """
+        policy, frame, _ = self._runtime.settings()
+        async with self._past_lock:
+            return await asyncio.to_thread(self._past.window_at, seq, policy, frame)
+
+    async def prepare_past(self) -> None:
+        """Read the log once, so that each `window_at` after it is quick; until `forget_past`."""
+        async with self._past_lock:
+            await asyncio.to_thread(self._past.prepare)
+
+    def forget_past(self) -> None:
+        """Free what `prepare_past` and `window_at` stored, which takes memory in long sessions."""
+        self._past = PastWindows(self._runtime.session.log)
 
     @property
     def message_limit(self) -> int:

@@ -1,0 +1,143 @@
+"""The window as it was at an earlier event: a transcript of the log's beginning, rendered as ever."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.context.window.window import PromptFrame, Window, project
+from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
+from helix_desktop.domain.effort import SentEffort
+from helix_desktop.domain.events.rewrite import (
+    FoldMade,
+    FormChosen,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+
+_MIN_DISTANCE = 256  # events between two stored states; with more events the distance grows
+_MAX_STATES = 24  # each is a list of all messages up to there
+_REWRITES = (
+    SweepMade, HandoverMade, FoldMade, ObservationsPlaced, FormChosen, Pinned, Unpinned, Undone, Redone
+)  # fmt: skip
+
+
+class PastWindow(msgspec.Struct, frozen=True):
+    """A window of the past: what stood in the request after event `seq`, and its usage.
+
+    Messages, rewrites and the standing texts of the session are those of then, and so are the model's name
+    and the size of its window, where a step recorded them. Not reconstructed, because no event holds them:
+    the policy, the system prompt, the tools, and whether the model read images. These are today's.
+    `is_exact` says whether our count of the request is the one that was recorded with its answer; None:
+    nothing was recorded to compare with.
+    """
+
+    seq: int
+    transcript: Transcript
+    window: Window
+    gauge: UsageGauge
+    frame: PromptFrame
+    effort: SentEffort = ""
+    is_exact: bool | None = None
+
+    def rows(self) -> tuple[WindowItem, ...]:
+        """Return the parts of the request, as for the next one."""
+        return break_down_window(self.window, self.transcript, self.frame, self.effort)
+
+
+class PastWindows:
+    """The past of one log, which may grow; states on the way are stored, so that a step costs little.
+
+    Used by one thread at a time, any.
+    """
+
+    def __init__(self, log: Sequence[RecordedEvent]) -> None:
+        self._log = log
+        self._states = [Transcript()]  # by their last event; never changed
+        self._newest = self._states[0]  # the one that was read last
+
+    def prepare(self) -> None:
+        """Read the log to its end, so that any `window_at` is quick from then on."""
+        self.transcript_at(len(self._log))
+
+    def transcript_at(self, seq: int) -> Transcript:
+        """Return the session after event `seq` (0: before all). Don't change it."""
+        place = bisect_right(self._states, seq, key=_last_seq) - 1
+        nearest = self._states[place]
+        if nearest.last_seq <= self._newest.last_seq <= seq:
+            nearest = self._newest
+        if nearest.last_seq == seq:
+            return nearest
+        state = nearest.fork()
+        distance = max(_MIN_DISTANCE, len(self._log) // _MAX_STATES)
+        for recorded in self._log[state.last_seq : seq]:
+            state.apply(recorded)
+            if state.last_seq >= self._states[-1].last_seq + distance:
+                self._states.append(state.fork())
+        self._newest = state
+        return state
+
+    def window_at(self, seq: int, policy: ContextPolicy, frame: PromptFrame) -> PastWindow:
+        """Return the window of event `seq`: for a step, the request that it answered.
+
+        For any other event: what would have been sent next. `policy` and `frame` are today's; see PastWindow.
+        """
+        event = self._log[seq - 1].event
+        if not isinstance(event, AssistantSpoke):
+            return self._render(seq, policy, self._frame_at(seq, frame))
+        frame = _frame_of(event, frame)
+        # A handover or an undo may have come while the model answered; that request had no part in it.
+        windows = (self._render(known, policy, frame, event) for known in self._known_at(seq))
+        first = next(windows)
+        return next((past for past in (first, *windows) if past.is_exact), first)
+
+    def _render(
+        self, seq: int, policy: ContextPolicy, frame: PromptFrame, answer: AssistantSpoke | None = None
+    ) -> PastWindow:
+        transcript = self.transcript_at(seq)
+        window = project(transcript, policy, frame)
+        gauge = measure_usage(window, transcript, policy, frame)
+        if answer is None:
+            return PastWindow(seq, transcript, window, gauge, frame)
+        if answer.usage is not None and answer.usage.input > 0:
+            gauge = msgspec.structs.replace(gauge, used=answer.usage.input, is_reported=True)
+        is_exact = window.estimate == answer.estimate if answer.estimate else None
+        return PastWindow(seq, transcript, window, gauge, frame, answer.effort, is_exact)
+
+    def _known_at(self, seq: int) -> Iterator[int]:
+        """Yield the events up to which a request may have known the log, the likeliest first."""
+        yield seq - 1
+        for recorded in reversed(self._log[: seq - 1]):
+            if isinstance(recorded.event, UserSpoke | AssistantSpoke | ToolAnswered):
+                return
+            if isinstance(recorded.event, _REWRITES):
+                yield recorded.seq - 1
+
+    def _frame_at(self, seq: int, frame: PromptFrame) -> PromptFrame:
+        """Return the frame of the last step up to an event; today's without one."""
+        answers = (recorded.event for recorded in reversed(self._log[:seq]))
+        answer = next((event for event in answers if isinstance(event, AssistantSpoke)), None)
+        return _frame_of(answer, frame) if answer is not None else frame
+
+
+def _last_seq(transcript: Transcript) -> int:
+    return transcript.last_seq
+
+
+def _frame_of(answer: AssistantSpoke, frame: PromptFrame) -> PromptFrame:
+    """Return the frame with the model of an answer, as far as that was recorded."""
+    if not answer.window or (answer.model, answer.window) == (frame.info.label, frame.info.window):
+        return frame
+    vendor, _, name = answer.model.partition("/")
+    info = msgspec.structs.replace(frame.info, provider=vendor, name=name, window=answer.window)
+    return msgspec.structs.replace(frame, info=info)
