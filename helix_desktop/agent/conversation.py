@@ -14,6 +14,7 @@ from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import (
     ApprovalRequested,
     QuestionAsked,
+    RequestChanged,
     ResponseReset,
     SpendAsksChanged,
     Update,
@@ -28,6 +29,7 @@ from helix_desktop.agent.user_message import MessageTooLarge, TurnStart, UserMes
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.agent.window.side_questions import SideQuestions
 from helix_desktop.context.log.missed_questions import missed_questions
+from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.errors import InvalidInput
@@ -35,6 +37,7 @@ from helix_desktop.domain.events.session import (
     Attachment,
     MessageQueued,
     ModeChanged,
+    PolicyChosen,
     SessionArchived,
     SessionPinned,
     SessionRenamed,
@@ -330,6 +333,20 @@ class Conversation:
                 _text("Answer or stop it first."),
             )
         await self._record_place(lambda _: place)
+
+    async def choose_policy(self, policy: ContextPolicy | None) -> None:
+        """Use a policy in this session alone from the next step on; None: the workspace's again.
+
+        Subagents that it starts inherit it. Raises InvalidInput for a subagent's session, StoreError.
+        """
+        if self.session.transcript.parent:
+            raise InvalidInput(
+                _text("The policy of this session wasn't changed."),
+                _text("A subagent keeps the policy that it starts with."),
+                _text("Change the policy of its parent session or of the workspace."),
+            )
+        await self.session.record(PolicyChosen(policy_fields(policy) if policy is not None else {}))
+        self.session.publish(RequestChanged())
 
     async def _record_place(self, decide: Callable[[ListPlace], ListPlace]) -> None:
         def changes() -> list[SessionPinned | SessionArchived]:

@@ -318,7 +318,7 @@ class OpenWorkspace:
                     policy, model, role, permissions, own.roles
                 ),
                 self._release_subagent,
-                self._subagent_policy,
+                lambda: self._subagent_policy(transcript.session_policy),
             )
         own_summary = _find_summary(listed, session_id)
         ratios = own_summary.ratios if own_summary is not None else None
@@ -359,9 +359,9 @@ class OpenWorkspace:
             return self.policy, REFERENCE_WINDOW
         return conversation.window.policy, conversation.model.window
 
-    def _subagent_policy(self) -> ContextPolicy | None:
-        """Return the policy that subagents start with now; None: the workspace's."""
-        return self._policy.for_subagents()
+    def _subagent_policy(self, session_policy: ContextPolicy | None) -> ContextPolicy | None:
+        """Return the policy that subagents of a session start with now; None: the workspace's."""
+        return (session_policy or self._policy).for_subagents() or session_policy
 
     def _parent_budget(self, parent: str) -> SessionBudget | None:
         """Return the budget of a subagent's parent session; None while that is not open."""

@@ -409,6 +409,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/conversation.py" />
+            <source>A subagent keeps the policy that it starts with.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/conversation.py" />
             <source>A subagent works in the mode of its parent session.</source>
             <translation type="unfinished" />
         </message>
@@ -521,6 +526,11 @@
         <message>
             <location filename="../../helix_desktop/agent/conversation.py" />
             <source>Change it there.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/conversation.py" />
+            <source>Change the policy of its parent session or of the workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1014,6 +1024,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
             <source>The parts don't fit either.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/conversation.py" />
+            <source>The policy of this session wasn't changed.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15801,7 +15816,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <location filename="../../helix_desktop/words/policies.py" />
             <source>Balanced</source>
             <comment>policy profile</comment>
             <translation type="unfinished" />
@@ -15837,7 +15852,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <location filename="../../helix_desktop/words/policies.py" />
             <source>Classic</source>
             <comment>policy profile</comment>
             <translation type="unfinished" />
@@ -15860,6 +15875,16 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/page.py" />
             <source>Context policy</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/policies.py" />
+            <source>Context policy for this session: workspace policy</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/policies.py" />
+            <source>Context policy for this session: {policy}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15958,7 +15983,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <location filename="../../helix_desktop/words/policies.py" />
             <source>Lean</source>
             <comment>policy profile</comment>
             <translation type="unfinished" />
@@ -16054,7 +16079,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <location filename="../../helix_desktop/words/policies.py" />
             <source>Off</source>
             <comment>policy profile</comment>
             <translation type="unfinished" />
@@ -16106,9 +16131,19 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <location filename="../../helix_desktop/words/policies.py" />
             <source>Plain</source>
             <comment>policy profile</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/policies.py" />
+            <source>Policy: {policy}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/policies.py" />
+            <source>Policy: {policy}, for this session only</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16387,6 +16422,14 @@
             <location filename="../../helix_desktop/ui/settings/policy/page.py" />
             <source>{name}: reset to profile default ({value})</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/policies.py" />
+            <source>{profile} with %n changes</source>
+            <translation>
+                <numerusform>{profile} with %n change</numerusform>
+                <numerusform>{profile} with %n changes</numerusform>
+            </translation>
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/settings/policy/page.py" />
@@ -19563,6 +19606,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/jobs.py" />
             <source>Cancel: {job}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Change policy…</source>
             <translation type="unfinished" />
         </message>
         <message>

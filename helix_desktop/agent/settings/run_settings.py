@@ -37,7 +37,7 @@ class RunSettings:
         self._services, self._policy, self._ratios = services, policy, ratios
         self._frame: PromptFrame | None = None
         self._roles = self.roles
-        self._scaled_policy: tuple[ContextPolicy, int, ContextPolicy] | None = None
+        self._scaled = ScaledPolicy()
         self._frame_lock = asyncio.Lock()
 
     @property
@@ -89,25 +89,34 @@ class RunSettings:
         ratio = self._ratios.get(self._frame.info.label, 1.0)
         if ratio != self._frame.ratio:
             self._frame = msgspec.structs.replace(self._frame, ratio=ratio)
-        return self._policy_for(self._frame.info.window), self._frame, self._roles
+        return self._scaled(self._policy(), self._frame.info.window), self._frame, self._roles
 
-    def _policy_for(self, window: int) -> ContextPolicy:
-        policy = self._policy()
-        if (
-            self._scaled_policy is None
-            or self._scaled_policy[0] is not policy
-            or self._scaled_policy[1] != window
-        ):
-            self._scaled_policy = (policy, window, policy.scaled(window))
-        return self._scaled_policy[2]
+
+class ScaledPolicy:
+    """A policy for a model's window: the same object until policy or window change."""
+
+    def __init__(self) -> None:
+        self._newest: tuple[ContextPolicy, int, ContextPolicy] | None = None
+
+    def __call__(self, policy: ContextPolicy, window: int) -> ContextPolicy:
+        """Return the policy scaled to a window of so many tokens."""
+        if self._newest is None or self._newest[0] is not policy or self._newest[1] != window:
+            self._newest = (policy, window, policy.scaled(window))
+        return self._newest[2]
 
 
 class SessionRunSettings:
-    """The settings of one session: its workspace's, until a model is chosen for this session alone."""
+    """The settings of one session: its workspace's, until a model or policy is chosen for it alone."""
 
-    def __init__(self, shared: RunSettings, own: RunSettings) -> None:
-        """Start with the shared settings; `own` is used once `choose_models` has been called."""
+    def __init__(
+        self, shared: RunSettings, own: RunSettings, session_policy: Callable[[], ContextPolicy | None]
+    ) -> None:
+        """Start with the shared settings; `own` is used once `choose_models` has been called.
+
+        `session_policy` returns the policy that was chosen for the session alone, if one was.
+        """
         self._shared, self._own, self._uses_own = shared, own, False
+        self._session_policy, self._scaled = session_policy, ScaledPolicy()
 
     async def choose_models(self, roles: ModelRoles) -> None:
         """Use these models in this session from the next step on."""
@@ -130,7 +139,11 @@ class SessionRunSettings:
 
     def __call__(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
         """Return policy, frame and models as they are now."""
-        return self._own() if self._uses_own else self._shared()
+        policy, frame, roles = self._own() if self._uses_own else self._shared()
+        session_policy = self._session_policy()
+        if session_policy is not None:
+            policy = self._scaled(session_policy, frame.info.window)
+        return policy, frame, roles
 
 
 def schemas_json(tools: Sequence[ToolSpec]) -> str:

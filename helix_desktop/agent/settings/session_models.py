@@ -88,7 +88,7 @@ class SessionModels:
     async def open(self, session_id: str, transcript: Transcript) -> SessionRunSettings:
         """Return the settings of a top-level session that is opened."""
         own = RunSettings(self._services, self._policy, self.shared.roles, self.ratios)
-        settings = SessionRunSettings(self.shared, own)
+        settings = SessionRunSettings(self.shared, own, lambda: transcript.session_policy)
         roles = await self._chosen_roles(transcript.chosen_model)
         if roles is not None:
             await settings.choose_models(roles)

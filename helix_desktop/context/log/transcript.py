@@ -52,6 +52,7 @@ from helix_desktop.domain.events.session import (
     ModelChosen,
     ModelRole,
     OutputHeld,
+    PolicyChosen,
     QueueChanged,
     RecordedEvent,
     SessionBranched,
@@ -98,11 +99,9 @@ class Transcript(MessageLog):
         self.chosen_model = ""  # PROVIDER/NAME for this session alone; empty: the workspace's default
         self.chosen_effort: Effort = ""  # for this session alone; empty: as the workspace or the model says
         self.refused_effort: tuple[str, SentEffort] = ("", "")  # a model and a level, since one was chosen
-        self.session_policy: ContextPolicy | None = None
+        self.session_policy: ContextPolicy | None = None  # for this session alone; None: the workspace's
         self.place = ListPlace()
-        self.created_at_ms = 0
-        self.last_seq = 0
-        self.last_event_at_ms = 0
+        self.created_at_ms = self.last_seq = self.last_event_at_ms = 0
         self.turn_open = False
         self.image_refusal: TurnEnded | None = None  # the newest turn's end, if an image was refused
         self.unfinished_end_seq = 0  # the event that ended the newest turn before it was done; 0: none did
@@ -157,7 +156,9 @@ class Transcript(MessageLog):
             case _:
                 self._apply_session_event(recorded)
 
-    def _apply_choice(self, choice: ModeChanged | ModelChosen | EffortChosen | EffortRefused) -> None:
+    def _apply_choice(
+        self, choice: ModeChanged | ModelChosen | EffortChosen | EffortRefused | PolicyChosen
+    ) -> None:
         match choice:
             case ModeChanged(mode=mode):
                 self.mode = mode
@@ -167,6 +168,8 @@ class Transcript(MessageLog):
                 self.chosen_effort, self.refused_effort = effort, ("", "")
             case EffortRefused(model=model, effort=level):
                 self.refused_effort = model, level
+            case PolicyChosen(policy=fields):
+                self.session_policy = policy_from_event(fields)
 
     def _apply_session_event(self, recorded: RecordedEvent) -> None:
         self.place = self.place.after(recorded.event)
@@ -175,7 +178,7 @@ class Transcript(MessageLog):
                 self._apply_beginning(recorded, event)
             case SessionRenamed(title=title):
                 self.title = title
-            case ModeChanged() | ModelChosen() | EffortChosen() | EffortRefused() as choice:
+            case ModeChanged() | ModelChosen() | EffortChosen() | EffortRefused() | PolicyChosen() as choice:
                 self._apply_choice(choice)
             case MessageQueued() | QueueChanged() as event:
                 self._apply_queue_event(recorded.seq, event)
@@ -220,14 +223,11 @@ class Transcript(MessageLog):
         if isinstance(event, MessageQueued):
             self.queued_messages[seq] = event
             return
-        kept_messages = [
-            (waiting, self.queued_messages[waiting.seq])
-            for waiting in event.waiting
-            if waiting.seq in self.queued_messages
-        ]
+        waited = self.queued_messages
         self.queued_messages = {
-            waiting.seq: replace(queued, text=waiting.text, steer=waiting.steer)
-            for waiting, queued in kept_messages
+            waiting.seq: replace(waited[waiting.seq], text=waiting.text, steer=waiting.steer)
+            for waiting in event.waiting
+            if waiting.seq in waited
         }
 
     def _apply_turn_event(self, seq: int, event: TurnEnded | TurnRetried) -> None:

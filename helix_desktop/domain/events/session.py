@@ -242,6 +242,12 @@ class EffortChosen(EventBase, frozen=True, tag="effort-chosen"):
     effort: Effort = ""
 
 
+class PolicyChosen(EventBase, frozen=True, tag="policy-chosen"):
+    """The user chose a context policy for this session alone: its fields, or none: the workspace's again."""
+
+    policy: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
 class EffortRefused(EventBase, frozen=True, tag="effort-refused"):
     """A model's server refused a level of reasoning, and why; requests go on without one."""
 
@@ -406,6 +412,7 @@ Event = (
     | ModelChosen
     | EffortChosen
     | EffortRefused
+    | PolicyChosen
     | SubagentStarted
     | OutputHeld
     | ToolAnswered

@@ -41,6 +41,7 @@ class GaugeState:
     source: str  # where the number comes from, e.g. "reported by the provider"
     threshold: float  # share of the window at which a handover is written, 0..1
     pressure: Pressure
+    policy: str = ""  # which policy manages it
 
     @property
     def share(self) -> float:

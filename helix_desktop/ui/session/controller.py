@@ -36,6 +36,7 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.header import gauge_state, session_header
 from helix_desktop.ui.session.next_messages import NextMessagesController
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
+from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -181,7 +182,8 @@ class SessionController(QObject):
             return
         _, gauge = conversation.window.measure()
         self._window.top_bar.show_session(session_header(conversation))
-        self._window.top_bar.show_gauge(gauge_state(gauge, conversation.window.policy))
+        policy_text = policy_in_use(conversation.session.transcript.session_policy, workspace.policy)
+        self._window.top_bar.show_gauge(gauge_state(gauge, conversation.window.policy, policy_text))
         self.next_messages.refresh()
         totals = await workspace.store.totals()
         forecast = await self._make_forecast(conversation)

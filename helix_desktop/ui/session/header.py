@@ -31,8 +31,8 @@ def session_header(conversation: Conversation) -> SessionHeader:
     )
 
 
-def gauge_state(gauge: UsageGauge, policy: ContextPolicy) -> GaugeState:
-    """Return how full the window is, and where the policy compacts it."""
+def gauge_state(gauge: UsageGauge, policy: ContextPolicy, policy_text: str) -> GaugeState:
+    """Return how full the window is, and where the policy compacts it; `policy_text` names the policy."""
     pressure = pressure_of(gauge) if policy.enabled else "off"
     return GaugeState(
         gauge.used,
@@ -41,6 +41,7 @@ def gauge_state(gauge: UsageGauge, policy: ContextPolicy) -> GaugeState:
         gauge_source_text(gauge),
         policy.handover_at,
         pressure,
+        policy_text,
     )
 
 

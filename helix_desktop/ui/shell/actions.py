@@ -75,6 +75,7 @@ SPECS: dict[str, ActionSpec] = {
     "undo_compaction": ActionSpec(text("Undo last compaction"), ("Ctrl+Alt+Z",)),
     "redo_compaction": ActionSpec(text("Redo last compaction")),
     "choose_model": ActionSpec(text("Choose model…")),
+    "change_policy": ActionSpec(text("Change policy…")),
     "rewind": ActionSpec(text("Rewind…")),
     "rename_session": ActionSpec(text("Rename session")),
     "pin_session": ActionSpec(text("Pin session")),
@@ -137,6 +138,7 @@ class WindowActions(NamedTuple):
     undo_compaction: QAction
     redo_compaction: QAction
     choose_model: QAction
+    change_policy: QAction
     rewind: QAction
     rename_session: QAction
     pin_session: QAction
@@ -156,7 +158,7 @@ class WindowActions(NamedTuple):
             self.compact_now, self.observe_now, self.undo_compaction, self.redo_compaction,
             self.stop, self.steer, self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
             self.side_question,
-            self.choose_model, self.choose_effort, self.set_budget,
+            self.choose_model, self.choose_effort, self.set_budget, self.change_policy,
             self.branch_session, self.rewind, self.rename_session, self.pin_session, self.archive_session,
         )  # fmt: skip
 

@@ -37,7 +37,9 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
     def show_state(self, state: GaugeState) -> None:
         """Show a new state."""
         self._state = state
-        parts = tuple(filter(None, (tr("Context: {usage}", usage=gauge_text(state)), state.source)))
+        parts = tuple(
+            filter(None, (tr("Context: {usage}", usage=gauge_text(state)), state.source, state.policy))
+        )
         self.setAccessibleName(" · ".join(parts))
         self.setToolTip("\n".join((*parts, tr("Click to show or hide the context inspector."))))
         self.updateGeometry()

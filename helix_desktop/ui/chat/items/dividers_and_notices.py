@@ -60,6 +60,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "attempt": "rotate-ccw",
     "mode": "shield",
     "model": "cpu",
+    "policy": "filter",
     "files": "diff",
     "instructions": "book-open",
     "branch": "git-branch",

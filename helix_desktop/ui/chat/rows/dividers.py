@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import policy_from_event
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded
@@ -15,6 +16,7 @@ from helix_desktop.domain.events.session import (
     EffortChosen,
     ModeChanged,
     ModelChosen,
+    PolicyChosen,
     RecordedEvent,
     SessionBranched,
 )
@@ -32,6 +34,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
+from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrites import (
     budget_text,
     changed_file_text,
@@ -103,7 +106,7 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
     match recorded.event:
         case SweepMade() as sweep:
             kind, text, quiet = "sweep", sweep_text(sweep, transcript), sweep.reason in ATTACHED_SWEEP_REASONS
-        case ModeChanged() | ModelChosen() | EffortChosen() | BudgetSet() as setting:
+        case ModeChanged() | ModelChosen() | EffortChosen() | PolicyChosen() | BudgetSet() as setting:
             (kind, text), quiet, actions = _setting_change(setting), True, ()
         case HandoverMade() as handover:
             kind, text = "handover", handover_text(handover)
@@ -152,7 +155,9 @@ def _changed_files_row(seq: int, event: FilesChanged) -> DividerRow:
     return DividerRow(RowKey(seq), "files", files_changed_text(event), is_quiet=True, details=details)
 
 
-def _setting_change(event: ModeChanged | ModelChosen | EffortChosen | BudgetSet) -> tuple[DividerKind, str]:
+def _setting_change(
+    event: ModeChanged | ModelChosen | EffortChosen | PolicyChosen | BudgetSet,
+) -> tuple[DividerKind, str]:
     match event:
         case ModeChanged(mode=mode):
             return "mode", mode_text(mode)
@@ -160,5 +165,7 @@ def _setting_change(event: ModeChanged | ModelChosen | EffortChosen | BudgetSet)
             return "model", model_text(model)
         case EffortChosen(effort=effort):
             return "model", effort_text(effort)
+        case PolicyChosen(policy=fields):
+            return "policy", session_policy_text(policy_from_event(fields))
         case BudgetSet():
             return "budget", budget_text(event)

@@ -39,6 +39,7 @@ DividerKind: TypeAlias = Literal[
     "attempt",
     "mode",
     "model",
+    "policy",
     "files",
     "instructions",
     "branch",

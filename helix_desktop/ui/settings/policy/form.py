@@ -8,6 +8,7 @@ from typing import Any
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy, conflicting_fields
 from helix_desktop.ui.settings.forms import PolicyField, PolicyForm, PolicyGroup, PolicyValue, Profile
+from helix_desktop.words.policies import profile_name
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Policy")
@@ -51,29 +52,25 @@ def _profile(name: str) -> Profile:
                 "Sends the least: outputs are cached and steps noted early, and observations apply as soon "
                 "as they are ready."
             )
-            return Profile(name, tr("Lean", "policy profile"), description)
         case "balanced":
             description = tr(
                 "The default: old outputs are cached and old steps noted, and observations apply when that "
                 "pays off."
             )
-            return Profile(name, tr("Balanced", "policy profile"), description)
         case "classic":
             description = tr(
                 "Caches old outputs in fixed batches and summarizes at 85 %. No notes, no observations."
             )
-            return Profile(name, tr("Classic", "policy profile"), description)
         case "plain":
             description = tr(
                 "Caches old outputs at once and summarizes at 85 %. Easy to follow, but rewrites requests "
                 "most often."
             )
-            return Profile(name, tr("Plain", "policy profile"), description)
         case _:
             description = tr(
                 "Sends every request unchanged. A request that doesn't fit is stopped with an error."
             )
-            return Profile(name, tr("Off", "policy profile"), description)
+    return Profile(name, profile_name(name), description)
 
 
 def _field(

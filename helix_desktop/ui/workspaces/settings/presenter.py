@@ -93,6 +93,7 @@ class SettingsPresenter(QObject):
         )
         window.commands.settings.triggered.connect(lambda: self._open("providers"))
         window.remedy_requested.connect(self._handle_remedy)
+        window.commands.change_policy.triggered.connect(lambda: self._open("policy"))
         window.commands.about.triggered.connect(lambda: self._open("about"))
 
     @property
