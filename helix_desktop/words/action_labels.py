@@ -16,6 +16,7 @@ ActionName: TypeAlias = (
     | Literal[
         "compact_again",
         "continue",
+        "edit_handover",
         "observe_again",
         "open_changes",
         "open_parent",
@@ -35,6 +36,7 @@ _LABELS: dict[ActionName, UserText] = {
     "compact": text("Compact conversation…"),
     "compact_again": _RETRY,
     "continue": text("Continue"),
+    "edit_handover": text("Edit…"),
     "new_session": text("New session"),
     "observe_again": _RETRY,
     "open_changes": text("Open in Changes"),

@@ -307,6 +307,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/action_labels.py" />
+            <source>Edit…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/action_labels.py" />
             <source>New session</source>
             <translation type="unfinished" />
         </message>
@@ -7640,7 +7645,7 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/compared_view.py" />
             <source>Added</source>
             <translation type="unfinished" />
         </message>
@@ -7665,7 +7670,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/compared_view.py" />
             <source>Changed</source>
             <translation type="unfinished" />
         </message>
@@ -7680,12 +7685,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/compared_view.py" />
             <source>Differences</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/compared_view.py" />
             <source>Dropped</source>
             <translation type="unfinished" />
         </message>
@@ -7700,12 +7705,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/compared_view.py" />
             <source>Moved</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/compared_view.py" />
             <source>Moved from {section}</source>
             <translation type="unfinished" />
         </message>
@@ -7735,7 +7740,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/compared_view.py" />
             <source>Put back</source>
             <translation type="unfinished" />
         </message>
@@ -7745,12 +7750,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/compared_view.py" />
             <source>Put back: {text}</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/compared_view.py" />
             <source>Unchanged</source>
             <translation type="unfinished" />
         </message>
@@ -7765,12 +7770,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/compared_view.py" />
             <source>empty</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/compared_view.py" />
             <source>{change}: {text}</source>
             <translation type="unfinished" />
         </message>
@@ -8935,6 +8940,134 @@
         <message>
             <location filename="../../helix_desktop/services/diagnostics/bundle.py" />
             <source>The diagnostics couldn't be saved.</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
+        <name>Edit handover</name>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
+            <source>Back to fields</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/section_editor.py" />
+            <source>Back to the text as it was first recorded</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
+            <source>Cancel</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
+            <source>Close</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
+            <source>Compare with original</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
+            <source>Each line is a sentence; [e12] names the event it comes from. The original stays in the log, and undo restores the text from before your changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
+            <source>Edit handover</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
+            <source>Edit that one</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/section_editor.py" />
+            <source>Edited</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/section_editor.py" />
+            <source>Nothing recorded</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
+            <source>Put back into {section}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
+            <source>Redo</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/section_editor.py" />
+            <source>Reset</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/section_editor.py" />
+            <source>Reset {section}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
+            <source>Save changes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
+            <source>Sections</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
+            <source>The same as the original.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
+            <source>This handover is of another session. Edit it there.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
+            <source>This handover is undone: it isn't in the context. Redo it to edit it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
+            <source>What the handover takes in the context, without your own messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
+            <source>Your changes aren't saved. Repeat to discard them.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/section_editor.py" />
+            <source>{section} is as it was first recorded.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
+            <source>{tokens} ({change})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
+            <source>{tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
+            <source>“{title}” replaces this one in the context, so only that one can be edited.</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -18288,7 +18421,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>Edit {title}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>Edited by you</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>Edit…</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -9,7 +9,7 @@ import msgspec
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import CompactionProgress, Phase
 from helix_desktop.agent.spend_approvals import ApproveSpending, SpendNotApproved, approve_any
-from helix_desktop.agent.window.handover_draft import HandoverDraft
+from helix_desktop.agent.window.handover_draft import HandoverDraft, RevisionDraft
 from helix_desktop.agent.window.summarizer import NO_MODEL, Summarizer, SummaryResult
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
@@ -21,7 +21,12 @@ from helix_desktop.context.summaries.coverage_check import (
     covered_facts,
 )
 from helix_desktop.context.summaries.cut_points import CutPoint
-from helix_desktop.context.summaries.edited_handover import from_markdown, revised_handover, to_markdown
+from helix_desktop.context.summaries.edited_handover import (
+    from_markdown,
+    original_of,
+    revised_handover,
+    to_markdown,
+)
 from helix_desktop.context.summaries.handover import (
     agent_texts,
     covered_messages,
@@ -171,17 +176,29 @@ class Compactor:
         edited = msgspec.structs.replace(draft.event, sections=sections, edited=True)
         return await self._checked(edited, await asyncio.to_thread(covered_facts, covered))
 
-    async def revise(self, seq: int, sections: tuple[Section, ...]) -> None:
-        """Record the active handover `seq` again, with sections that the user changed; undo brings it back.
+    async def draft_revision(self, seq: int) -> RevisionDraft:
+        """Return the recorded handover `seq` for editing. Its time grows with what it covers."""
+        transcript = self._runtime.transcript
+        handovers = transcript.rewrites.handovers
+        handover = handovers[seq]
+        covered = covered_messages(transcript, handover.upto, handover.kept)
+        facts = await asyncio.to_thread(covered_facts, covered)
+        valid_seqs = frozenset(item.seq for item in covered)
+        return RevisionDraft(seq, handover, handovers[original_of(handovers, seq)], valid_seqs, facts)
+
+    async def check_revision(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> HandoverMade:
+        """Return the draft's handover with other sections: its tokens, and what it does not name."""
+        return await self._checked(revised_handover(draft.seq, draft.handover, sections), draft.facts)
+
+    async def revise(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> None:
+        """Record the active handover again, with sections that the user changed; undo brings it back.
 
         Raises CompactionRefused if another one is active by now, or if one is being written.
         """
         if self.is_running or self.is_drafting:
             raise CompactionRefused(*_BUSY)
-        transcript = self._runtime.transcript
-        event = revised_handover(seq, self._active_handover(seq), sections)
-        covered = covered_messages(transcript, event.upto, event.kept)
-        event = await self._checked(event, await asyncio.to_thread(covered_facts, covered))
+        self._active_handover(draft.seq)
+        event = await self.check_revision(draft, sections)
         await self._runtime.session.record_decided(lambda: self._revision_to_record(event), [])
 
     def _active_handover(self, seq: int) -> HandoverMade:

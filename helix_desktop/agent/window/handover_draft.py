@@ -1,9 +1,12 @@
-"""A handover draft: written but not recorded, for the user to review, edit, accept or discard."""
+"""Drafts of handovers: written or changed, not recorded, for the user to edit, accept or discard."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import msgspec
 
+from helix_desktop.context.summaries.coverage_check import CoveredFacts
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.domain.events.summary import HandoverMade, Section
 
@@ -47,3 +50,17 @@ class HandoverDraft(msgspec.Struct, frozen=True):
     def fallback(self) -> str:
         """How and why the summary deviates from one call of the first model; empty if it does not."""
         return self.event.fallback
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionDraft:
+    """A recorded handover that the user edits: what it says now and said at first.
+
+    Its sentences may cite `valid_seqs`; `facts` are those of the messages that it covers.
+    """
+
+    seq: int
+    handover: HandoverMade
+    original: HandoverMade
+    valid_seqs: frozenset[int]
+    facts: CoveredFacts

@@ -5,17 +5,16 @@ from __future__ import annotations
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.compactor import Compactor
-from helix_desktop.agent.window.handover_draft import HandoverDraft
+from helix_desktop.agent.window.handover_draft import HandoverDraft, RevisionDraft
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import cut_points
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.edited_handover import sections_with
-from helix_desktop.context.summaries.handover import covered_messages
 from helix_desktop.domain.cost import CostEstimate, SpendReply
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.summary import Bullet, HandoverMade
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
@@ -149,11 +148,23 @@ class Handovers:
 
         Raises CompactionRefused if another one is active by now, or if one is being written.
         """
-        transcript = self._runtime.transcript
-        handover = transcript.rewrites.handovers[seq]
-        covered = covered_messages(transcript, handover.upto, handover.kept)
-        sections = sections_with(handover, title, bullet, {item.seq for item in covered})
-        await self._compactor.revise(seq, sections)
+        draft = await self.draft_revision(seq)
+        await self.revise(draft, sections_with(draft.handover, title, bullet, draft.valid_seqs))
+
+    async def draft_revision(self, seq: int) -> RevisionDraft:
+        """Return the recorded handover `seq` for editing. Its time grows with what it covers."""
+        return await self._compactor.draft_revision(seq)
+
+    async def check_revision(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> HandoverMade:
+        """Return it with other sections, not recorded: its tokens, and what it does not name."""
+        return await self._compactor.check_revision(draft, sections)
+
+    async def revise(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> None:
+        """Record the active handover again with the user's own sections; the former text stays.
+
+        Raises CompactionRefused if another one is active by now, or if one is being written.
+        """
+        await self._compactor.revise(draft, sections)
 
     def _whole_cut(self) -> CutPoint:
         """Return the cut behind every message. Raises CompactionRefused without one."""

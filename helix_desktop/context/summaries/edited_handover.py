@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import msgspec
 
@@ -46,10 +46,8 @@ def from_markdown(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]:
         elif current is None:
             fix = _text("Start with the heading ## {heading}.", heading=SECTIONS[0])
             raise InvalidInput(_WHAT, _text("Line {line} is before the first heading.", line=number), fix)
-        elif current and line[0].isspace() and not parse_bullet(line):
-            current[-1] += f" {line.strip()}"
         else:
-            current.append(parse_bullet(line) or line.strip())
+            _add_line(current, line)
     missing = [title for title in SECTIONS if title not in texts]
     if missing:
         raise InvalidInput(
@@ -57,12 +55,55 @@ def from_markdown(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]:
             _text("Headings are missing: {headings}.", headings=", ".join(missing)),
             _text("Add them again."),
         )
+    return _parsed(texts, valid_seqs)
+
+
+def to_fields(sections: Sequence[Section]) -> dict[str, str]:
+    """Return the sentences of the sections for editing, by title; all six, and what else there is."""
+    fields = dict.fromkeys(SECTIONS, "")
+    for section in sections:
+        if section.bullets:
+            fields[section.title] = section_text(section, mark_unsupported=False).partition("\n")[2]
+    return fields
+
+
+def from_fields(fields: Mapping[str, str], valid_seqs: frozenset[int]) -> tuple[Section, ...]:
+    """Parse the sections that a user edited one by one: every line is a sentence or continues one.
+
+    A source that is not in `valid_seqs` is dropped. Raise InvalidInput if all are empty.
+    """
+    texts: dict[str, list[str]] = {}
+    for title, text in fields.items():
+        texts[title] = []
+        for line in filter(str.strip, text.splitlines()):
+            _add_line(texts[title], line)
+    return _parsed(texts, valid_seqs)
+
+
+def _add_line(sentences: list[str], line: str) -> None:
+    """Add a line: another sentence, or more of the one before where it is indented."""
+    if sentences and line[0].isspace() and not parse_bullet(line):
+        sentences[-1] += f" {line.strip()}"
+    else:
+        sentences.append(parse_bullet(line) or line.strip())
+
+
+def _parsed(texts: Mapping[str, Sequence[str]], valid_seqs: frozenset[int]) -> tuple[Section, ...]:
+    """Return the sections of these sentences, the six first. Raise InvalidInput if there is none."""
+    titles = dict.fromkeys((*SECTIONS, *texts))
     sections = tuple(
-        Section(title, parse_bullets(texts[title], valid_seqs, keep_mark=True)) for title in SECTIONS
+        Section(title, parse_bullets(texts.get(title, ()), valid_seqs, keep_mark=True)) for title in titles
     )
     if not any(section.bullets for section in sections):
         raise InvalidInput(_WHAT, _text("It is empty."), _text("Write at least one sentence."))
     return sections
+
+
+def original_of(handovers: Mapping[int, HandoverMade], seq: int) -> int:
+    """Return the handover that the revision `seq` goes back to; itself where it is no revision."""
+    while handovers[seq].revises in handovers:
+        seq = handovers[seq].revises
+    return seq
 
 
 def revised_handover(seq: int, handover: HandoverMade, sections: tuple[Section, ...]) -> HandoverMade:
@@ -97,7 +138,7 @@ def sections_with(
     Of its sources those in `valid_seqs` stay. Sentences that were unsupported still say so: of a handover
     that the user edited, nothing else would.
     """
-    sections = handover.sections if handover.edited else tuple(map(_with_marks, handover.sections))
+    sections = editable_sections(handover)
     sources = tuple(seq for seq in bullet.sources if seq in valid_seqs)
     returned = Bullet(" ".join(bullet.text.split()), sources)
     if all(section.title != title for section in sections):
@@ -106,6 +147,11 @@ def sections_with(
         Section(title, (*section.bullets, returned)) if section.title == title else section
         for section in sections
     )
+
+
+def editable_sections(handover: HandoverMade) -> tuple[Section, ...]:
+    """Return the sections of a handover for editing, with unsupported sentences marked in the text."""
+    return handover.sections if handover.edited else tuple(map(_with_marks, handover.sections))
 
 
 def _with_marks(section: Section) -> Section:

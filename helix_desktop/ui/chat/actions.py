@@ -189,6 +189,13 @@ class Redo:
 
 
 @dataclass(frozen=True, slots=True)
+class EditHandover:
+    """Edit the sections of a recorded handover, by its event."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
 class RetrySummary:
     """Write a summary again that failed."""
 
@@ -256,6 +263,7 @@ ButtonAction: TypeAlias = (
     | ShowInTimeline
     | Undo
     | Redo
+    | EditHandover
     | RetrySummary
     | ControlTurn
     | ApplyRemedy
@@ -288,6 +296,7 @@ _NAMES: dict[type[ButtonAction], ActionName] = {
     ShowInTimeline: "view",
     Undo: "undo",
     Redo: "redo",
+    EditHandover: "edit_handover",
     OpenVersion: "open_parent",
     OpenChanges: "open_changes",
 }

@@ -12,7 +12,7 @@ from helix_desktop.context.summaries.compare_handovers import (
     ItemChange,
     compare_handovers,
 )
-from helix_desktop.domain.events.summary import HandoverMade, Section
+from helix_desktop.domain.events.summary import Section
 from helix_desktop.ui.timeline.card_data import PRESENT
 from helix_desktop.ui.timeline.card_texts import handover_title
 from helix_desktop.words.sessions import session_title
@@ -56,10 +56,8 @@ def change_count(change: ItemChange, count: int) -> str:
 
 def handover_choices(transcript: Transcript) -> list[HandoverChoice]:
     """Return what can be compared: the handover as it would be now, all others from the newest, nothing."""
-    number, choices = 0, []
-    for seq, handover in transcript.rewrites.handovers.items():
-        number += not handover.revises
-        choices.append(HandoverChoice(seq, _choice_text(transcript, seq, handover, number)))
+    titles = handover_titles(transcript)
+    choices = [HandoverChoice(seq, _choice_text(transcript, seq, title)) for seq, title in titles.items()]
     present = HandoverChoice(PRESENT, tr("As it would be now"))
     return [present, *reversed(choices), HandoverChoice(NOTHING, tr("Nothing"))]
 
@@ -106,10 +104,18 @@ def _refusal(transcript: Transcript, after: int) -> str:
     return ""
 
 
-def _choice_text(transcript: Transcript, seq: int, handover: HandoverMade, number: int) -> str:
-    title = handover_title(number, bool(handover.revises))
-    if handover.origin:
-        title = tr("Handover of “{title}”", title=session_title(handover.origin_title))
+def handover_titles(transcript: Transcript) -> dict[int, str]:
+    """Return what the handovers are called, by their events, the oldest first."""
+    number, titles = 0, {}
+    for seq, handover in transcript.rewrites.handovers.items():
+        number += not handover.revises
+        titles[seq] = handover_title(number, bool(handover.revises))
+        if handover.origin:
+            titles[seq] = tr("Handover of “{title}”", title=session_title(handover.origin_title))
+    return titles
+
+
+def _choice_text(transcript: Transcript, seq: int, title: str) -> str:
     active = transcript.handover
     if active is not None and seq == active[0]:
         return tr("{title} (active, e{event})", title=title, event=str(seq))

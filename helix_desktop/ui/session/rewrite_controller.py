@@ -12,8 +12,9 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FormChosen, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
-from helix_desktop.ui.chat.actions import Redo, RetrySummary, SessionAction, Undo
+from helix_desktop.ui.chat.actions import EditHandover, Redo, RetrySummary, SessionAction, Undo
 from helix_desktop.ui.handover.compare_presenter import ComparePresenter
+from helix_desktop.ui.handover.edit_presenter import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.session.context import ControllerContext
@@ -33,11 +34,13 @@ class RewriteController(QObject):
         self._async_actions = context.async_actions
         self.handover_presenter: HandoverPresenter | None = None
         self.compare_presenter: ComparePresenter | None = None
+        self.edit_presenter: EditPresenter | None = None
         timeline, actions = views.timeline, window.commands
         timeline.undo_requested.connect(self.undo)
         timeline.redo_requested.connect(self.redo)
         timeline.compact_requested.connect(self.write_handover)
         timeline.compare_requested.connect(self.compare)
+        timeline.edit_requested.connect(self.edit)
         timeline.retry_requested.connect(self.retry)
         timeline.cancel_requested.connect(self._cancel_current)
         views.chat.view.action_triggered.connect(self._on_chat_action)
@@ -147,12 +150,38 @@ class RewriteController(QObject):
         finally:
             self.compare_presenter = None
 
+    def edit(self, seq: int) -> None:
+        """Open the six sections of a handover in a dialog, to change them."""
+        if self.edit_presenter is None:
+            self._with_conversation(
+                lambda conversation: self._start(self._run_edit(conversation, seq), "edit handover")
+            )
+
+    async def _run_edit(self, conversation: Conversation, seq: int) -> None:
+        self.edit_presenter = EditPresenter(
+            conversation, self._async_actions, self._window, self._window.theme
+        )
+        dialog = self.edit_presenter.dialog
+
+        def show_source(source: int) -> None:
+            if dialog.confirm_discard():
+                dialog.accept()
+                self._session_controller.views.timeline.source_clicked.emit(source)
+
+        dialog.source_clicked.connect(show_source)
+        try:
+            await self.edit_presenter.run(seq)
+        finally:
+            self.edit_presenter = None
+
     def _on_chat_action(self, action: SessionAction) -> None:
         match action:
             case Undo(seq=seq):
                 self.undo(seq)
             case Redo(seq=seq):
                 self.redo(seq)
+            case EditHandover(seq=seq):
+                self.edit(seq)
             case RetrySummary(kind=kind):
                 self.retry(kind)
             case _:

@@ -47,6 +47,7 @@ class CardSignals(QObject):
     redo = Signal(int)
     show_in_chat = Signal(int)
     compare = Signal(int)  # a handover with others; PRESENT: as it would be now
+    edit = Signal(int)  # a handover
     source = Signal(int)
     digest = Signal(str)
     export = Signal(int)

@@ -118,10 +118,16 @@ class HandoverView(Card):
         card = self._card
         title = TextLine(card_title(card), 14, 600, self._text_role)
         compare = PushButton(tr("Compare…"), "link", name="compare")
-        compare.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         compare.setAccessibleName(tr("Compare {title} with another handover", title=card_title(card)))
         compare.clicked.connect(lambda: self._signals.compare.emit(card.seq))
-        end = [time_label(card.at_ms, now_ms), compare, undo_button(self._signals, card.seq, card.is_undone)]
+        edit = PushButton(tr("Edit…"), "link", name="edit")
+        edit.setAccessibleName(tr("Edit {title}", title=card_title(card)))
+        edit.clicked.connect(lambda: self._signals.edit.emit(card.seq))
+        for button in (compare, edit):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        edit.setVisible(not card.origin)
+        undo = undo_button(self._signals, card.seq, card.is_undone)
+        end = [time_label(card.at_ms, now_ms), compare, edit, undo]
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.clicked.connect(lambda: self._menu().popup(more.mapToGlobal(QPoint(0, more.height() + 4))))
         words = FlowBox([title, undone_pill()]) if card.is_undone else title
@@ -224,6 +230,7 @@ class HandoverView(Card):
         for words, callback in (
             (tr("Show in chat"), lambda: self._signals.show_in_chat.emit(seq)),
             (tr("Compare…"), lambda: self._signals.compare.emit(seq)),
+            (tr("Edit…"), lambda: self._signals.edit.emit(seq)),
             (tr("Start new session"), lambda: self._signals.new_session.emit(seq)),
             (tr("Export as Markdown…"), lambda: self._signals.export.emit(seq)),
         ):

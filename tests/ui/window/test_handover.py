@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SummaryProblem
 from helix_desktop.domain.events.summary import (
     SECTIONS,
+    Bullet,
     HandoverMade,
     ObservationsFailed,
     ObservationsMade,
@@ -163,6 +164,56 @@ async def test_a_dropped_sentence_is_put_back(qapp: QApplication, tmp_path: Path
         active = rig.conversation.session.transcript.handover
         assert active is not None
         assert active[0] == second
+
+
+async def test_a_recorded_handover_is_edited(qapp: QApplication, tmp_path: Path) -> None:
+    """Six fields are checked while typing, compared, saved, undone; an undone one is read only."""
+    async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
+        (await _work(rig, server)).reject()
+        await _closed(rig)
+        handovers, rewrites = rig.conversation.handovers, rig.wiring.rewrites
+        await handovers.commit(await handovers.draft())
+        transcript = rig.conversation.session.transcript
+        (made,) = transcript.rewrites.handovers
+        rig.window.show_page("timeline")
+        await until(lambda: rig.views.timeline.card_widget(made), "the card")
+        press(rig.views.timeline.card_widget(made) or rig.views.timeline, "edit")
+        await until(lambda: rewrites.edit_presenter and rewrites.edit_presenter.dialog.sections, "fields")
+        assert rewrites.edit_presenter is not None
+        dialog = rewrites.edit_presenter.dialog
+        assert [section.title for section in dialog.sections] == [*SECTIONS]
+        assert not dialog.save_button.isEnabled()
+        before = dialog.tokens.text()
+        for section in dialog.sections:
+            section.editor.setPlainText("")
+        await until(lambda: "It is empty" in dialog.problem, "nothing to save")
+        press(dialog, "compare-original")
+        press(dialog.compared, "put_back")
+        assert dialog.sections[0].text == "- Words about it. [e4]"
+        press(dialog, "cancel")
+        dialog.sections[1].editor.setPlainText("My own words [e4]")
+        await until(lambda: dialog.tokens.text() != before and not dialog.problem, "checked again")
+        press(dialog, "save")
+        await until(lambda: rewrites.edit_presenter is None, "saved")
+        active = transcript.handover
+        assert active is not None
+        assert (active[1].revises, active[1].sections[1].bullets) == (made, (Bullet("My own words", (4,)),))
+        assert transcript.rewrites.handovers[made].sections[1].bullets[0].text == "Words about it."
+
+        await rig.conversation.window.undo(active[0])
+        rewrites.edit(active[0])
+        await until(lambda: rewrites.edit_presenter and rewrites.edit_presenter.dialog.isVisible(), "again")
+        dialog = rewrites.edit_presenter.dialog
+        await until(lambda: "undone" in dialog.reason.text(), "why it cannot be edited")
+        assert dialog.sections[1].editor.isReadOnly()
+        press(dialog, "edit-action")
+        await until(lambda: not dialog.sections[1].editor.isReadOnly(), "redone, it can be edited")
+        press(dialog, f"reset:{SECTIONS[1]}")
+        assert dialog.sections[1].text == "- Words about it. [e4]"
+        press(dialog, "cancel")
+        assert "aren't saved" in dialog.problem
+        press(dialog, "cancel")
+        await until(lambda: rewrites.edit_presenter is None, "closed")
 
 
 async def test_a_shorter_range_covers_less(qapp: QApplication, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from helix_desktop.domain.events.session import (
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.ui.chat.actions import (
     ButtonAction,
+    EditHandover,
     OpenChanges,
     OpenVersion,
     Redo,
@@ -110,6 +111,7 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
             (kind, text), quiet, actions = _setting_change(setting), True, ()
         case HandoverMade() as handover:
             kind, text = "handover", handover_text(handover)
+            actions = (ShowInTimeline(seq), *_edit_action(seq, handover), Undo(seq))
         case FoldMade() as fold:
             kind, text = "left_out" if fold.how == "truncate" else "fold", fold_text(fold)
         case ObservationsPlaced() as placed:
@@ -132,6 +134,10 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
         case _:
             return None
     return DividerRow(RowKey(seq), kind, text, actions=actions, is_quiet=quiet)
+
+
+def _edit_action(seq: int, handover: HandoverMade) -> tuple[ButtonAction, ...]:
+    return () if handover.origin else (EditHandover(seq),)
 
 
 def _quiet_row(seq: int, event: FilesChanged | InstructionsAdded | SessionBranched) -> DividerRow | None:

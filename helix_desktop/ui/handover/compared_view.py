@@ -1,0 +1,161 @@
+"""What differs between two handovers, section by section, with a way back for what was dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+
+from helix_desktop.context.summaries.compare_handovers import (
+    ITEM_CHANGES,
+    ComparedItem,
+    ComparedSection,
+    ItemChange,
+)
+from helix_desktop.domain.events.summary import Bullet
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.focus import FocusableScrollArea
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
+from helix_desktop.ui.design.layout.boxes import clear_layout, column
+from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.pill import Pill, Tone
+from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.handover.compare_rows import change_count
+from helix_desktop.ui.timeline.bullet_view import BulletView
+from helix_desktop.ui.timeline.card_data import Bullet as BulletRow
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Compare handovers")
+
+_TONES: dict[ItemChange, Tone] = {
+    "dropped": "warn",
+    "changed": "accent",
+    "moved": "neutral",
+    "added": "ok",
+    "same": "neutral",
+}
+
+
+class ComparedView(Themed, FocusableScrollArea):
+    """Shows ComparedSections; it keeps its place when others come."""
+
+    put_back_requested = Signal(str, object)  # the title of a section, and a Bullet
+    source_clicked = Signal(int)
+
+    def __init__(self) -> None:
+        """Start empty."""
+        super().__init__()
+        self._sections, page = column(gap=4), QWidget()
+        page.setObjectName("page")
+        page.setLayout(self._sections)
+        self.setWidget(page)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(tr("Differences"))
+
+    def show_sections(self, sections: Sequence[ComparedSection], *, can_put_back: bool) -> None:
+        """Show what differs, at the same place; sections without any difference are closed."""
+        bar = self.verticalScrollBar()
+        place = bar.value()
+        clear_layout(self._sections)
+        for section in sections:
+            self._sections.addWidget(self._section(section, can_put_back))
+        self._sections.addStretch(1)
+        retint(self, self._theme)
+        QTimer.singleShot(0, self, lambda: bar.setValue(place))  # the new sections have their heights then
+
+    def _section(self, section: ComparedSection, can_put_back: bool) -> Disclosure:
+        different = [item for item in section.items if item.change != "same"]
+
+        def build() -> QWidget:
+            body, rows = _body()
+            for item in different:
+                rows.addWidget(self._item(section.title, item, can_put_back))
+            same = [item for item in section.items if item.change == "same"]
+            if same and different:
+                rows.addWidget(self._same(same))
+            else:
+                for item in same:
+                    rows.addWidget(self._bullet(item.after))
+            return body
+
+        counts = [
+            change_count(change, section.count(change)) for change in ITEM_CHANGES if section.count(change)
+        ]
+        part = Disclosure(DisclosureHead(section.title, " · ".join(counts) or tr("empty"), "text"), build)
+        part.head.setEnabled(bool(section.items))
+        part.head.setChecked(bool(different))
+        return part
+
+    def _same(self, items: Sequence[ComparedItem]) -> Disclosure:
+        """Return the items without a difference, closed."""
+
+        def build() -> QWidget:
+            body, rows = _body()
+            for item in items:
+                rows.addWidget(self._bullet(item.after))
+            return body
+
+        return Disclosure(DisclosureHead(change_count("same", len(items)), "", "muted"), build)
+
+    def _item(self, title: str, item: ComparedItem, can_put_back: bool) -> QWidget:
+        words, rows = QWidget(), QVBoxLayout()
+        words.setLayout(rows)
+        rows.setContentsMargins(0, 2, 0, 6)
+        rows.setSpacing(2)
+        kind = tr("Moved from {section}", section=item.moved_from) if item.moved_from else _name(item.change)
+        pill = Pill(kind, _TONES[item.change])
+        text = (item.before or item.after or Bullet("")).text
+        if item.change == "dropped" and can_put_back:
+            rows.addWidget(BesideOrBelow(FlowBox([pill]), [self._put_back_button(title, item.before)]))
+        else:
+            rows.addWidget(FlowBox([pill]))
+        if item.change == "changed":
+            rows.addWidget(self._bullet(item.before, item.before_spans, is_struck_out=True))
+        bullet = item.before if item.change == "dropped" else item.after
+        rows.addWidget(self._bullet(bullet, item.after_spans))
+        words.setAccessibleName(tr("{change}: {text}", change=kind, text=text))
+        return words
+
+    def _put_back_button(self, title: str, bullet: Bullet | None) -> PushButton:
+        assert bullet is not None  # it was dropped
+        button = PushButton(tr("Put back"), "link", "undo-2", px=14, name="put_back")
+        button.setAccessibleName(tr("Put back: {text}", text=bullet.text))
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.clicked.connect(lambda: self.put_back_requested.emit(title, bullet))
+        return button
+
+    def _bullet(
+        self, bullet: Bullet | None, marks: Sequence[tuple[int, int]] = (), *, is_struck_out: bool = False
+    ) -> BulletView:
+        assert bullet is not None
+        view = BulletView(
+            BulletRow(bullet.text, bullet.sources),
+            "faint" if is_struck_out else "text",
+            is_flagged=False,
+            marks=marks,
+            is_struck_out=is_struck_out,
+        )
+        view.source_clicked.connect(self.source_clicked)
+        return view
+
+
+def _name(change: ItemChange) -> str:
+    return {
+        "dropped": tr("Dropped"),
+        "changed": tr("Changed"),
+        "moved": tr("Moved"),
+        "added": tr("Added"),
+        "same": tr("Unchanged"),
+    }[change]
+
+
+def _body() -> tuple[QWidget, QVBoxLayout]:
+    body, rows = QWidget(), QVBoxLayout()
+    body.setLayout(rows)
+    rows.setContentsMargins(20, 0, 4, 6)
+    rows.setSpacing(3)
+    return body, rows

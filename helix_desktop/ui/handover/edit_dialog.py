@@ -1,0 +1,240 @@
+"""The dialog that edits a recorded handover: six fields, what they take and name, and the original."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
+
+from helix_desktop.context.summaries.compare_handovers import ITEM_CHANGES, ComparedSection
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.summary import Bullet
+from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.focus import FocusableScrollArea
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
+from helix_desktop.ui.design.layout.boxes import clear_layout, column
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.ui.design.themed import Themed, restyle, retint
+from helix_desktop.ui.handover.compare_rows import change_count
+from helix_desktop.ui.handover.compared_view import ComparedView
+from helix_desktop.ui.handover.edit_rows import EditedField, EditRefusal, RevisionCheck
+from helix_desktop.ui.handover.section_editor import SectionEditor
+from helix_desktop.words.errors import error_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Edit handover")
+
+_SIZE, _MIN_SIZE = (820, 760), (480, 420)
+_PAUSE_MS = 250  # without a key before what was typed is checked
+
+
+class EditDialog(Themed, SizedDialog):
+    """Shows the sections of one handover; what it asks for comes out as signals."""
+
+    edited = Signal()  # the text changed, and no key was pressed for a while
+    compare_requested = Signal()
+    save_requested = Signal()
+    action_requested = Signal(object)  # the EditRefusal whose button was clicked
+    source_clicked = Signal(int)
+
+    def __init__(self, parent: QWidget) -> None:
+        """Start without a handover."""
+        super().__init__(parent, _SIZE, _MIN_SIZE)
+        self.setModal(True)
+        self.setWindowTitle(tr("Edit handover"))
+        self._title = Pill("", icon_name="layers")
+        self._lead = label(
+            tr(
+                "Each line is a sentence; [e12] names the event it comes from. The original stays in the "
+                "log, and undo restores the text from before your changes."
+            ),
+            "muted",
+            wrap=True,
+        )
+        self.sections: list[SectionEditor] = []
+        self._refusal: EditRefusal | None = None
+        self._is_valid, self._warned = True, False
+        self.reason = label("", "note", wrap=True)
+        self.reason.setObjectName("edit-reason")
+        self.action_button = PushButton("", "link", name="edit-action")
+        self._reason_row = BesideOrBelow(self.reason, [self.action_button])
+        self._fields, self._pages, self.compared = column(gap=12), QStackedWidget(), ComparedView()
+        self.counts = label("", "muted", wrap=True)
+        self.tokens = Pill("", "accent", "gauge")
+        self.tokens.setToolTip(tr("What the handover takes in the context, without your own messages"))
+        self.coverage = label("", "muted", wrap=True)
+        self.coverage.setObjectName("edit-coverage")
+        self._problem = label("", "error", wrap=True)
+        self.compare_button = PushButton("", name="compare-original")
+        self.cancel_button = PushButton(tr("Cancel"), name="cancel")
+        self.save_button = PushButton(tr("Save changes"), "primary", name="save")
+        self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._lay_out()
+        self._connect()
+        self.show_problem()
+
+    @property
+    def is_changed(self) -> bool:
+        """Return True if the user has changed a section."""
+        return any(section.is_changed for section in self.sections)
+
+    @property
+    def is_comparing(self) -> bool:
+        """Return True while it shows what differs from the original."""
+        return self._pages.currentIndex() == 1
+
+    @property
+    def problem(self) -> str:
+        """Return the problem that is shown, or an empty text."""
+        return "" if self._problem.isHidden() else self._problem.text()
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """Return the text of each section, by its title."""
+        return {section.title: section.text for section in self.sections}
+
+    def show_handover(self, title: str, fields: Sequence[EditedField]) -> None:
+        """Show the sections of another handover, or of the same one as it is now."""
+        self._title.set_text(title)
+        clear_layout(self._fields)
+        self.sections = [SectionEditor(field) for field in fields]
+        for section in self.sections:
+            section.changed.connect(self._on_changed)
+            self._fields.addWidget(section)
+        self._fields.addStretch(1)
+        self._pages.setCurrentIndex(0)
+        self.show_problem()
+        self.show_refusal(None)
+        retint(self, self._theme)
+        self.sections[0].editor.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def show_refusal(self, refusal: EditRefusal | None) -> None:
+        """Say why the handover cannot be edited, with what can be done; None: it can."""
+        self._refusal = refusal
+        self._reason_row.setVisible(refusal is not None)
+        if refusal is not None:
+            self.reason.setText(refusal.reason)
+            self.action_button.setText(refusal.label)
+            self.action_button.setVisible(bool(refusal.action))
+            announce(self, refusal.reason)
+        for section in self.sections:
+            section.set_editable(refusal is None)
+        self._update_buttons()
+
+    def show_check(self, check: RevisionCheck) -> None:
+        """Show what the sections take and name now."""
+        self.tokens.set_text(check.tokens)
+        self.tokens.setVisible(bool(check.tokens))
+        self.coverage.setText("\n".join(filter(None, (check.coverage, check.missing))))
+        self.coverage.setVisible(bool(self.coverage.text()))
+
+    def show_comparison(self, compared: Sequence[ComparedSection]) -> None:
+        """Show what differs from the original."""
+        counts = {change: sum(part.count(change) for part in compared) for change in ITEM_CHANGES}
+        words = [change_count(change, count) for change, count in counts.items() if count]
+        is_same = sum(counts.values()) == counts["same"]
+        self.counts.setText(tr("The same as the original.") if is_same else " · ".join(words))
+        self.compared.show_sections(compared, can_put_back=self._refusal is None)
+        self._pages.setCurrentIndex(1)
+        self._update_buttons()
+
+    def show_fields(self) -> None:
+        """Go back to the fields."""
+        self._pages.setCurrentIndex(0)
+        self._update_buttons()
+
+    def put_back(self, title: str, bullet: Bullet) -> None:
+        """Add a sentence of the original to its section."""
+        sources = ", ".join(f"e{seq}" for seq in bullet.sources)
+        section = next((part for part in self.sections if part.title == title), self.sections[0])
+        section.add_sentence(f"{bullet.text} [{sources}]" if sources else bullet.text)
+        announce(self, tr("Put back into {section}.", section=section.title))
+
+    def show_error(self, error: HelixError) -> None:
+        """Show in place what is wrong; nothing typed is lost."""
+        self.show_problem(error_text(error))
+
+    def show_invalid(self, error: HelixError | None) -> None:
+        """Show that the sections cannot be saved as they are; None: they can."""
+        self._is_valid = error is None
+        self.show_problem("" if error is None else error_text(error))
+        self._update_buttons()
+
+    def show_problem(self, message: str = "") -> None:
+        """Show in place what is wrong, or take it away."""
+        self._warned = False
+        restyle(self._problem, "role", "error")
+        self._problem.setText(message)
+        self._problem.setVisible(bool(message))
+
+    def confirm_discard(self) -> bool:
+        """Return True if no change would be lost, or the user asked for it a second time."""
+        if not self.is_changed or self._warned:
+            return True
+        self.show_problem(tr("Your changes aren't saved. Repeat to discard them."))
+        self._warned = True
+        return False
+
+    def reject(self) -> None:
+        """Go back from the comparison first; drop changes only when asked for a second time."""
+        if self.is_comparing:
+            self.show_fields()
+        elif self.confirm_discard():
+            super().reject()
+
+    def _lay_out(self) -> None:
+        scroll, page = FocusableScrollArea(), QWidget()
+        page.setObjectName("page")
+        self._fields.setContentsMargins(0, 0, 12, 0)
+        page.setLayout(self._fields)
+        scroll.setWidget(page)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QScrollArea.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setAccessibleName(tr("Sections"))
+        compared = QWidget()
+        compared.setLayout(column(self.counts, self.compared, gap=8))
+        for part in (scroll, compared):
+            self._pages.addWidget(part)
+        buttons = FlowBox([self.compare_button, self.cancel_button, self.save_button], right_from=1)
+        head = FlowBox([label(tr("Edit handover"), "title"), self._title])
+        words = column(head, self._lead, gap=5)
+        check = column(FlowBox([self.tokens]), self.coverage, gap=6)
+        layout = column(words, self._reason_row, margins=(22, 20, 22, 16), gap=12)
+        layout.addWidget(self._pages, 1)
+        layout.addLayout(check)
+        for below in (self._problem, buttons):
+            layout.addWidget(below)
+        self.setLayout(layout)
+
+    def _connect(self) -> None:
+        self._pause.timeout.connect(self.edited)
+        self.compare_button.clicked.connect(self._toggle_comparison)
+        self.cancel_button.clicked.connect(self.reject)
+        self.save_button.clicked.connect(self.save_requested)
+        self.action_button.clicked.connect(lambda: self.action_requested.emit(self._refusal))
+        self.compared.put_back_requested.connect(self.put_back)
+        self.compared.source_clicked.connect(self.source_clicked)
+
+    def _toggle_comparison(self) -> None:
+        if self.is_comparing:
+            self.show_fields()
+        else:
+            self.compare_requested.emit()
+
+    def _on_changed(self) -> None:
+        if self._warned:
+            self.show_problem()
+        self._update_buttons()
+        self._pause.start()
+
+    def _update_buttons(self) -> None:
+        comparing = self.is_comparing
+        self.compare_button.setText(tr("Back to fields") if comparing else tr("Compare with original"))
+        self.save_button.setEnabled(self._refusal is None and self._is_valid and self.is_changed)
+        self.cancel_button.setText(tr("Close") if self._refusal is not None else tr("Cancel"))

@@ -1,0 +1,81 @@
+"""What the dialog that edits a recorded handover shows: plain facts; no Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from helix_desktop.agent.window.handover_draft import RevisionDraft
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.edited_handover import editable_sections, to_fields
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.ui.handover.compare_rows import handover_titles
+from helix_desktop.words.coverage import coverage_text, missing_text
+from helix_desktop.words.numbers import format_token_difference, format_tokens
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Edit handover")
+
+
+@dataclass(frozen=True, slots=True)
+class EditRefusal:
+    """Why a handover cannot be edited now, and what can be done: redo it, or edit `seq` instead."""
+
+    reason: str
+    action: Literal["redo", "open", ""] = ""
+    seq: int = 0
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EditedField:
+    """One section: its title, its sentences as lines, and those of the handover as it was first recorded."""
+
+    title: str
+    text: str
+    original: str
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionCheck:
+    """What the edited sections take and name, as text."""
+
+    tokens: str
+    coverage: str
+    missing: str
+
+
+def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
+    """Return why handover `seq` cannot be edited; None if it can: only the active one."""
+    rewrites, active = transcript.rewrites, transcript.handover
+    if rewrites.handovers[seq].origin:
+        return EditRefusal(tr("This handover is of another session. Edit it there."))
+    if not rewrites.is_active(seq):
+        reason = tr("This handover is undone: it isn't in the context. Redo it to edit it.")
+        return EditRefusal(reason, "redo", seq, tr("Redo"))
+    if active is not None and active[0] != seq:
+        title = handover_titles(transcript)[active[0]]
+        reason = tr(
+            "“{title}” replaces this one in the context, so only that one can be edited.", title=title
+        )
+        return EditRefusal(reason, "open", active[0], tr("Edit that one"))
+    return None
+
+
+def edited_fields(draft: RevisionDraft) -> Sequence[EditedField]:
+    """Return the sections of a recorded handover for editing."""
+    original = to_fields(editable_sections(draft.original))
+    return [
+        EditedField(title, text, original.get(title, ""))
+        for title, text in to_fields(editable_sections(draft.handover)).items()
+    ]
+
+
+def revision_check(draft: RevisionDraft, event: HandoverMade) -> RevisionCheck:
+    """Return what a handover takes and names with the sections as they are now."""
+    change = event.tokens - draft.handover.tokens
+    tokens = tr("{tokens} tokens", tokens=format_tokens(event.tokens))
+    if change:
+        tokens = tr("{tokens} ({change})", tokens=tokens, change=format_token_difference(change))
+    return RevisionCheck(tokens, coverage_text(event.coverage), missing_text(event.coverage))
