@@ -7,15 +7,28 @@ import asyncio
 import msgspec
 
 from helix_desktop.agent.intake.attachments import AttachmentIntake, IntakeLimits
-from helix_desktop.agent.ports import FileReader, Store, TokenCounter
+from helix_desktop.agent.ports import FileReader, LineSearch, Store, TokenCounter
 from helix_desktop.domain.digest import is_digest, is_digest_prefix
-from helix_desktop.domain.errors import ContentDamaged, DigestAmbiguous, DigestUnknown
+from helix_desktop.domain.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InvalidInput
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
 
 _text = TextContext("Agent")
+
+
+_MAX_PATTERN_CHARS = 48  # of a pattern, in an attachment's name
+
+
+class RecalledMatches(msgspec.Struct, frozen=True):
+    """The lines of a content that match a pattern, attached; None where no line does."""
+
+    attachment: Attachment | None
+    count: int
+    is_complete: bool
 
 
 class VerifyResult(msgspec.Struct, frozen=True):
@@ -30,9 +43,15 @@ class ContentAccess:
     """Access to the contents of one workspace's store."""
 
     def __init__(
-        self, store: Store, counter: TokenCounter, files: FileReader | None, limits: IntakeLimits
+        self,
+        store: Store,
+        counter: TokenCounter,
+        files: FileReader | None,
+        limits: IntakeLimits,
+        line_search: LineSearch | None = None,
     ) -> None:
         """`files` reads the workspace's files; `limits` tell what of them enters a window whole."""
+        self._line_search = line_search
         self.store, self._counter = store, counter
         self._attachments = AttachmentIntake(store.commit, counter, files, limits)
         self._trial = AttachmentIntake(_store_nothing, counter, files, limits)
@@ -71,7 +90,7 @@ class ContentAccess:
         """Return a content, or its lines `first_line` to `last_line` (from 1), as an attachment."""
         data = await self.store.get(digest)
         entry = await self.store.entry(digest)
-        label = " ".join(part for part in (entry.tool, entry.target) if part) or digest[:12]
+        label = _name_of(entry)
         image = identify_image(data, digest, label) if len(data) <= MAX_IMAGE_BYTES else None
         if image is not None:
             return await self._attachments.with_image("", Attachment("", label, "", 0, 0), image)
@@ -79,6 +98,22 @@ class ContentAccess:
         if first_line:
             label = f"{label}, lines {first_line}-{last_line or 'end'}"
         return Attachment(digest, label, text, await self.count_tokens(text), len(data))
+
+    async def attach_matches(self, digest: str, pattern: str, context: int) -> RecalledMatches:
+        """Return the lines of a content that match a pattern, with `context` lines around each, attached.
+
+        Raises InvalidInput for an invalid pattern, StoreError.
+        """
+        if self._line_search is None:
+            raise InvalidInput(_text("Lines can't be searched here."))
+        data, entry = await self.store.get(digest), await self.store.entry(digest)
+        found = await self._line_search.find(data, pattern, context)
+        if not found.count:
+            return RecalledMatches(None, 0, found.is_complete)
+        label = f"{_name_of(entry)}, lines that match {ellipsize(repr(pattern), _MAX_PATTERN_CHARS)}"
+        tokens = await self.count_tokens(found.text)
+        attachment = Attachment(digest, label, found.text, tokens, len(data))
+        return RecalledMatches(attachment, found.count, found.is_complete)
 
     async def attach_file(
         self, session: str, path: str, first_line: int = 0, last_line: int = 0
@@ -122,6 +157,10 @@ class ContentAccess:
 
 async def _store_nothing(commit: Commit) -> None:
     """Take the place of a store where it is only tried what an attachment would be."""
+
+
+def _name_of(entry: CacheEntry) -> str:
+    return " ".join(part for part in (entry.tool, entry.target) if part) or entry.digest[:12]
 
 
 def _lines(data: bytes, first_line: int, last_line: int) -> str:

@@ -79,7 +79,11 @@ class OpenWorkspace:
         self._policy = policy
         self.store = services.store
         self.contents = ContentAccess(
-            services.store, services.counter, services.file_reader, self._intake_limits
+            services.store,
+            services.counter,
+            services.file_reader,
+            self._intake_limits,
+            services.line_search,
         )
         self.is_trusted = services.is_trusted  # returns True if tools may run here and requests may be sent
         self.models = SessionModels(services, lambda: self.policy, models, configured_models)

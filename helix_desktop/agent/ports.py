@@ -15,6 +15,7 @@ from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.files.pdf import PdfText
 from helix_desktop.domain.files.version import ChangeReport, FileVersion
+from helix_desktop.domain.matching_lines import MatchingLines
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.question import Question, QuestionReply
@@ -286,6 +287,17 @@ class FileReader(Protocol):
 
     async def pdf_text(self, data: bytes) -> PdfText:
         """Return the text of a PDF, within bounds of time and work. Raises PdfRefused."""
+        ...
+
+
+class LineSearch(Protocol):
+    """Searches contents for what the user recalls of them; off the calling thread."""
+
+    async def find(self, data: bytes, pattern: str, context: int) -> MatchingLines:
+        """Return the lines that match a regular expression, each with `context` lines around it.
+
+        Raises InvalidInput if it is none.
+        """
         ...
 
 

@@ -12,6 +12,7 @@ from helix_desktop.agent.ports import (
     FileHistory,
     FileReader,
     InstructionSource,
+    LineSearch,
     Store,
     TokenCounter,
     Tools,
@@ -34,7 +35,7 @@ class SessionServices:
     the spec of the tool that starts subagents; without it there are none. Without a `file_checker` only what
     the agent's own calls change is known, without a `file_reader` no file can be attached by its path,
     without `instructions` no session is told of its workspace, without a `file_history` no change of a file
-    can be undone.
+    can be undone, without a `line_search` nothing is recalled by a pattern.
     `create_session_tools` returns the tools that know the session that
     calls them.
     """
@@ -55,12 +56,14 @@ class SessionServices:
         file_reader: FileReader | None = None,
         instructions: InstructionSource | None = None,
         file_history: FileHistory | None = None,
+        line_search: LineSearch | None = None,
     ) -> None:
         self.store, self.counter, self.clock = store, counter, clock
         self.tools: Tools = TrustGatedTools(tools, is_trusted)
         self.is_trusted = is_trusted
         self.delegate_spec, self.file_checker, self.file_reader = delegate_spec, file_checker, file_reader
         self.instructions, self.file_history = instructions, file_history
+        self.line_search = line_search
         self._create_session_tools = create_session_tools
         self.permissions = permissions
         self.prompts, self.versions = split_versions(prompts)

@@ -170,6 +170,7 @@ class AppServices:
             file_reader=self.tools.create_file_reader(root) if root else None,
             instructions=self._instructions(workspace_id, root) if root else None,
             file_history=self.file_histories.open(workspace_id, root) if root else None,
+            line_search=self.tools.create_line_search(),
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),

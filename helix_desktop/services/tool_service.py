@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from helix_desktop.agent.ports import FileChecker, FileReader
+from helix_desktop.agent.ports import FileChecker, FileReader, LineSearch
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.store.content_reader import ContentReader
@@ -18,6 +18,7 @@ from helix_desktop.services.own_instructions import INSTRUCTIONS_FILE
 from helix_desktop.services.sample_python import with_sample_python
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
 from helix_desktop.tools.cache.origins import CallingSession
+from helix_desktop.tools.cache.regex_lines import RegexLineSearch
 from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.changes import JailedFileChecker
 from helix_desktop.tools.files.jail import Jail
@@ -85,13 +86,17 @@ class ToolService:
         """Return what reads the files of the workspace at `root` that the user attaches."""
         return JailedFileReader(open_jail(root, self._protected))
 
+    def create_line_search(self) -> LineSearch:
+        """Return what finds the lines of a content that the user recalls."""
+        return RegexLineSearch(_bundled_ripgrep())
+
     def file_index(self, workspace_id: str) -> FileIndex:
         """Return the index of a workspace's files, the same for each call while the workspace is open."""
         index = self._file_indexes.get(workspace_id)
         if index is None:
             root = Path(self._registry.get(workspace_id).path)
-            ripgrep = Ripgrep(find_ripgrep(), clean_environment(os.environ))
-            index = self._file_indexes[workspace_id] = FileIndex(open_jail(root, self._protected), ripgrep)
+            jail = open_jail(root, self._protected)
+            index = self._file_indexes[workspace_id] = FileIndex(jail, _bundled_ripgrep())
         return index
 
     def surroundings(self, workspace_id: str, root: Path) -> Surroundings:
@@ -146,3 +151,7 @@ class ToolService:
         """Return the current grants of a workspace."""
         record = self._registry.get(workspace_id)
         return ToolGrants(record.sandbox, record.network, record.fetch)
+
+
+def _bundled_ripgrep() -> Ripgrep:
+    return Ripgrep(find_ripgrep(), clean_environment(os.environ))

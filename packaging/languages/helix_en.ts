@@ -756,6 +756,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/cached_content.py" />
+            <source>Lines can't be searched here.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/cached_content.py" />
             <source>List the cache entries to find it.</source>
             <translation type="unfinished" />
         </message>
@@ -1360,6 +1365,7 @@
         <name>Cache</name>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
+            <location filename="../../helix_desktop/ui/session/recall.py" />
             <source>%n entries</source>
             <translation>
                 <numerusform>%n entry</numerusform>
@@ -1380,6 +1386,14 @@
             <translation>
                 <numerusform>%n entry verified.</numerusform>
                 <numerusform>%n entries verified.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/session/recall.py" />
+            <source>%n matching lines</source>
+            <translation>
+                <numerusform>%n matching line</numerusform>
+                <numerusform>%n matching lines</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -1433,6 +1447,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
             <source>Cancel</source>
             <translation type="unfinished" />
         </message>
@@ -1528,6 +1543,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
+            <source>Everything</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
             <source>Filter</source>
             <translation type="unfinished" />
@@ -1596,6 +1616,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/recall.py" />
+            <source>It has fewer lines.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>Its bytes no longer match their SHA-256.</source>
             <translation type="unfinished" />
@@ -1626,6 +1651,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
+            <source>Lines</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
+            <source>Lines around each</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
+            <source>Lines around each match</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>Lists what a note or summary replaced.</source>
             <translation type="unfinished" />
@@ -1633,6 +1673,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/table_model.py" />
             <source>Matching line</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
+            <source>Matching lines</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1671,6 +1716,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/recall.py" />
+            <source>No line matches.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
             <source>No previous version of this output is stored.</source>
             <translation type="unfinished" />
@@ -1704,6 +1754,14 @@
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Output</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/session/recall.py" />
+            <source>Over %n matching lines</source>
+            <translation>
+                <numerusform>Over %n matching line</numerusform>
+                <numerusform>Over %n matching lines</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
@@ -1742,12 +1800,28 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
+            <source>Reading…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Recall</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>Recall a part…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
+            <source>Recall a part… (R)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Recall into message</source>
             <translation type="unfinished" />
@@ -1780,6 +1854,16 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/columns.py" />
             <source>Refs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
+            <source>Regular expression</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
+            <source>Regular expression, such as error|failed</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1872,6 +1956,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
             <source>Search contents, files, tools or a digest</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
+            <source>Searching…</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -1996,6 +2085,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/recall/part.py" />
+            <source>These lines can't be read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
             <source>This session</source>
             <translation type="unfinished" />
@@ -2071,8 +2165,28 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
+            <source>What is recalled</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
+            <source>What to recall</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/columns.py" />
             <source>Where the content is now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/recall/part.py" />
+            <source>Write lines such as {example}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
+            <source>Write what the lines have in common.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2097,6 +2211,11 @@
                 <numerusform>recalled once</numerusform>
                 <numerusform>recalled %n times</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/recall.py" />
+            <source>{lines} in {some} of {all} entries</source>
+            <translation type="unfinished" />
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
@@ -2128,6 +2247,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
+            <location filename="../../helix_desktop/ui/session/recall.py" />
             <source>≈ {tokens} tokens</source>
             <translation type="unfinished" />
         </message>
@@ -19087,6 +19207,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/tools/cache/regex_lines.py" />
+            <source>Correct it, or put \ before a sign that stands for itself.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/domain/tools.py" />
             <source>Edit any file</source>
             <translation type="unfinished" />
@@ -19214,6 +19339,16 @@
         <message>
             <location filename="../../helix_desktop/domain/permissions/rules.py" />
             <source>The host name is invalid.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/cache/regex_lines.py" />
+            <source>The regular expression can't be read.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/tools/cache/regex_lines.py" />
+            <source>The search failed.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20172,6 +20307,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
             <source>Recall a cache entry</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
+            <source>Recall a part of a cache entry</source>
             <translation type="unfinished" />
         </message>
         <message>

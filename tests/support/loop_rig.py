@@ -37,8 +37,10 @@ from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.tools.cache.regex_lines import RegexLineSearch
 from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.changes import JailedFileChecker
+from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.tools.workspace_tools import (
     ToolSetup,
     create_cache_tools,
@@ -291,6 +293,7 @@ def _create_workspace(
         file_checker=JailedFileChecker(open_jail(root)),
         file_reader=JailedFileReader(open_jail(root)),
         file_history=history,
+        line_search=RegexLineSearch(Ripgrep(find_ripgrep(), {})),
         create_session_tools=lambda session: create_cache_tools(store, descriptions, counter.count, session),
     )
     return OpenWorkspace(

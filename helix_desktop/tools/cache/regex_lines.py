@@ -11,10 +11,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from helix_desktop.domain.errors import InvalidInput, ToolError
+from helix_desktop.domain.matching_lines import MatchingLines
+from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.tools.cache.paging import decode_lines, release_lines
 from helix_desktop.tools.process.ripgrep import Ripgrep
 from helix_desktop.tools.process.runner import ProcessResult
 
+_text = TextContext("Tools")
+
 _MAX_LINE, _BEFORE = 400, 100  # characters shown of a line, and how many of them before the match
+_SYNTAX_ERROR = "error: "  # of ripgrep, before what is wrong with a pattern
 _MAX_ROWS = 20_000  # more than the largest page, 16,000 tokens, can show
 _ENCODED = 10_000  # lines
 _ROW = re.compile(rb"(\d+)(?::(\d+):|-)|--\Z")
@@ -35,6 +42,39 @@ class LineMatches:
     count: int
     is_complete: bool
     lines: list[MatchedLine]
+
+
+class RegexLineSearch:
+    """Finds the lines that the user recalls, as the agent's recall finds its own."""
+
+    def __init__(self, ripgrep: Ripgrep) -> None:
+        self._ripgrep = ripgrep
+
+    async def find(self, data: bytes, pattern: str, context: int) -> MatchingLines:
+        """Return the lines of a content that match, numbered, with `context` lines around each.
+
+        Raises InvalidInput if the pattern is invalid, or the search takes too long.
+        """
+        lines = await asyncio.to_thread(decode_lines, data)
+        try:
+            matches = await find_lines(self._ripgrep, lines, 1, pattern, context)
+        except ToolError as error:
+            raise _as_input_error(error) from error
+        finally:
+            await asyncio.to_thread(release_lines, lines)
+        return MatchingLines(matches.count, matches.is_complete, "".join(row.text for row in matches.lines))
+
+
+def _as_input_error(error: ToolError) -> InvalidInput:
+    """Return a failed search for the user; ripgrep's last line says what of a pattern is wrong."""
+    reason = str(error.why)
+    if _SYNTAX_ERROR not in reason:
+        return InvalidInput(_text("The search failed."), verbatim(reason or str(error.what)))
+    return InvalidInput(
+        _text("The regular expression can't be read."),
+        verbatim(reason.rpartition(_SYNTAX_ERROR)[2].strip().capitalize() + "."),
+        _text("Correct it, or put \\ before a sign that stands for itself."),
+    )
 
 
 async def find_lines(

@@ -20,6 +20,8 @@ class EntryActions(QObject):
     """
 
     recall_requested = Signal(str, int, int)  # digest, first and last line counted from 1 (0, 0: whole)
+    recall_part_requested = Signal(list, int, int)
+    """Lines or matches of these are wanted; the first and last line that are selected (0, 0: none)."""
     verify_requested = Signal(list)
     export_requested = Signal(str)
     export_all_requested = Signal(list)  # into a folder
@@ -35,6 +37,7 @@ class EntryActions(QObject):
         super().__init__(table)
         self.table, self.preview = table, preview
         preview.recall_requested.connect(self.recall_requested)
+        preview.part_requested.connect(self.recall_part)
         preview.verify_requested.connect(lambda digest: self.verify_requested.emit([digest]))
         preview.export_requested.connect(self.export_requested)
 
@@ -45,6 +48,13 @@ class EntryActions(QObject):
             self.recall_whole(undamaged(rows))
         else:
             self.preview.recall()
+
+    def recall_part(self) -> None:
+        """Ask which part of the selected contents to recall."""
+        digests = [row.digest for row in undamaged(self.table.selected_rows())]
+        if digests:
+            lines = self.preview.lines if digests == [self.preview.digest] else (0, 0)
+            self.recall_part_requested.emit(digests, *lines)
 
     def recall_whole(self, rows: Sequence[CacheRow]) -> None:
         """Recall all of each content."""

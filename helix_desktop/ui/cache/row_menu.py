@@ -69,6 +69,7 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
         _add(menu, "recall", tr("Recall whole output"), recall_all, bool(sound))
     else:
         _add(menu, "recall", tr("Recall into message"), recall_all, bool(sound), key="Ctrl+Enter")
+    _add(menu, "recall-part", tr("Recall a part…"), actions.recall_part, bool(sound), key="R")
     _add(menu, "find", tr("Find in content"), preview.content.open_find, _is_readable(single), key="Ctrl+F")
     _add(menu, "verify", tr("Verify"), actions.verify, bool(rows), key="V")
     if single is not None:

@@ -280,10 +280,11 @@ class ComposerController(QObject):
         if self._conversation is not None:
             await self._conversation.stop()
 
-    def attach(self, attachment: Attachment) -> None:
-        """Let recalled content go along with the next message."""
+    def attach(self, *attachments: Attachment) -> None:
+        """Let recalled contents go along with the next message."""
         if self._conversation is not None:
-            self._add_attachment(self._conversation, attachment)
+            for attachment in attachments:
+                self._add_attachment(self._conversation, attachment)
             self._on_text_paused(self.widget.draft())
 
     def _add_attachment(self, conversation: Conversation, attachment: Attachment) -> None:
@@ -378,7 +379,9 @@ class ComposerController(QObject):
 
     async def _insert_text(self, workspace: OpenWorkspace, attachment: Attachment, key: str) -> None:
         conversation = self._conversation
-        text = (await workspace.store.get(attachment.digest)).decode("utf-8", "replace")
+        text = attachment.text  # of a recalled content this may be a part
+        if attachment.kind == "paste":
+            text = (await workspace.store.get(attachment.digest)).decode("utf-8", "replace")
         if conversation is self._conversation and self._find_attachment(key) is not None:
             self.widget.editor.insertPlainText(text)
             self.widget.editor.setFocus()
@@ -402,7 +405,7 @@ class ComposerController(QObject):
         await self._save_changed_draft(workspace, conversation)
 
     def _find_attachment(self, key: str) -> Attachment | None:
-        return next((found for found in self._current_attachments() if _attachment_key(found) == key), None)
+        return next((found for found in self.current_attachments() if _attachment_key(found) == key), None)
 
     def _detach(self, key: str) -> None:
         if self._conversation is not None:
@@ -415,13 +418,14 @@ class ComposerController(QObject):
         self._show_attachments()
         self._count_timer.start()
 
-    def _current_attachments(self) -> list[Attachment]:
+    def current_attachments(self) -> list[Attachment]:
+        """Return what goes along with the next message of the session on screen."""
         return self._attachments.get(self._conversation.session.id, []) if self._conversation else []
 
     def _show_attachments(self) -> None:
         sees = self._conversation is not None and self._conversation.model.images
         self.widget.set_attachments(
-            [_chip_text(attachment, sees) for attachment in self._current_attachments()]
+            [_chip_text(attachment, sees) for attachment in self.current_attachments()]
         )
 
     async def _show_estimate(self) -> None:
@@ -430,7 +434,7 @@ class ComposerController(QObject):
             return
         message = await self._services.prompt_files.preview(workspace.id, text)
         tokens = await workspace.contents.count_tokens(message) if message.strip() else 0
-        total = tokens + sum(attachment.tokens for attachment in self._current_attachments())
+        total = tokens + sum(attachment.tokens for attachment in self.current_attachments())
         if text == self.widget.text() and conversation is self._conversation:
             now = conversation.window.measure()[1]
             self.widget.set_estimate(_estimate_text(total, max(0, now.window - now.used - now.reserve)))
@@ -449,9 +453,15 @@ def _chip_text(attachment: Attachment, model_sees_images: bool) -> ChipText:
         attachment_name(attachment),
         tr("images not supported") if lacks_images else attachment_facts(attachment),
         attachment_icon(attachment),
-        has_text=attachment.kind == "paste" and attachment.size <= _MAX_INSERTED_BYTES,
+        has_text=_has_text(attachment),
         is_preview=attachment.form == "preview",
     )
+
+
+def _has_text(attachment: Attachment) -> bool:
+    """Return True if it can stand in the message as text: what was pasted, and what was recalled."""
+    size = attachment.size if attachment.kind == "paste" else len(attachment.text)
+    return attachment.kind in ("paste", "cached") and not attachment.image and size <= _MAX_INSERTED_BYTES
 
 
 def _estimate_text(tokens: int, free: int) -> str:

@@ -16,6 +16,7 @@ _OUTSIDE_MENUS = (
     (text("Rename a session"), "F2"),
     (text("Next or previous result"), "F3, Shift+F3"),
     (text("Recall a cache entry"), "Ctrl+Enter"),
+    (text("Recall a part of a cache entry"), "R"),
     (text("Verify a cache entry"), "V"),
     (text("Quick look at a cache entry"), "Space"),
     (text("Pin or unpin a cache entry or session"), "P"),

@@ -13,6 +13,7 @@ from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.mode import ModeController
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.session.prompt_file_actions import PromptFileActions
+from helix_desktop.ui.session.recall import RecallController
 from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.side_questions import SideQuestionController
 from helix_desktop.ui.session.tool_actions import ToolCardController
@@ -62,6 +63,7 @@ class WindowControllers:
         ViewStateKeeper(session, context.services.view_states, context.async_actions)
         self.rewrites = RewriteController(context, session, self.workspace_controller.continue_with)
         self.navigation = SessionNavigation(context, session)
+        self.recalls = RecallController(context, session)
         self.reverts = RevertFlow(context)
         ChangesController(context, session, self.reverts)
         ToolCardController(context, session)

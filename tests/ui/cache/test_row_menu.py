@@ -22,7 +22,8 @@ from tests.support.window.cache_browser import open_cache_browser, sample_cache,
 
 pytestmark = pytest.mark.qt_loop
 ALL = {
-    "open", "recall", "find", "verify", "export", "copy-content", "copy-hash", "copy-marker", "copy-link",
+    "open", "recall", "recall-part", "find", "verify",
+    "export", "copy-content", "copy-hash", "copy-marker", "copy-link",
     "show-chat", "show-timeline", "pin", "trash",
 }  # fmt: skip
 
@@ -69,7 +70,8 @@ async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: T
     assert QGuiApplication.clipboard().text() == CODE.decode()
     keys = {name: actions[name].text().partition("\t")[2] for name in ALL}
     assert keys == {
-        "open": "Enter", "recall": "Ctrl+Enter", "find": "Ctrl+F", "verify": "V", "export": "Ctrl+S",
+        "open": "Enter", "recall": "Ctrl+Enter", "recall-part": "R",
+        "find": "Ctrl+F", "verify": "V", "export": "Ctrl+S",
         "copy-content": "Ctrl+Shift+C", "copy-hash": "Ctrl+C", "pin": "P", "trash": "Del",
         "copy-marker": "", "copy-link": "", "show-chat": "", "show-timeline": "",
     }  # fmt: skip
@@ -91,8 +93,11 @@ async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: T
         ("in_window", {"show-timeline"}),
         ("stored", {"show-chat", "show-timeline"}),
         ("index", {"show-chat"}),
-        ("damaged", {"show-chat", "show-timeline", "recall", "export", "find", "copy-content"}),
-        ("in_trash", {"show-chat", "show-timeline", "recall", "export", "pin"}),
+        (
+            "damaged",
+            {"show-chat", "show-timeline", "recall", "recall-part", "export", "find", "copy-content"},
+        ),
+        ("in_trash", {"show-chat", "show-timeline", "recall", "recall-part", "export", "pin"}),
     ],
 )
 async def test_inapplicable_actions_are_disabled(

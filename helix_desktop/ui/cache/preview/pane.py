@@ -50,6 +50,8 @@ class Preview(Themed, QWidget):
     """Shows one content; emits a signal for each action the user asks for."""
 
     recall_requested = Signal(str, int, int)  # digest, first and last line (0, 0: whole)
+    part_requested = Signal()
+    """Only a part of it is to be recalled, by lines or by a pattern."""
     verify_requested = Signal(str)
     export_requested = Signal(str)
 
@@ -168,12 +170,15 @@ class Preview(Themed, QWidget):
         self.export_button = PushButton("", "", "download", name="save_as")
         self.export_button.setToolTip(tr("Save the exact bytes to a file (Ctrl+S)"))
         self.export_button.setAccessibleName(tr("Save as…"))
+        self.part_button = IconButton("text-search", tr("Recall a part… (R)"), px=15, edge=30)
+        self.part_button.setObjectName("recall_part")
         self.copy_hash_button = IconButton("copy", tr("Copy digest (Ctrl+C)"), px=13, edge=22)
         self.quick_look_button = IconButton("maximize-2", tr("Quick look (Space)"), px=14, edge=26)
         self.quick_look_button.setObjectName("quick_look")
         for button in (self.recall_button, self.verify_button, self.export_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.recall_button.clicked.connect(self.recall)
+        self.part_button.clicked.connect(self.part_requested)
         self.verify_button.clicked.connect(lambda: self.verify_requested.emit(self.digest))
         self.export_button.clicked.connect(lambda: self.export_requested.emit(self.digest))
         self.copy_hash_button.clicked.connect(self.copy_digest)
@@ -185,7 +190,7 @@ class Preview(Themed, QWidget):
         row.addWidget(self._target)
         row.addWidget(self._tool)
         row.addStretch(1)
-        for button in (self.verify_button, self.export_button, self.recall_button):
+        for button in (self.verify_button, self.export_button, self.part_button, self.recall_button):
             row.addWidget(button)
         return row
 
@@ -230,7 +235,8 @@ class Preview(Themed, QWidget):
         words, cost = self._recall_texts()
         self.recall_button.setAccessibleName(f"{words}, {cost}")
         self.recall_button.setToolTip(f"{words} · {cost}\n{tr('Adds it to the next message (Ctrl+Enter)')}")
-        self.recall_button.setEnabled(self._state.data is not None)
+        for button in (self.recall_button, self.part_button):
+            button.setEnabled(self._state.data is not None)
         self._fit()
 
     def _recall_texts(self) -> tuple[str, str]:
@@ -257,7 +263,13 @@ class Preview(Themed, QWidget):
             self.recall_button.setText(recall_texts[recall])
             rest = sum(
                 widget.sizeHint().width() + self._head.spacing()
-                for widget in (self._tool_icon, self._tool, self.verify_button, self.export_button)
+                for widget in (
+                    self._tool_icon,
+                    self._tool,
+                    self.verify_button,
+                    self.export_button,
+                    self.part_button,
+                )
                 if not widget.isHidden()
             )
             rest += self.recall_button.sizeHint().width() + self._head.spacing()
