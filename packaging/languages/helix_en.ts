@@ -17030,6 +17030,19 @@
         </message>
     </context>
     <context>
+        <name>Steps</name>
+        <message>
+            <location filename="../../helix_desktop/words/steps.py" />
+            <source>Turn {turn}, step {step}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/steps.py" />
+            <source>{tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
         <name>Store</name>
         <message numerus="yes">
             <location filename="../../helix_desktop/store/core/store_errors.py" />
@@ -18441,7 +18454,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/timeline/sparkline.py" />
+            <location filename="../../helix_desktop/ui/timeline/chart/usage_chart.py" />
             <source>%n tokens</source>
             <translation>
                 <numerusform>%n token</numerusform>
@@ -18657,6 +18670,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/chart/scrubber.py" />
+            <source>Look at an earlier step</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/present_view.py" />
             <source>Made from the log. Nothing is stored or sent.</source>
             <translation type="unfinished" />
@@ -18743,6 +18761,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
             <source>Nothing was compacted yet: notes keep the context at {used}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/chart/scrubber.py" />
+            <source>Now</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18927,7 +18950,7 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/timeline/sparkline.py" />
+            <location filename="../../helix_desktop/ui/timeline/chart/usage_chart.py" />
             <source>Tokens in context: now {used} of {size}, at most {peak}, reduced %n times</source>
             <translation>
                 <numerusform>Tokens in context: now {used} of {size}, at most {peak}, reduced once</numerusform>
@@ -19075,6 +19098,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/chart/plot.py" />
+            <source>{day} {clock}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/filter_bar.py" />
             <source>{kind} {count}</source>
             <translation type="unfinished" />
@@ -19120,7 +19148,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/sparkline.py" />
+            <location filename="../../helix_desktop/ui/timeline/chart/usage_chart.py" />
             <source>{share} of {size}</source>
             <translation type="unfinished" />
         </message>

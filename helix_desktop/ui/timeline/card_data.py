@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.fallback_rate import NO_SUMMARIES, FallbackRate
 from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
@@ -278,12 +279,16 @@ class Continuation:
 
 @dataclass(frozen=True, slots=True)
 class UsagePoint:
-    """Tokens in the context window just after an event; `window` is its size then, 0: not known."""
+    """Tokens in the context window just after an event, recorded at `at_ms`.
+
+    `window` is the size of the context window then. 0 for either: not known.
+    """
 
     seq: int
     used: int
     kind: PointKind = "turn"
     window: int = 0
+    at_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +297,7 @@ class TimelineState:
 
     `is_managed` is False while the policy is off: nothing is compacted by itself. `saved` are the tokens that
     the context would have in addition without any rewrite, `present` is None without messages.
-    `fallbacks` are those of all sessions of the workspace.
+    `fallbacks` are those of all sessions of the workspace, `steps` what the scrubber can look at.
     """
 
     cards: tuple[TimelineCard, ...] = ()
@@ -306,6 +311,7 @@ class TimelineState:
     present: PresentCard | None = None
     continuations: tuple[Continuation, ...] = ()
     fallbacks: FallbackRate = NO_SUMMARIES
+    steps: tuple[Step, ...] = ()
 
 
 def card_group(card: TimelineCard) -> Group:

@@ -7,14 +7,15 @@ from contextlib import suppress
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.fallback_rate import NO_SUMMARIES
 from helix_desktop.context.summaries.present_handover import PresentHandoverWriter
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.ui.timeline.card_data import Continuation, PresentCard, RunningCard, TimelineState
+from helix_desktop.ui.timeline.chart.usage_points import usage_points, with_current_usage
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.present_card import build_present_card
-from helix_desktop.ui.timeline.usage_points import usage_points, with_current_usage
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.words.sessions import session_title
 
@@ -57,8 +58,13 @@ class TimelinePresenter:
         last = transcript.items[-1].seq if transcript.items else 0
         cards = await asyncio.to_thread(build_cards, log, transcript)
         points = with_current_usage(
-            await asyncio.to_thread(usage_points, log), last, gauge.used, gauge.window
+            await asyncio.to_thread(usage_points, log),
+            last,
+            gauge.used,
+            gauge.window,
+            log[-1].at if log else 0,
         )
+        steps = await asyncio.to_thread(read_steps, log)
         present = await self._present_card(conversation)
         continuations = await self._continuations(workspace, conversation.session.id)
         if conversation is not self._conversation:
@@ -78,6 +84,7 @@ class TimelinePresenter:
                 present,
                 continuations,
                 self._fallbacks,
+                steps,
             )
         )
         self._view.reveal(self._pending_reveal or self._first_card, at_top=not self._pending_reveal)

@@ -40,6 +40,7 @@ from helix_desktop.ui.timeline.cards import (
     SweepView,
     UndoView,
 )
+from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
 from helix_desktop.ui.timeline.filter_bar import TimelineFilterBar
 from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
@@ -48,7 +49,6 @@ from helix_desktop.ui.timeline.present_texts import status_text
 from helix_desktop.ui.timeline.present_view import PresentView
 from helix_desktop.ui.timeline.rail import RailRow
 from helix_desktop.ui.timeline.running_view import RunningView
-from helix_desktop.ui.timeline.sparkline import TokenSparkline
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator
@@ -76,6 +76,7 @@ class Timeline(Themed, QWidget):
     new_session_requested = Signal(int)  # from a handover; 0: from the one as it would be now
     compose_requested = Signal()  # the empty state's button
     cancel_requested = Signal()  # of the running compaction
+    step_chosen = Signal(int)  # its event, to look at what was sent then; 0: now
     scrolled = Signal()
 
     def __init__(self, now: ClockMs = wall_clock_ms) -> None:
@@ -85,7 +86,7 @@ class Timeline(Themed, QWidget):
         self._state = TimelineState()
         self._unfolded: dict[int, bool] = {}
         self._signals = CardSignals(self)
-        self.spark = TokenSparkline()
+        self.chart = UsageChart()
         self.filter_bar = TimelineFilterBar()
         self.empty = EmptyState(
             "history",
@@ -202,7 +203,7 @@ class Timeline(Themed, QWidget):
         self._share = Pill("", "accent")
         numbers = FlowBox([self._used, self._window_text])
         card.body.addWidget(BesideOrBelow(numbers, [WhatIsThis("undo"), self._share]))
-        card.body.addWidget(self.spark)
+        card.body.addWidget(self.chart)
         self._fallbacks = SelectableText("", 12, "muted")
         self._fallbacks.setToolTip(explain_fallback())
         card.body.addWidget(self._fallbacks)
@@ -222,7 +223,8 @@ class Timeline(Themed, QWidget):
         wishes.cancel.connect(self.cancel_requested)
         wishes.unfolded.connect(self._unfolded.__setitem__)
         self._scroll.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())
-        self.spark.point_clicked.connect(self.show_in_chat)
+        self.chart.point_clicked.connect(self.show_in_chat)
+        self.chart.scrubber.step_chosen.connect(self.step_chosen)
         wishes.compact.connect(self.compact_requested)
         wishes.copy.connect(self.copy_requested)
         wishes.session.connect(self.session_requested)
@@ -237,7 +239,8 @@ class Timeline(Themed, QWidget):
         self._window_text.set_text(tr("of {size} tokens in context", size=format_tokens(state.window)))
         near = share >= state.threshold
         self._share.set_text(format_whole_percent(share), "warn" if near else "accent")
-        self.spark.set_points(state.points, state.window, state.threshold)
+        self.chart.set_points(state.points, state.window, state.threshold)
+        self.chart.scrubber.set_steps(state.steps)
         self.show_fallbacks(state.fallbacks)
 
     def show_fallbacks(self, rate: FallbackRate) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from helix_desktop.context.log.steps import Step
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.fallback_rate import FallbackRate
 from helix_desktop.context.window.window_breakdown import WindowItemState
@@ -271,7 +272,7 @@ def timeline_state() -> TimelineState:
         handover_card(1, 210, model="gpt-oss:20b", demo=False, focus="the renderer's open questions"),
         SweepCard(120, at - 90_000_000, 1, 2_300),
     )  # fmt: skip
-    return TimelineState(cards, usage_points(), 14_600, 24_000, present=present_card())
+    return TimelineState(cards, usage_points(), 14_600, 24_000, present=present_card(), steps=steps())
 
 
 _FOLD_NOTE = """[Folded steps] Earlier steps, for reference; 31 outputs in recall_cached_content("9f3a1c04…")
@@ -348,8 +349,16 @@ def usage_points(turns: int = 120, kinds: tuple[PointKind, ...] = ("sweep",)) ->
             used, kind = 8_400, "handover"
         elif seq % 23 == 0:
             used, kind = round(used * 0.7), kinds[seq // 23 % len(kinds)]
-        points.append(UsagePoint(seq, used, kind))
+        points.append(UsagePoint(seq, used, kind, at_ms=NOW_MS - (120 - seq) * 92_000))
     return tuple(points)
+
+
+def steps(turns: int = 120) -> tuple[Step, ...]:
+    """A step for each point: four to a turn."""
+    return tuple(
+        Step(point.seq, 1 + (point.seq - 1) // 4, 1 + (point.seq - 1) % 4, point.at_ms, point.used)
+        for point in usage_points(turns)
+    )
 
 
 _WINDOW_ROWS: tuple[tuple[RowKind, str, WindowItemState, str], ...] = (

@@ -94,7 +94,7 @@ async def check_usage_displays(rig: WindowRig) -> None:
     assert (inspector.share.text(), inspector.used.text.removeprefix("≈ ")) == (share, used), "inspector"
     assert sum(row.tokens for row in inspector_rows(rig)) == gauge.used, "rows of the inspector"
     timeline = rig.views.timeline
-    await until(lambda: f"now {used} of {window}" in timeline.spark.accessibleName(), f"chart at {used}")
+    await until(lambda: f"now {used} of {window}" in timeline.chart.accessibleName(), f"chart at {used}")
 
 
 async def check_cache_totals(rig: WindowRig) -> str:

@@ -32,10 +32,10 @@ from helix_desktop.ui.timeline.card_data import (
     card_group,
 )
 from helix_desktop.ui.timeline.cards import SweepView
+from helix_desktop.ui.timeline.chart.usage_chart import downsample, point_text
 from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.sparkline import downsample, point_text
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.words.times import format_exact_duration
 from tests.support.galleries.panes_samples import (
@@ -227,7 +227,7 @@ def test_a_sweep_expands_to_its_hashes(qtbot: QtBot, pane: Timeline) -> None:
 
 def test_a_click_on_the_curve_selects_the_event(qtbot: QtBot, pane: Timeline) -> None:
     with qtbot.waitSignal(pane.show_in_chat) as blocker:
-        QTest.mouseClick(pane.spark, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint(2, 40))
+        QTest.mouseClick(pane.chart, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint(2, 40))
     assert blocker.args == [1]
 
 
@@ -357,22 +357,22 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     """2.05M, 322k and 38k in a window of 128k: each at its height, each with its value."""
     small = UsagePoint(1, 38_000, "handover", 32_000)
     points = (small, UsagePoint(2, 2_050_000, "turn", 128_000), UsagePoint(3, 322_000, "sweep", 128_000))
-    height = pane.spark.sizeHint().height()
+    height = pane.chart.sizeHint().height()
     drop, current = UsagePoint(4, 38_000, "handover", 128_000), UsagePoint(4, 61_000, window=128_000)
     pane.set_state(TimelineState((), (*points, drop, current), 61_000, 128_000))
-    assert pane.spark.is_overfull
-    assert pane.spark.sizeHint().height() > height
-    floor = pane.spark.y_of(0)
+    assert pane.chart.is_overfull
+    assert pane.chart.sizeHint().height() > height
+    floor = pane.chart.y_of(0)
     drawn = [
-        (floor - pane.spark.y_of(tokens)) / (floor - pane.spark.y_of(2_050_000))
+        (floor - pane.chart.y_of(tokens)) / (floor - pane.chart.y_of(2_050_000))
         for tokens in (322_000, 128_000)
     ]
     assert drawn == pytest.approx([322 / 2_050, 128 / 2_050])
     assert point_text(points[1], 128_000) == "2,050,000 tokens · 1602 % of 128k · e2"
     assert point_text(small, 128_000) == "38,000 tokens · 119 % of 32k · after messages were summarized · e1"
-    assert "now 61k of 128k, at most 2.05M, reduced 3 times" in pane.spark.accessibleName()
+    assert "now 61k of 128k, at most 2.05M, reduced 3 times" in pane.chart.accessibleName()
     pane.set_state(TimelineState((), usage_points(), 14_600, 24_000))
-    assert not pane.spark.is_overfull
+    assert not pane.chart.is_overfull
 
 
 def test_the_filter_counts_and_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, pane: Timeline) -> None:

@@ -55,9 +55,9 @@ from helix_desktop.ui.timeline.card_data import (
     SweepCard,
     UndoCard,
 )
+from helix_desktop.ui.timeline.chart.usage_chart import DROP_KINDS
+from helix_desktop.ui.timeline.chart.usage_points import usage_points
 from helix_desktop.ui.timeline.from_events import build_cards
-from helix_desktop.ui.timeline.sparkline import DROP_KINDS
-from helix_desktop.ui.timeline.usage_points import usage_points
 from helix_desktop.words.numbers import format_token_difference
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites, output_seqs

@@ -17,8 +17,8 @@ from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedE
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.timeline.card_data import GROUPS, card_group
+from helix_desktop.ui.timeline.chart.usage_points import usage_points
 from helix_desktop.ui.timeline.from_events import build_cards
-from helix_desktop.ui.timeline.usage_points import usage_points
 from tests.support.histories import SessionSimulator, histories
 from tests.support.rewrite_histories import histories_with_rewrites
 

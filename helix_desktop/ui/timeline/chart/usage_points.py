@@ -47,10 +47,11 @@ def usage_points(log: Sequence[RecordedEvent]) -> tuple[UsagePoint, ...]:
 
 
 def with_current_usage(
-    points: Sequence[UsagePoint], seq: int, used: int, window: int
+    points: Sequence[UsagePoint], seq: int, used: int, window: int, at_ms: int = 0
 ) -> tuple[UsagePoint, ...]:
-    """Return the points up to what the gauge shows: `used` of `window` tokens, the last message being `seq`.
+    """Return the points up to what the gauge shows: `used` of `window` tokens.
 
+    The last message is `seq`, recorded at `at_ms`.
     What came since the last point, another model or other tools count there too.
     """
     if not points:
@@ -58,7 +59,7 @@ def with_current_usage(
     last = points[-1]
     if last.seq >= seq:
         return (*points[:-1], replace(last, used=used, window=window))
-    return (*points, UsagePoint(seq, used, window=window))
+    return (*points, UsagePoint(seq, used, window=window, at_ms=at_ms))
 
 
 class _UsageReducer:
@@ -75,10 +76,11 @@ class _UsageReducer:
         self._overhead = 0
         self._quoted: dict[int, int] = {}  # of the user's words, by the handover that quotes them
         self._report: tuple[int, int] | None = None  # tokens as reported, and as we counted them then
-        self._ratio, self._window = 1.0, 0
+        self._ratio, self._window, self._at_ms = 1.0, 0, 0
 
     def apply(self, recorded: RecordedEvent, following: RecordedEvent | None) -> None:
         """Read the next event; `following` is the one that follows it."""
+        self._at_ms = recorded.at
         match recorded.event:
             case UserSpoke() | ToolAnswered():
                 self._append(recorded)
@@ -155,7 +157,7 @@ class _UsageReducer:
         return max(0, reported + round((counted - then) * self._ratio))
 
     def _add_point(self, seq: int, kind: PointKind = "turn") -> None:
-        self.points.append(UsagePoint(seq, self._used_tokens, kind, self._window))
+        self.points.append(UsagePoint(seq, self._used_tokens, kind, self._window, self._at_ms))
 
 
 def _window_tokens(transcript: Transcript) -> int:

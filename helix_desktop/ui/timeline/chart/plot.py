@@ -1,0 +1,153 @@
+"""A plot of tokens over the events of a session: where things lie in it, and how its parts are drawn."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen
+
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.times import format_day, format_time_of_day, local_time
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Timeline")
+
+_LABEL_PX = 11
+_LABEL_HEIGHT = 18.0  # pixels that a label takes, at the usual size of text
+_TICK_DISTANCE = 30.0  # pixels between two lines of the axis, at least
+_TICK_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_TIME_GAP = 28.0  # pixels between two times, at least
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """The room for `count` points, with `top` tokens at its upper edge and 0 at its lower."""
+
+    rect: QRectF
+    count: int
+    top: int
+
+    def x_of(self, index: float) -> float:
+        """Return where the point of an index stands, in pixels."""
+        return self.rect.left() + self.rect.width() * index / max(1, self.count - 1)
+
+    def y_of(self, tokens: int) -> float:
+        """Return how far from the widget's top, in pixels, so many tokens are drawn."""
+        return self.rect.bottom() - self.rect.height() * tokens / max(1, self.top)
+
+    def index_at(self, x: float) -> int:
+        """Return the point nearest to a place; 0 without points."""
+        share = (x - self.rect.left()) / max(1.0, self.rect.width())
+        return min(max(0, round(share * (self.count - 1))), max(0, self.count - 1))
+
+    def line_of(self, tokens: Sequence[int]) -> QPainterPath:
+        """Return the curve through one figure for each point."""
+        places = [QPointF(self.x_of(at), self.y_of(used)) for at, used in enumerate(tokens)]
+        path = QPainterPath(places[0]) if places else QPainterPath()
+        for place in places[1:]:
+            path.lineTo(place)
+        return path
+
+    def area_below(self, line: QPainterPath) -> QPainterPath:
+        """Return what lies between a curve and the lower edge."""
+        area = QPainterPath(line)
+        area.lineTo(line.currentPosition().x(), self.rect.bottom())
+        area.lineTo(self.x_of(0), self.rect.bottom())
+        area.closeSubpath()
+        return area
+
+
+def axis_ticks(top: int, most: int) -> tuple[int, ...]:
+    """Return round numbers of tokens up to `top`, 0 among them, at most `most` above it."""
+    raw = max(1.0, top / max(1, most))
+    scale = 10 ** (len(str(int(raw))) - 1)
+    step = next(round(scale * factor) for factor in _TICK_STEPS if scale * factor >= raw)
+    return tuple(range(0, top + 1, max(1, step)))
+
+
+def axis_width(top: int) -> float:
+    """Return the pixels that the axis' labels take for so many tokens."""
+    metrics = QFontMetricsF(ui_font(_LABEL_PX, 500))
+    return max(metrics.horizontalAdvance(format_tokens(tick)) for tick in axis_ticks(top, 4)) + scaled(8)
+
+
+def times_height() -> float:
+    """Return the pixels that the times below a plot take."""
+    return scaled(round(_LABEL_HEIGHT)) + 2.0
+
+
+def paint_axis(painter: QPainter, plot: Plot, theme: Theme) -> None:
+    """Draw the axis in tokens: a thin line and its number on the left, for each tick."""
+    painter.setFont(ui_font(_LABEL_PX, 500))
+    most = int(plot.rect.height() / scaled(round(_TICK_DISTANCE)))
+    for tick in axis_ticks(plot.top, max(1, min(5, most))):
+        y = plot.y_of(tick)
+        line = QColor(theme.border_strong if tick == 0 else theme.border)
+        painter.setPen(QPen(line, 1))
+        painter.drawLine(QPointF(plot.rect.left(), y), QPointF(plot.rect.right(), y))
+        painter.setPen(QColor(theme.faint))
+        place = QRectF(0, y - _LABEL_HEIGHT / 2, plot.rect.left() - 6, _LABEL_HEIGHT)
+        painter.drawText(
+            place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, format_tokens(tick)
+        )
+
+
+def paint_times(painter: QPainter, plot: Plot, theme: Theme, times: Sequence[int]) -> None:
+    """Write below the plot when its points were, as many as have room; `times` in milliseconds since 1970."""
+    recorded = [at_ms for at_ms in times if at_ms]
+    if not recorded:
+        return
+    days = {local_time(at_ms).date() for at_ms in (recorded[0], recorded[-1])}
+    font = ui_font(_LABEL_PX, 500)
+    metrics = QFontMetricsF(font)
+    painter.setFont(font)
+    painter.setPen(QColor(theme.faint))
+    widest = metrics.horizontalAdvance(_time_text(recorded[-1], len(days) > 1)) + _TIME_GAP
+    labels = max(1, min(5, int(plot.rect.width() / max(1.0, widest))))
+    end = plot.rect.left() - _TIME_GAP  # of the label before
+    for number in range(labels):
+        index = round(number * (len(times) - 1) / max(1, labels - 1))
+        if not times[index]:
+            continue
+        text = _time_text(times[index], len(days) > 1)
+        width = metrics.horizontalAdvance(text)
+        left = min(max(plot.rect.left(), plot.x_of(index) - width / 2), plot.rect.right() - width)
+        if left >= end + _TIME_GAP / 2:
+            place = QRectF(left, plot.rect.bottom() + 8, width + 2, times_height())
+            painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop, text)
+            end = left + width
+
+
+def paint_curve(painter: QPainter, line: QPainterPath, color: str, dashed: bool = False) -> None:
+    """Draw one curve."""
+    pen = QPen(QColor(color), 1.6)
+    if dashed:
+        pen.setDashPattern([3, 3])
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(pen)
+    painter.drawPath(line)
+
+
+def paint_dot(painter: QPainter, place: QPointF, color: str, theme: Theme, radius: float = 4.0) -> None:
+    """Draw a dot with an edge that parts it from the curve."""
+    painter.setPen(QPen(QColor(theme.surface), 1.5))
+    painter.setBrush(QColor(color))
+    painter.drawEllipse(place, radius, radius)
+
+
+def nearest_seq(seqs: Sequence[int], seq: int) -> int:
+    """Return the index of the first point at or after an event; the last one behind all. Needs a point."""
+    return min(bisect_left(seqs, seq), len(seqs) - 1)
+
+
+def _time_text(at_ms: int, with_day: bool) -> str:
+    clock = format_time_of_day(at_ms)
+    if not with_day:
+        return clock
+    moment = local_time(at_ms)
+    return tr("{day} {clock}", day=format_day(moment, moment), clock=clock)

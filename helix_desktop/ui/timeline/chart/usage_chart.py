@@ -1,0 +1,311 @@
+"""Tokens in the window over the session: it fills, and drops at sweeps and handovers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QColor,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
+
+from helix_desktop.context.log.steps import Step
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint
+from helix_desktop.ui.timeline.card_texts import point_kind_text
+from helix_desktop.ui.timeline.chart import plot as plots
+from helix_desktop.ui.timeline.chart.plot import Plot
+from helix_desktop.ui.timeline.chart.scrubber import HEIGHT as SCRUBBER_HEIGHT
+from helix_desktop.ui.timeline.chart.scrubber import Scrubber
+from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.times import format_time_of_day
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Timeline")
+
+_HEIGHT, _TALL = 132, 188  # pixels; taller where the window was overfull, to keep the rest distinct
+_TOP = 8.0  # pixels above the plot
+_RIGHT = 52.0  # pixels for the labels
+_LABEL = 13.0  # pixels between two labels
+_AT_END = 5.0  # pixels from the last point that count as now
+DROP_KINDS: frozenset[PointKind] = frozenset({"handover", "sweep", "fold", "observations"})
+"""What makes the window smaller."""
+
+
+def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint]:
+    """Return about `max_points` points at most: the fullest of each stretch, and all rewrites."""
+    if len(points) <= max_points:
+        return list(points)
+    step = -(-len(points) // max_points)
+    sampled: list[UsagePoint] = []
+    for begin in range(0, len(points), step):
+        stretch = points[begin : begin + step]
+        fullest = max(stretch, key=lambda point: point.used)
+        changed = {
+            at for at, (previous, other) in enumerate(pairwise(stretch), 1) if previous.window != other.window
+        }
+        sampled += [
+            point
+            for at, point in enumerate(stretch)
+            if point is fullest or point is points[-1] or point.kind in DROP_KINDS or at in changed
+        ]
+    return sampled
+
+
+def point_text(point: UsagePoint, window: int) -> str:
+    """Return what a point says: tokens, their share of the window (its own, else `window`), after what."""
+    size = point.window or window
+    share = format_whole_percent(point.used / size) if size else ""
+    parts = (
+        tr.plural(point.used, "%n token", "%n tokens"),
+        tr("{share} of {size}", share=share, size=format_tokens(size)) if size else "",
+        point_kind_text(point.kind),
+        format_time_of_day(point.at_ms),
+        f"e{point.seq}",
+    )
+    return " · ".join(filter(None, parts))
+
+
+class UsageChart(Themed, QWidget):
+    """Painted from points; a click asks for the event nearest to it, a drag looks at the steps under it."""
+
+    accessible_role = QAccessible.Role.Chart
+
+    point_clicked = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._points: list[UsagePoint] = []
+        self._seqs: list[int] = []
+        self._window, self._threshold, self._top = 0, 0.85, 1
+        self._hovered: UsagePoint | None = None
+        self._pressed: QPointF | None = None
+        self._is_dragging = False
+        self.scrubber = Scrubber(self, self.x_of_event)
+        self.scrubber.valueChanged.connect(lambda _: self.update())
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setMouseTracking(True)
+
+    def set_points(self, points: Sequence[UsagePoint], window: int, threshold: float) -> None:
+        """Show other points; `window` in tokens, `threshold` a part of 1."""
+        self._points, self._window, self._threshold = downsample(points, 1_200), window, threshold
+        self._seqs, self._hovered = [point.seq for point in self._points], None
+        self._top = max([window, 1, *(max(point.used, point.window) for point in self._points)])
+        drops = sum(point.kind in DROP_KINDS for point in points)
+        name = tr.plural(
+            drops,
+            "Tokens in context: now {used} of {size}, at most {peak}, reduced once",
+            "Tokens in context: now {used} of {size}, at most {peak}, reduced %n times",
+            used=format_tokens(points[-1].used if points else 0),
+            size=format_tokens(window),
+            peak=format_tokens(max((point.used for point in points), default=0)),
+        )
+        self.setAccessibleName(name)
+        self.updateGeometry()
+        self.update()
+
+    @property
+    def is_overfull(self) -> bool:
+        """Return True if the window held more at some point than there was room for."""
+        return any(point.used > (point.window or self._window) for point in self._points)
+
+    @property
+    def plot(self) -> Plot:
+        """Return where the points lie now."""
+        left, floor = plots.axis_width(self._top), self.height() - plots.times_height() - 10
+        return Plot(
+            QRectF(left, _TOP, max(1.0, self.width() - _RIGHT - left), max(1.0, floor - _TOP)),
+            len(self._points),
+            self._top,
+        )
+
+    def y_of(self, used: int) -> float:
+        """Return how far from the top, in pixels, so many tokens are drawn."""
+        return self.plot.y_of(used)
+
+    def x_of_event(self, seq: int) -> float:
+        """Return where an event stands, in pixels from the left; 0: now."""
+        plot = self.plot
+        if not self._points:
+            return plot.rect.right()
+        return plot.x_of(plots.nearest_seq(self._seqs, seq) if seq else len(self._points) - 1)
+
+    def sizeHint(self) -> QSize:
+        """As wide as there is room."""
+        return QSize(400, scaled(_TALL if self.is_overfull else _HEIGHT))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the scrubber lie on the lower edge of the plot."""
+        super().resizeEvent(event)
+        top = round(self.plot.rect.bottom() - SCRUBBER_HEIGHT / 2)
+        self.scrubber.setGeometry(0, top, self.width(), SCRUBBER_HEIGHT)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Take the handle at once where it lies; elsewhere wait whether it becomes a drag or a click."""
+        if event.button() != Qt.MouseButton.LeftButton or not self._points:
+            return
+        self._pressed = event.position()
+        if self.scrubber.geometry().contains(event.position().toPoint()):
+            self._drag_to(event.position().x())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Drag, or say what the point under the mouse is."""
+        place = event.position()
+        if self._pressed is not None and not self._is_dragging:
+            far = (place - self._pressed).manhattanLength() >= QApplication.startDragDistance()
+            self._is_dragging = far
+        if self._is_dragging:
+            self._drag_to(place.x())
+        on_handle = self.scrubber.geometry().contains(place.toPoint())
+        self.setCursor(Qt.CursorShape.SizeHorCursor if on_handle else Qt.CursorShape.PointingHandCursor)
+        point = self._nearest_point(place.x())
+        if point is not self._hovered:
+            self._hovered = point
+            self.update()
+        if point is not None:
+            QToolTip.showText(event.globalPosition().toPoint(), point_text(point, self._window), self)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Ask for the event of the point under the mouse, if nothing was dragged."""
+        point, dragged = self._nearest_point(event.position().x()), self._is_dragging
+        self._pressed, self._is_dragging = None, False
+        if point is not None and not dragged and event.button() == Qt.MouseButton.LeftButton:
+            self.point_clicked.emit(point.seq)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Take the mark of the point under the mouse away."""
+        super().leaveEvent(event)
+        self._hovered = None
+        self.update()
+
+    def _drag_to(self, x: float) -> None:
+        self._is_dragging = True
+        self.scrubber.setFocus(Qt.FocusReason.MouseFocusReason)
+        plot = self.plot
+        if x >= plot.x_of(len(self._points) - 1) - _AT_END:
+            self.scrubber.choose(0)
+        else:
+            self.scrubber.choose(self.scrubber.step_before(self._points[plot.index_at(x)].seq))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw axis, times, the window's edge and the threshold, area, line, drops, and where one looks."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        plot = self.plot
+        plots.paint_axis(painter, plot, self._theme)
+        plots.paint_times(painter, plot, self._theme, [point.at_ms for point in self._points])
+        self._paint_bounds(painter, plot)
+        if not self._points:
+            return
+        line = plot.line_of([point.used for point in self._points])
+        area = plot.area_below(line)
+        background = QColor(self._theme.accent)
+        background.setAlphaF(0.16 if self._theme.dark else 0.09)
+        painter.fillPath(area, background)
+        if self.is_overfull:
+            self._paint_overfull(painter, plot, area)
+        plots.paint_curve(painter, line, self._theme.seg_system)
+        for at, point in enumerate(self._points):
+            self._paint_mark(painter, QPointF(plot.x_of(at), plot.y_of(point.used)), point.kind)
+        self._paint_hovered(painter, plot)
+        step = self.scrubber.step
+        if step is not None:
+            self._paint_past(painter, plot, step)
+        else:
+            last = QPointF(plot.x_of(len(self._points) - 1), plot.y_of(self._points[-1].used))
+            plots.paint_dot(painter, last, self._theme.accent, self._theme, 4.5)
+
+    def _paint_bounds(self, painter: QPainter, plot: Plot) -> None:
+        """Draw the edge of the window and the threshold at their true height, and label them."""
+        theme = self._theme
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(QColor(theme.error if self.is_overfull else theme.muted), 1))
+        painter.drawPath(self._level(plot, 1.0))
+        pen = QPen(QColor(theme.warn), 1)
+        pen.setDashPattern([4, 4])
+        painter.setPen(pen)
+        painter.drawPath(self._level(plot, self._threshold))
+        self._paint_labels(painter, plot)
+
+    def _paint_overfull(self, painter: QPainter, plot: Plot, area: QPainterPath) -> None:
+        """Tint what lies above the window's edge."""
+        above = self._level(plot, 1.0)
+        above.lineTo(self.width(), 0)
+        above.lineTo(0, 0)
+        above.closeSubpath()
+        over = QColor(self._theme.error)
+        over.setAlphaF(0.35 if self._theme.dark else 0.22)
+        painter.fillPath(area.intersected(above), over)
+
+    def _paint_hovered(self, painter: QPainter, plot: Plot) -> None:
+        if self._hovered is None or self._hovered not in self._points:
+            return
+        x = plot.x_of(self._points.index(self._hovered))
+        painter.setPen(QPen(QColor(self._theme.muted), 1, Qt.PenStyle.DotLine))
+        painter.drawLine(QPointF(x, plot.rect.top()), QPointF(x, plot.rect.bottom()))
+        plots.paint_dot(painter, QPointF(x, plot.y_of(self._hovered.used)), self._theme.muted, self._theme)
+
+    def _paint_past(self, painter: QPainter, plot: Plot, step: Step) -> None:
+        """Let what came later fade, and mark the step that is looked at."""
+        x = self.x_of_event(step.seq)
+        later = QColor(self._theme.surface)
+        later.setAlphaF(0.72)
+        painter.fillRect(QRectF(x, 0, plot.rect.right() - x + 6, plot.rect.bottom()), later)
+        painter.setPen(QPen(QColor(self._theme.accent), 1.5))
+        painter.drawLine(QPointF(x, plot.rect.top() - 4), QPointF(x, plot.rect.bottom()))
+        point = self._points[plots.nearest_seq(self._seqs, step.seq)]
+        plots.paint_dot(painter, QPointF(x, plot.y_of(point.used)), self._theme.accent, self._theme, 4.5)
+
+    def _level(self, plot: Plot, share: float) -> QPainterPath:
+        """Return the line at a share of the window; a step where the window was another."""
+        path = QPainterPath()
+        sizes = [point.window or self._window for point in self._points] or [self._window]
+        path.moveTo(plot.rect.left(), plot.y_of(round(sizes[0] * share)))
+        for at, (before, size) in enumerate(pairwise(sizes), 1):
+            if size != before:
+                path.lineTo(plot.x_of(at), plot.y_of(round(before * share)))
+                path.lineTo(plot.x_of(at), plot.y_of(round(size * share)))
+        path.lineTo(plot.rect.right(), plot.y_of(round(sizes[-1] * share)))
+        return path
+
+    def _paint_labels(self, painter: QPainter, plot: Plot) -> None:
+        """Write the threshold, the window's size and the most that was used, as far as there is room."""
+        last = (self._points[-1].window if self._points else 0) or self._window
+        threshold = format_whole_percent(self._threshold)
+        labels = [(plot.y_of(round(last * self._threshold)), threshold, self._theme.warn)]
+        labels.append((plot.y_of(last), format_tokens(last), self._theme.muted))
+        if self._top > last and self.is_overfull:
+            labels[:0] = [(plot.y_of(self._top), format_tokens(self._top), self._theme.error)]
+            labels[1:] = labels[:0:-1]  # the edge is what an overfull window is measured by
+        painter.setFont(ui_font(11, 500))
+        used_ys: list[float] = []
+        for y, text, color in labels:
+            if all(abs(y - other) >= scaled(round(_LABEL)) for other in used_ys):
+                used_ys.append(y)
+                painter.setPen(QColor(color))
+                place = QRectF(self.width() - _RIGHT + 6, y - 9, _RIGHT - 6, 18)
+                painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+
+    def _paint_mark(self, painter: QPainter, position: QPointF, kind: PointKind) -> None:
+        colors = {
+            "handover": self._theme.seg_handover,
+            "sweep": self._theme.seg_output,
+            "fold": self._theme.seg_fold,
+            "observations": self._theme.seg_observations,
+            "failure": self._theme.error,
+        }
+        if kind in colors:
+            plots.paint_dot(painter, position, colors[kind], self._theme)
+
+    def _nearest_point(self, x: float) -> UsagePoint | None:
+        return self._points[self.plot.index_at(x)] if self._points else None

@@ -1,0 +1,21 @@
+"""Steps of a session in words: which one, when, and how large its request was."""
+
+from __future__ import annotations
+
+from helix_desktop.context.log.steps import Step
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.times import format_time_of_day
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Steps")
+
+
+def step_name(step: Step) -> str:
+    """Return which step it is: `Turn 12, step 3`."""
+    return tr("Turn {turn}, step {step}", turn=step.turn, step=step.number)
+
+
+def step_text(step: Step) -> str:
+    """Return which step it is, when, and the tokens of its request, as far as they were recorded."""
+    tokens = tr("{tokens} tokens", tokens=format_tokens(step.tokens)) if step.tokens else ""
+    return " · ".join(filter(None, (step_name(step), format_time_of_day(step.at_ms), tokens)))
