@@ -19756,6 +19756,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>%n messages found</source>
+            <translation>
+                <numerusform>%n message found</numerusform>
+                <numerusform>%n messages found</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/shell/crash_notice.py" />
             <source>%n queued messages</source>
             <translation>
@@ -19794,6 +19802,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/menus.py" />
             <source>&amp;View</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>&gt; commands  ·  @ sessions  ·  # messages</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19895,7 +19908,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/switcher.py" />
+            <location filename="../../helix_desktop/ui/shell/switcher/delegate.py" />
             <source>Cache: {size}</source>
             <translation type="unfinished" />
         </message>
@@ -19979,6 +19992,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Command palette…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Commands</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20096,6 +20114,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Go to</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Go to…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Guide</source>
             <translation type="unfinished" />
@@ -20143,6 +20171,16 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/crash_notice.py" />
             <source>Log of the last run</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Messages</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20197,11 +20235,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/switcher.py" />
-            <source>No matching workspaces</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>No session open</source>
             <translation type="unfinished" />
@@ -20222,12 +20255,17 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Nothing found</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Offline demo model</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/switcher.py" />
+            <location filename="../../helix_desktop/ui/shell/switcher/delegate.py" />
             <source>Open</source>
             <comment>state of a workspace</comment>
             <translation type="unfinished" />
@@ -20251,7 +20289,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
-            <location filename="../../helix_desktop/ui/shell/sidebar/switcher.py" />
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
             <source>Open folder…</source>
             <translation type="unfinished" />
         </message>
@@ -20307,7 +20345,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/command_palette.py" />
+            <location filename="../../helix_desktop/ui/shell/switcher/commands.py" />
             <source>Prompt files</source>
             <translation type="unfinished" />
         </message>
@@ -20405,13 +20443,23 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/switcher.py" />
-            <source>Search workspaces</source>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Search workspaces, sessions, messages and commands</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Searching messages…</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
             <source>Send message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Session</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20422,6 +20470,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
             <source>Sessions</source>
             <translation type="unfinished" />
         </message>
@@ -20487,13 +20536,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
-            <location filename="../../helix_desktop/ui/shell/sidebar/switcher.py" />
             <source>Switch workspace</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/shell/actions.py" />
-            <source>Switch workspace…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20569,6 +20612,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Workspace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/rail.py" />
             <source>Workspace {name}</source>
             <translation type="unfinished" />
@@ -20581,6 +20629,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
             <source>Workspace {name}. Switch workspace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Workspaces</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20604,7 +20657,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/command_palette.py" />
+            <location filename="../../helix_desktop/ui/shell/switcher/commands.py" />
             <source>checked</source>
             <translation type="unfinished" />
         </message>
@@ -20619,7 +20672,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/switcher.py" />
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>new session there</source>
+            <comment>what the keys do</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
             <source>open</source>
             <comment>what the Enter key does</comment>
             <translation type="unfinished" />
@@ -20725,6 +20784,7 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
+            <location filename="../../helix_desktop/ui/workspaces/switcher_presenter.py" />
             <source>%n messages</source>
             <translation>
                 <numerusform>%n message</numerusform>
@@ -20780,6 +20840,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/switcher_presenter.py" />
+            <source>Agent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
             <source>Another answer</source>
             <translation type="unfinished" />
@@ -20792,6 +20857,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
             <source>Archive session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/switcher_presenter.py" />
+            <source>Archived</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -21139,6 +21209,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/switcher_presenter.py" />
+            <source>Subagent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/controller.py" />
             <source>That session isn't in this workspace.</source>
             <translation type="unfinished" />
@@ -21291,6 +21366,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
             <source>Workspaces ({pattern});;All files (*)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/switcher_presenter.py" />
+            <source>You</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import QColor, QFocusEvent, QFont, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -28,8 +28,9 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
 
-_WIDTH_PX = 560
 _TOP_PX, _FRAME_PX = 64, 106  # below the window's edge; what stands around the lines
+_HEADING_PX = 30
+_HEADING_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 _DISMISS_EVENTS = {
     True: {QEvent.Type.FocusOut},
     False: {QEvent.Type.MouseButtonPress, QEvent.Type.WindowDeactivate},
@@ -37,8 +38,16 @@ _DISMISS_EVENTS = {
 """Events that end the panel: of its search field, and of the window behind it."""
 
 
+def heading_item(words: str) -> QStandardItem:
+    """Return a line that stands over others and cannot be chosen."""
+    item = QStandardItem(words)
+    item.setFlags(Qt.ItemFlag.NoItemFlags)
+    item.setData(True, _HEADING_ROLE)
+    return item
+
+
 class LineDelegate(QStyledItemDelegate):
-    """Lines of one height, the chosen one marked; what stands in them is painted by those built on it."""
+    """The chosen line marked, headings painted; what stands in lines is painted by those built on it."""
 
     def __init__(self, view: QListView, line_px: int) -> None:
         """`line_px` is the height of a line at 100 %."""
@@ -47,8 +56,13 @@ class LineDelegate(QStyledItemDelegate):
         self.theme: Theme = LIGHT
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        """Return one height for all."""
-        return QSize(100, round(self.line_px * fonts.scale(self.view.font())))
+        """Return the height of a line."""
+        high = _HEADING_PX if index.data(_HEADING_ROLE) else self.line_height(index)
+        return QSize(100, round(high * fonts.scale(self.view.font())))
+
+    def line_height(self, index: QModelIndex | QPersistentModelIndex) -> int:
+        """Return the height of a line that is no heading, in pixels at 100 %: one for all."""
+        return self.line_px
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -61,7 +75,12 @@ class LineDelegate(QStyledItemDelegate):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(self.theme.selection))
             painter.drawRoundedRect(box, 9, 9)
-        self.paint_line(painter, box, index)
+        if index.data(_HEADING_ROLE):
+            painter.setFont(fonts.sized(self.view.font(), 11, QFont.Weight.DemiBold))
+            painter.setPen(QColor(self.theme.muted))
+            painter.drawText(box.adjusted(12, 6, -12, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data()))
+        else:
+            self.paint_line(painter, box, index)
         painter.restore()
 
     def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
@@ -71,6 +90,8 @@ class LineDelegate(QStyledItemDelegate):
 
 class QuickPicker(Themed, QFrame):
     """The panel itself; what it offers, and where Enter goes, is said by those that are built on it."""
+
+    wide_px = 560
 
     def __init__(
         self, window: QWidget, name: str, placeholder: str, empty_text: str, enter_hint: str, max_lines: int
@@ -96,6 +117,8 @@ class QuickPicker(Themed, QFrame):
         self.list_view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.list_view.clicked.connect(self.accept_item)
         self._empty = label(empty_text, "muted", wrap=True)
+        self.note = label("", "faint")
+        self.note.hide()
         self.footer = row(gap=6)
         for key, meaning in (
             ("↑ ↓", tr("move", "what the arrow keys do")),
@@ -107,7 +130,11 @@ class QuickPicker(Themed, QFrame):
             self.footer.addSpacing(6)
         self.footer.addStretch(1)
         self.setLayout(
-            column(self.search, self.list_view, self._empty, self.footer, margins=(12, 12, 12, 10), gap=8)
+            column(
+                *(self.search, self.list_view, self._empty, self.note, self.footer),
+                margins=(12, 12, 12, 10),
+                gap=8,
+            )
         )
         shadow = QGraphicsDropShadowEffect(self)
         shadow.setBlurRadius(36)
@@ -127,6 +154,15 @@ class QuickPicker(Themed, QFrame):
         """Take the colors of a theme."""
         self._delegate.theme = theme
         self.list_view.viewport().update()
+
+    @property
+    def empty_text(self) -> str:
+        """Return what is shown instead of lines; empty while there are any."""
+        return self._empty.text() if self._empty.isVisible() else ""
+
+    def set_empty_text(self, words: str) -> None:
+        """Say this where a search has found nothing."""
+        self._empty.setText(words)
 
     def find_items(self, needle: str) -> Iterable[QStandardItem]:
         """Return what matches a search, in the order to list it."""
@@ -162,9 +198,18 @@ class QuickPicker(Themed, QFrame):
             return  # it was closed meanwhile, and Qt has deleted it
 
     def refresh(self) -> None:
-        """Update the list of what is offered."""
-        if self.isVisible():
-            self._fill(self.search.text())
+        """Update the list of what is offered; the chosen line stays chosen."""
+        if not self.isVisible():
+            return
+        before, scrolled = self.list_view.currentIndex(), self.list_view.verticalScrollBar().value()
+        place, words = before.row(), before.data(Qt.ItemDataRole.DisplayRole)
+        was_moved = place != self.initial_row(self.search.text())
+        self._fill(self.search.text())
+        same = self.items.findItems(words) if was_moved and words else []
+        if same:
+            near = min(same, key=lambda item: abs(item.row() - place))
+            self.list_view.setCurrentIndex(near.index())
+            self.list_view.verticalScrollBar().setValue(scrolled)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Leave when the user goes elsewhere; stay in the middle when the window changes its size."""
@@ -176,7 +221,11 @@ class QuickPicker(Themed, QFrame):
         elif kind in _DISMISS_EVENTS[watched is self.search] and (
             watched is self._window or not self._has_keyboard()
         ):
-            self.hide()
+            if isinstance(event, QFocusEvent) and event.reason() == Qt.FocusReason.OtherFocusReason:
+                # Not the user: the window has shown something that was asked for before.
+                QTimer.singleShot(0, self.search, self._take_focus_back)
+            else:
+                self.hide()
         return False
 
     def focusNextPrevChild(self, forward: bool) -> bool:
@@ -198,32 +247,54 @@ class QuickPicker(Themed, QFrame):
         elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.list_view.currentIndex().isValid():
             self.accept_item(self.list_view.currentIndex())
 
+    def _take_focus_back(self) -> None:
+        if self.isVisible():
+            self._previous_focus = QApplication.focusWidget()
+            self.search.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def _has_keyboard(self) -> bool:
         focused = QApplication.focusWidget()
         return self.window().isActiveWindow() and focused is not None and self.isAncestorOf(focused)
 
-    def _position(self) -> None:
+    def _position(self, min_high: int = 0) -> None:
+        """Stand in the middle, as high as the lines need; at least `min_high` pixels."""
         window = self._window
-        wide = min(_WIDTH_PX, window.width() - 40)
-        lines = max(1, min(self._max_lines, self.items.rowCount()))
-        high = min(
-            window.height() - 140,
-            round(_FRAME_PX + self._delegate.line_px * fonts.scale(self.font()) * lines),
+        wide = min(self.wide_px, window.width() - 40)
+        scale, option = fonts.scale(self.font()), QStyleOptionViewItem()
+        lines = sum(
+            self._delegate.sizeHint(option, self.items.index(place, 0)).height()
+            for place in range(min(self.items.rowCount(), 2 * self._max_lines))
         )
+        line, limit = (round(self._delegate.line_px * scale * count) for count in (1, self._max_lines))
+        frame = _FRAME_PX + (0 if self.note.isHidden() else self.note.sizeHint().height() + 8)
+        high = min(window.height() - 140, max(min_high, frame + min(limit, max(line, lines))))
         self.setGeometry((window.width() - wide) // 2, _TOP_PX, wide, high)
 
     def _fill(self, needle: str) -> None:
         self.items.clear()
-        for item in self.find_items(needle):
+        self.append_items(self.find_items(needle))
+        if self.items.rowCount():
+            self.list_view.setCurrentIndex(self.items.index(self.initial_row(needle), 0))
+            self.list_view.scrollToTop()
+
+    def append_items(self, items: Iterable[QStandardItem]) -> None:
+        """Add lines below the others; the panel grows for them, and never shrinks while it is open."""
+        for item in items:
             self.items.appendRow(item)
         some = self.items.rowCount() > 0
         self.list_view.setVisible(some)
         self._empty.setVisible(not some)
-        if some:
-            self.list_view.setCurrentIndex(self.items.index(self.initial_row(needle), 0))
+        if self.isVisible():
+            self._position(self.height())
 
     def _move(self, step: int) -> None:
-        count = self.items.rowCount()
-        if count:
-            place = (self.list_view.currentIndex().row() + step) % count
-            self.list_view.setCurrentIndex(self.items.index(place, 0))
+        count, place = self.items.rowCount(), self.list_view.currentIndex().row()
+        for _ in range(count):
+            place = (place + step) % count
+            if self.items.item(place).isSelectable():
+                break
+        else:
+            return
+        self.list_view.setCurrentIndex(self.items.index(place, 0))
+        if place and not self.items.item(place - 1).isSelectable():
+            self.list_view.scrollTo(self.items.index(place - 1, 0))  # its heading

@@ -34,7 +34,7 @@ class PromptFileActions(QObject):
         if files != self._files:
             previous, self._actions = self._actions, [self._action(file) for file in files]
             self._files = files
-            self._window.help_windows.offer_prompt_files(self._actions)
+            self._window.help_windows.command_list.offer_prompt_files(self._actions)
             for action in previous:
                 action.deleteLater()
 

@@ -32,7 +32,7 @@ SPECS: dict[str, ActionSpec] = {
     "open_folder": ActionSpec(text("Open folder…"), ("Ctrl+O",)),
     "new_session": ActionSpec(text("New session"), ("Ctrl+N",)),
     "branch_session": ActionSpec(text("Branch session"), ("Ctrl+Shift+B",)),
-    "switch_workspace": ActionSpec(text("Switch workspace…"), ("Ctrl+K",)),
+    "switch_workspace": ActionSpec(text("Go to…"), ("Ctrl+K",)),
     "clean_up": ActionSpec(text("Clean up…")),
     "trash": ActionSpec(text("Trash…")),
     "forget": ActionSpec(text("Remove a secret…")),

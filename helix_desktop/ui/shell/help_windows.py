@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMainWindow
 
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -13,6 +11,7 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.ui.shell.panes import LayoutStore
+from helix_desktop.ui.shell.switcher.commands import CommandList
 
 if TYPE_CHECKING:
     from helix_desktop.ui.help.guide import GuideDialog
@@ -22,7 +21,7 @@ _OPENED_TOPICS = "opened_topics"
 
 
 class HelpWindows:
-    """Both are made when they are asked for: the first paint does not wait for them."""
+    """Guide and palette are made when they are asked for: the first paint does not wait for them."""
 
     def __init__(self, window: QMainWindow, commands: WindowActions, layout_store: LayoutStore) -> None:
         """`layout_store` remembers which topics the user has opened."""
@@ -30,7 +29,7 @@ class HelpWindows:
         self._theme = LIGHT
         self.guide: GuideDialog | None = None
         self.command_palette: CommandPalette | None = None
-        self._prompt_files: tuple[QAction, ...] = ()
+        self.command_list = CommandList(window.menuBar(), (commands.all_commands, commands.switch_workspace))
         commands.guide.triggered.connect(lambda: self.show_topic("context"))
         commands.keys.triggered.connect(lambda: self.show_topic("keys"))
         commands.commands_help.triggered.connect(lambda: self.show_topic("commands"))
@@ -40,18 +39,9 @@ class HelpWindows:
         from helix_desktop.ui.shell.command_palette import CommandPalette
 
         if self.command_palette is None:
-            self.command_palette = CommandPalette(
-                self._window, self._window.menuBar(), self._commands.all_commands
-            )
-            self.command_palette.offer_prompt_files(self._prompt_files)
+            self.command_palette = CommandPalette(self._window, self.command_list)
         retint(self.command_palette, self._theme)
         self.command_palette.open()
-
-    def offer_prompt_files(self, actions: Sequence[QAction]) -> None:
-        """Offer these prompt files in the palette, in place of the previous ones."""
-        self._prompt_files = tuple(actions)
-        if self.command_palette is not None:
-            self.command_palette.offer_prompt_files(self._prompt_files)
 
     def show_topic(self, topic: str) -> None:
         """Show a topic of the guide; the links to it have done their work then."""

@@ -48,7 +48,7 @@ from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
     from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
-    from helix_desktop.ui.shell.sidebar.switcher import Switcher
+    from helix_desktop.ui.shell.switcher.panel import Switcher
 
 tr = Translator("Window")
 
@@ -133,14 +133,14 @@ class MainWindow(QMainWindow):
     def add_pages(self, pages: WindowPages) -> None:
         """Put in the pages, the places without a session, and the switcher; the welcome page is shown."""
         from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
-        from helix_desktop.ui.shell.sidebar.switcher import Switcher
+        from helix_desktop.ui.shell.switcher.panel import Switcher
 
         self.welcome, self.no_session, self.missing_folder = (
             WelcomePage(),
             NoSessionPage(),
             MissingFolderPage(),
         )
-        self.switcher = Switcher(self)
+        self.switcher = Switcher(self, self.help_windows.command_list)
         self.sidebar.add_session_list()
         self._pages |= {
             "chat": pages.chat,
@@ -237,10 +237,10 @@ class MainWindow(QMainWindow):
         """Return the theme in force."""
         return self._theme
 
-    def show_workspaces(self, workspaces: Sequence[WorkspaceRow]) -> None:
-        """Show the workspaces in rail, switcher and header."""
+    def show_workspaces(self, workspaces: Sequence[WorkspaceRow], recent_ids: Sequence[str] = ()) -> None:
+        """Show the workspaces in rail, header and switcher: there those of `recent_ids` first."""
         self.rail.show_workspaces(workspaces)
-        self.switcher.show_workspaces(workspaces)
+        self.switcher.show_workspaces(workspaces, recent_ids)
         active = next((workspace for workspace in workspaces if workspace.active), None)
         self.sidebar.show_workspace(active.name if active else "")
         for place in (self.sidebar, self.top_bar):

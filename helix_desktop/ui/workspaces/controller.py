@@ -244,10 +244,20 @@ class WorkspaceController(QObject):
         """Show a session, of whichever workspace, and bring the window in front."""
         bring_to_front(self._window)
         if self._active_workspace.id != workspace_id:
+            self._services.registry.change(workspace_id, session=session)  # shown at once, not after another
             await self.open_workspace(workspace_id)
         if self._active_workspace.id == workspace_id:
-            await self.open_session(session)
+            conversation = self.session_controller.conversation
+            if conversation is None or conversation.session.id != session:
+                await self.open_session(session)
             self._window.show_page("chat")
+
+    async def new_session_in(self, workspace_id: str) -> None:
+        """Begin a session in a workspace, which is shown."""
+        if self._active_workspace.id != workspace_id:
+            await self.open_workspace(workspace_id)
+        if self._active_workspace.id == workspace_id:
+            await self.new_session()
 
     async def show_handover(self, session: str, seq: int) -> None:
         """Show a handover of a session of this workspace in the timeline."""

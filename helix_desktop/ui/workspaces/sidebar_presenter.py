@@ -74,7 +74,7 @@ class SidebarPresenter(QObject):
     def show_workspaces(self) -> None:
         """Show the workspaces of the list; two of one name say where they are, and differ in color."""
         rows = [self._row(record) for record in self._services.registry.list_workspaces()]
-        self._window.show_workspaces(_disambiguated(rows))
+        self._window.show_workspaces(_disambiguated(rows), self._services.settings.recent)
         active_row = next((row for row in rows if row.active), None)
         closed = active_row is not None and self._active_workspace.opened is None
         self._window.sidebar.show_closed(_closed_reason(active_row) if active_row and closed else "")

@@ -36,6 +36,7 @@ from helix_desktop.ui.workspaces.rewind import RewindController
 from helix_desktop.ui.workspaces.session_places import SessionPlaceController
 from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
+from helix_desktop.ui.workspaces.switcher_presenter import SwitcherPresenter
 from helix_desktop.ui.workspaces.trust import TrustController
 
 
@@ -86,6 +87,7 @@ class WindowControllers:
         tray.quit_requested.connect(window.close)
         self.quit_controller = QuitController(context, tray)
         WorkspaceListController(context, workspaces)
+        SwitcherPresenter(context, workspaces, self.navigation)
         DeleteSessionController(context, workspaces)
         SessionPlaceController(context, workspaces)
         BranchController(context, workspaces)

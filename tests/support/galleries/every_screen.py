@@ -247,7 +247,7 @@ def _fill_settings(dialog: SettingsDialog) -> None:
     dialog.data.show_history(
         HistoryTotals(contents=1_234, stored_size=1_900_000_000), CoverageSettings().quota
     )
-    dialog.keyboard.show_conflict("open_folder", half_longer("Ctrl+K is used by Switch workspace…"))
+    dialog.keyboard.show_conflict("open_folder", half_longer("Ctrl+K is used by Go to…"))
     dialog.keyboard.show_undo(half_longer("Trash: now Ctrl+J"))
     dialog.mcp.show_servers("helix-desktop", "/home/mara/code", _SERVERS, "Kept in Secret Service.")
     dialog.mcp.sharing.show_sharing(

@@ -8,8 +8,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.shell.command_palette import CommandPalette, action_text
+from helix_desktop.ui.shell.command_palette import CommandPalette
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.switcher.commands import action_text
 
 _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 

@@ -90,7 +90,7 @@ def test_changed_keys_apply_at_once(qtbot: QtBot, window: MainWindow) -> None:
     assert "New session (Ctrl+K)" in tips
     lines = dict(shortcuts(commands))
     assert lines["New session"] == "Ctrl+K"
-    assert "Switch workspace" not in lines
+    assert "Go to" not in lines
     assert "Ctrl+N" not in {label.text() for label in guide.findChildren(QLabel) if label.isVisible()}
     window.key_bindings.change("cut", ("Ctrl+Alt+X",))
     assert commands.cut.text() == "Cut"

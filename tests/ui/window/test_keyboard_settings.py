@@ -36,7 +36,7 @@ async def test_keys_are_recorded_and_stored(qapp: QApplication, tmp_path: Path) 
         assert record("trash", Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier) == ""
         assert record("trash", Qt.Key.Key_C) == "Ctrl+C edits text in text fields."
         assert bindings.keys("trash") == ("Ctrl+J",)
-        assert record("trash", Qt.Key.Key_K) == "Ctrl+K is used by Switch workspace…"
+        assert record("trash", Qt.Key.Key_K) == "Ctrl+K is used by Go to…"
         press(page, "cancel_keys")
         assert bindings.keys("trash") == ("Ctrl+J",)
         record("trash", Qt.Key.Key_K)

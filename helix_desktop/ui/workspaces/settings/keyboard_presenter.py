@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QMenu
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.settings.keyboard.page import CommandGroup, CommandKeys, KeyboardPage
 from helix_desktop.ui.shell.actions import SPECS
-from helix_desktop.ui.shell.command_palette import action_text
 from helix_desktop.ui.shell.key_bindings import KeyBindings, native_key, why_reserved
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.switcher.commands import action_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Keyboard")

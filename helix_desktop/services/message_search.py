@@ -1,0 +1,147 @@
+"""Finds messages by their words in the logs of sessions, those of the newest session first."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from helix_desktop.domain.errors import StoreError
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, UserSpoke
+from helix_desktop.domain.search_query import normalize
+from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.text_search import find_matches
+
+_log = logging.getLogger(__name__)
+
+Speaker = Literal["user", "agent"]
+
+_MAX_REMEMBERED = 40_000_000  # characters of messages that stay in memory while the user types
+_STEP = 1_000  # events or messages between two looks whether the search still goes on
+
+
+class SearchedSession(NamedTuple):
+    """A session to search: its workspace, its summary, and what reads its whole log."""
+
+    workspace_id: str
+    summary: SessionSummary
+    read_log: Callable[[], Awaitable[Sequence[RecordedEvent]]]
+
+
+class MessageHit(NamedTuple):
+    """A message with all words of a search; `excerpt` is the line that has most of them."""
+
+    workspace_id: str
+    session: str
+    seq: int
+    at_ms: int
+    speaker: Speaker
+    excerpt: str
+
+
+class _Message(NamedTuple):
+    seq: int
+    at_ms: int
+    speaker: Speaker
+    text: str
+    normalized: str
+
+
+class MessageSearch:
+    """Searches the same sessions again and again, and remembers the messages it has read.
+
+    Drop it when the user has found what they looked for: a secret that is removed later is in no memory then.
+    """
+
+    def __init__(self, sessions: Iterable[SearchedSession]) -> None:
+        """Search these sessions, last used first."""
+        self._sessions = sorted(sessions, key=lambda session: session.summary.updated, reverse=True)
+        self._ids = {(session.workspace_id, session.summary.id) for session in self._sessions}
+        self._messages: dict[tuple[str, str], list[_Message]] = {}
+        self._remembered = 0
+
+    async def find(self, terms: Sequence[str], limit: int) -> AsyncGenerator[list[MessageHit]]:
+        """Yield messages with all of the normalized words, session by session, at most `limit`, newest first.
+
+        A session that cannot be read is left out. Ends between two steps when the caller is cancelled.
+        """
+        for session in self._sessions:
+            stop_event = threading.Event()
+            try:
+                messages = await self._read(session, stop_event)
+                found = await asyncio.to_thread(_matches, messages, terms, limit, stop_event)
+            except StoreError as error:
+                _log.warning("The messages of session %s are not searched: %s", session.summary.id, error)
+                continue
+            finally:
+                stop_event.set()  # cancelling does not end a thread
+            if found:
+                where = (session.workspace_id, session.summary.id)
+                yield [
+                    MessageHit(*where, message.seq, message.at_ms, message.speaker, excerpt)
+                    for message, excerpt in found
+                ]
+            limit -= len(found)
+            if limit <= 0:
+                return
+
+    async def _read(self, session: SearchedSession, stop_event: threading.Event) -> list[_Message]:
+        """Return a session's messages, newest first. Raises StoreError."""
+        key = (session.workspace_id, session.summary.id)
+        if key not in self._messages:
+            log = await session.read_log()
+            # What a branch has of its parent is found there, if the parent is listed.
+            is_in_parent = (session.workspace_id, session.summary.branch_of) in self._ids
+            after = session.summary.branch_seq if is_in_parent else 0
+            messages = await asyncio.to_thread(_messages_of, log, after, stop_event)
+            size = sum(len(message.text) for message in messages)
+            if self._remembered + size > _MAX_REMEMBERED:
+                return messages
+            self._messages[key] = messages
+            self._remembered += size
+        return self._messages[key]
+
+
+def _messages_of(log: Sequence[RecordedEvent], after: int, stop_event: threading.Event) -> list[_Message]:
+    """Return what was said behind event `after`, newest first; nothing if it is stopped."""
+    messages: list[_Message] = []
+    for place in range(len(log) - 1, after - 1, -1):
+        if not place % _STEP and stop_event.is_set():
+            return []
+        recorded = log[place]
+        match recorded.event:
+            case UserSpoke(text=text):
+                speaker: Speaker = "user"
+            case AssistantSpoke(text=text):
+                speaker = "agent"
+            case _:
+                continue
+        if text:
+            messages.append(_Message(recorded.seq, recorded.at, speaker, text, normalize(text)))
+    return messages
+
+
+def _matches(
+    messages: Sequence[_Message], terms: Sequence[str], limit: int, stop_event: threading.Event
+) -> list[tuple[_Message, str]]:
+    """Return the first messages with all words, each with an excerpt."""
+    first, *others = sorted(terms, key=len, reverse=True)  # a long word is in few messages
+    found: list[tuple[_Message, str]] = []
+    for start in range(0, len(messages), _STEP):
+        if stop_event.is_set():
+            break
+        for message in messages[start : start + _STEP]:
+            if first in message.normalized and all(term in message.normalized for term in others):
+                found.append((message, _excerpt(message, terms)))
+                if len(found) == limit:
+                    return found
+    return found
+
+
+def _excerpt(message: _Message, terms: Sequence[str]) -> str:
+    """Return the best line of a message around its first word."""
+    matches = find_matches(terms, message.text.encode("utf-8", "replace"), "", lambda: True)
+    # A phrase that only the folded text holds has no line of its own.
+    return matches.best[0].excerpt if matches is not None and matches.best else message.text[:160]

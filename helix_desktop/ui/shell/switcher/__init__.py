@@ -1,0 +1,1 @@
+"""Ctrl+K: workspaces, sessions, messages and commands, found by a few letters."""

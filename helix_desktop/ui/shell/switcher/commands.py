@@ -1,0 +1,132 @@
+"""The commands of the window as lines of a panel: those of its menus, and prompt files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, Signal
+from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QStandardItem
+from PySide6.QtWidgets import QMenu, QMenuBar
+
+from helix_desktop.ui.design.quick_picker import LineDelegate
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.shell.actions import action_shortcut
+from helix_desktop.ui.shell.sidebar.rows import matches_query
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
+
+COMMAND_PX = 34
+_ACTION_ROLE, _MENU_ROLE = int(Qt.ItemDataRole.UserRole) + 20, int(Qt.ItemDataRole.UserRole) + 21
+_RECENT = 5  # commands that were used last and stand first
+_CHECK = "✓"
+_MNEMONIC = re.compile(r"\(&\w\)|&(?!&)")
+
+
+class CommandList(QObject):
+    """What the menus offer now and the prompt files, the last used first."""
+
+    changed = Signal()
+
+    def __init__(self, menus: QMenuBar, hidden: Sequence[QAction]) -> None:
+        """`hidden` are the commands that open those panels: they are not offered."""
+        super().__init__(menus)
+        self._menus, self._hidden = menus, frozenset(hidden)
+        self._recent_actions: list[QAction] = []
+        self._prompt_files: Sequence[QAction] = ()
+
+    def offer_prompt_files(self, actions: Sequence[QAction]) -> None:
+        """Offer these prompt files, in place of the previous ones."""
+        self._prompt_files = tuple(actions)
+        self.changed.emit()
+
+    def find(self, needle: str) -> Iterator[QStandardItem]:
+        """Return the commands that can be used now, with these words in them or in their menu's name."""
+        commands = dict(self._commands())
+        for action in dict.fromkeys([*self._recent(commands), *commands]):
+            if matches_query(needle, action_text(action), commands[action]):
+                yield _item(action, commands[action])
+
+    def recent(self) -> Iterator[QStandardItem]:
+        """Return the commands that were used last and can be used now."""
+        commands = dict(self._commands())
+        return (_item(action, commands[action]) for action in self._recent(commands))
+
+    def note_use(self, action: QAction) -> None:
+        """List a command first from now on."""
+        others = (recent for recent in self._recent_actions if recent is not action)
+        self._recent_actions = [action, *others][:_RECENT]
+
+    def _recent(self, commands: dict[QAction, str]) -> list[QAction]:
+        return [action for action in self._recent_actions if action in commands]
+
+    def _commands(self) -> Iterator[tuple[QAction, str]]:
+        for top in self._menus.actions():
+            menu = top.menu()
+            for action in menu.actions() if isinstance(menu, QMenu) else ():
+                if action.isEnabled() and not action.isSeparator() and action not in self._hidden:
+                    yield action, _without_mnemonic(top.text())
+        for action in self._prompt_files:
+            yield action, tr("Prompt files")
+
+
+def command_of(index: QModelIndex | QPersistentModelIndex) -> QAction | None:
+    """Return the command of a line; None for another line."""
+    action = index.data(_ACTION_ROLE)
+    return action if isinstance(action, QAction) else None
+
+
+def paint_command(
+    delegate: LineDelegate, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex
+) -> None:
+    """Paint a tick, the command's words, its menu; its keys at the right."""
+    action = command_of(index)
+    if action is None:
+        return
+    theme = delegate.theme
+    plain, small = (fonts.sized(delegate.view.font(), px) for px in (13, 12))
+    room = box.adjusted(12, 0, -12, 0)
+    room.setRight(_paint_text(painter, room, small, theme.muted, action_shortcut(action), at_end=True))
+    if action.isChecked():
+        _paint_text(painter, room, plain, theme.accent, _CHECK)
+    room.setLeft(room.left() + QFontMetricsF(plain).horizontalAdvance(_CHECK) + 8)
+    room.setLeft(_paint_text(painter, room, plain, theme.text, action_text(action)))
+    _paint_text(painter, room, small, theme.muted, index.data(_MENU_ROLE))
+
+
+def action_text(action: QAction) -> str:
+    """Return the words of a menu entry, without the keys that stand behind them."""
+    return _without_mnemonic(action.text().partition("\t")[0])
+
+
+def _item(action: QAction, menu: str) -> QStandardItem:
+    words = action_text(action)
+    item = QStandardItem(words)
+    item.setToolTip(words)
+    item.setData(action, _ACTION_ROLE)
+    item.setData(menu, _MENU_ROLE)
+    state = tr("checked") if action.isChecked() else ""
+    parts = (words, state, menu, action_shortcut(action))
+    item.setData(", ".join(filter(None, parts)), Qt.ItemDataRole.AccessibleTextRole)
+    return item
+
+
+def _paint_text(
+    painter: QPainter, area: QRectF, font: QFont, color: str, text: str, at_end: bool = False
+) -> float:
+    """Paint a text at one side of the room; where the rest of the room now begins, or ends."""
+    metrics = QFontMetricsF(font)
+    elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, area.width()))
+    wide = metrics.horizontalAdvance(elided)
+    side = Qt.AlignmentFlag.AlignRight if at_end else Qt.AlignmentFlag.AlignLeft
+    painter.setFont(font)
+    painter.setPen(QColor(color))
+    painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter, elided)
+    gap = 12 if elided else 0
+    return area.right() - wide - gap if at_end else area.left() + wide + gap
+
+
+def _without_mnemonic(text: str) -> str:
+    """Return a menu's text without its mark for the keyboard: `&File`, or `(&F)` behind Chinese words."""
+    return _MNEMONIC.sub("", text)

@@ -1,0 +1,131 @@
+"""How the lines of the switcher look: workspaces, sessions, messages on two lines, commands on one."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
+
+from helix_desktop.ui.design.git_label import fit_git_text
+from helix_desktop.ui.design.quick_picker import LineDelegate
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.shell.sidebar.rows import WorkspaceBadge, WorkspaceRow, badge_label
+from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
+from helix_desktop.ui.shell.switcher.commands import COMMAND_PX, paint_command
+from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
+
+ROW_ROLE = int(Qt.ItemDataRole.UserRole)
+ROW_PX = 50
+_TOP, _LINE = 0.14, 0.36  # of a row's height: where the upper of its two lines begins, how high one is
+_GIT_SHARE = 0.45  # of a row's width that the git state may take
+_EDGE_PX, _ICON_PX, _KIND_PX = 12, 12, 16
+_VCENTER = Qt.AlignmentFlag.AlignVCenter
+
+
+class SwitcherDelegate(LineDelegate):
+    """What a line is stands at its left: a workspace's square, or an icon."""
+
+    def line_height(self, index: QModelIndex | QPersistentModelIndex) -> int:
+        """Return two lines for all but commands."""
+        return COMMAND_PX if index.data(ROW_ROLE) is None else ROW_PX
+
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        """Paint a line of whichever kind."""
+        line = box.height() * _LINE
+        top = QRectF(box.x(), box.y() + box.height() * _TOP, box.width(), line)
+        bottom = QRectF(box.x(), box.center().y(), box.width(), line)
+        match index.data(ROW_ROLE):
+            case WorkspaceRow() as workspace:
+                self._paint_workspace(painter, box, top, bottom, workspace)
+            case SessionRow() as session:
+                self._paint_icon(painter, box, session.icon)
+                words = " · ".join(filter(None, (badge_label(session.badge), session.when)))
+                end = self._paint_end(painter, top, words, session.badge)
+                self._paint_text(painter, top, session.title, 13, end, is_name=True)
+                self._paint_text(painter, bottom, session.detail, 12, box.right())
+            case MessageRow() as message:
+                self._paint_icon(painter, box, "user" if message.is_own else "bot")
+                self._paint_text(painter, top, message.excerpt, 13, box.right(), is_name=True)
+                end = self._paint_end(painter, bottom, message.when)
+                self._paint_text(painter, bottom, message.detail, 12, end)
+            case _:
+                paint_command(self, painter, box, index)
+
+    def _paint_workspace(
+        self, painter: QPainter, box: QRectF, top: QRectF, bottom: QRectF, workspace: WorkspaceRow
+    ) -> None:
+        """Paint square, name, path; at the right cache size and badge, below them the git state."""
+        square = QRectF(box.x() + 9, box.center().y() - 16, 32, 32)
+        paint_workspace_badge(painter, square, workspace, self.theme, self.view.font())
+        git = self._paint_git(painter, bottom, workspace)
+        cache = tr("Cache: {size}", size=workspace.cache) if workspace.cache else ""
+        words = " · ".join(filter(None, (badge_label(workspace.badge), cache)))
+        if not words and workspace.active:
+            words = tr("Open", "state of a workspace")
+        state = self._paint_end(painter, top if workspace.git.on_one_line else box, words, workspace.badge)
+        self._paint_text(painter, top, workspace.name, 13, state, is_name=True)
+        self._paint_text(
+            painter, bottom, workspace.path, 12, git if workspace.git.on_one_line else state, True
+        )
+
+    def _paint_icon(self, painter: QPainter, box: QRectF, name: str) -> None:
+        """Paint what kind of line this is."""
+        at = QPointF(box.x() + 25 - _KIND_PX / 2, box.center().y() - _KIND_PX / 2)
+        painter.drawPixmap(at, pixmap(name, self.theme.muted, _KIND_PX, self.view.devicePixelRatioF()))
+
+    def _paint_end(self, painter: QPainter, box: QRectF, words: str, badge: WorkspaceBadge = "") -> float:
+        """Paint words at the right, with the dot of a badge; returns their left edge."""
+        small = fonts.sized(self.view.font(), 12)
+        width = QFontMetricsF(small).horizontalAdvance(words)
+        painter.setFont(small)
+        painter.setPen(QColor(self.theme.muted))
+        left = box.right() - _EDGE_PX - width
+        painter.drawText(QRectF(left, box.y(), width + 1, box.height()), _VCENTER, words)
+        if badge:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(getattr(self.theme, BADGE_COLOR_TOKENS[badge])))
+            painter.drawEllipse(QPointF(left - 10, box.center().y()), 3.5, 3.5)
+            left -= 16
+        return left
+
+    def _paint_git(self, painter: QPainter, box: QRectF, workspace: WorkspaceRow) -> float:
+        """Paint the git state with its icon; returns their left edge."""
+        small = fonts.sized(self.view.font(), 12)
+        metrics = QFontMetricsF(small)
+        words = fit_git_text(workspace.git, metrics, box.width() * _GIT_SHARE)
+        right = box.right() - _EDGE_PX
+        if not words:
+            return right
+        left = right - metrics.horizontalAdvance(words)
+        painter.setFont(small)
+        painter.setPen(QColor(self.theme.muted))
+        painter.drawText(QRectF(left, box.y(), right - left + 1, box.height()), _VCENTER, words)
+        left -= _ICON_PX + 5
+        ratio = self.view.devicePixelRatioF()
+        branch = pixmap("git-branch", self.theme.muted, _ICON_PX, ratio)
+        painter.drawPixmap(QPointF(left, box.center().y() - _ICON_PX / 2), branch)
+        return left
+
+    def _paint_text(
+        self,
+        painter: QPainter,
+        box: QRectF,
+        text: str,
+        px: int,
+        right: float,
+        is_path: bool = False,
+        *,
+        is_name: bool = False,
+    ) -> None:
+        """Paint a text from the icon to `right`; where it is long it loses its end, a path its middle."""
+        x = box.x() + 53
+        font = fonts.sized(self.view.font(), px, QFont.Weight.DemiBold if is_name else QFont.Weight.Normal)
+        side = Qt.TextElideMode.ElideMiddle if is_path else Qt.TextElideMode.ElideRight
+        room = right - x - _EDGE_PX
+        painter.setFont(font)
+        painter.setPen(QColor(self.theme.text if is_name else self.theme.muted))
+        elided = QFontMetricsF(font).elidedText(text, side, room)
+        painter.drawText(QRectF(x, box.y(), room, box.height()), _VCENTER, elided)

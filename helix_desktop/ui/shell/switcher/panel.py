@@ -1,0 +1,270 @@
+"""Ctrl+K: a few letters find a workspace, a session, a message or a command; Enter goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QStandardItem
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.ui.design import accessibility
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import key_label, label
+from helix_desktop.ui.design.quick_picker import QuickPicker, heading_item
+from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow, badge_label, matches_query
+from helix_desktop.ui.shell.switcher.commands import CommandList, command_of
+from helix_desktop.ui.shell.switcher.delegate import ROW_PX, ROW_ROLE, SwitcherDelegate
+from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
+
+_MAX_LINES = 9
+_WIDE_PX = 680
+_GROUP_ROWS = 6  # of workspaces, sessions and commands each, where a search looks for all of them
+_PAUSE_MS = 120  # of typing, before messages are searched
+_MIN_LETTERS = 2  # of a search in messages; a Chinese word may have one
+_COMMANDS, _SESSIONS, _MESSAGES = ">", "@", "#"
+
+
+class Switcher(QuickPicker):
+    """Lists what it knows at once; messages come from a presenter, a moment after the last letter."""
+
+    workspace_selected = Signal(str)
+    session_selected = Signal(str, str)
+    """Workspace and session."""
+    message_selected = Signal(str, str, int)
+    """Workspace, session and event."""
+    new_session_requested = Signal(str)
+    """The workspace to begin it in."""
+    add_requested = Signal()
+    opened = Signal()
+    closed = Signal()
+    messages_requested = Signal(str)
+    """The words to find; empty: none, and a search that runs is over."""
+
+    wide_px = _WIDE_PX
+    _is_open = False  # Qt hides a panel while it is made
+
+    def __init__(self, window: QWidget, commands: CommandList) -> None:
+        """Belong to a window; start hidden."""
+        super().__init__(
+            window,
+            tr("Go to"),
+            tr("Search workspaces, sessions, messages and commands"),
+            tr("Nothing found"),
+            tr("open", "what the Enter key does"),
+            _MAX_LINES,
+        )
+        self._commands = commands
+        self._workspaces: tuple[WorkspaceRow, ...] = ()
+        self._recent_ids: tuple[str, ...] = ()
+        self._sessions: tuple[SessionRow, ...] = ()
+        self._messages: list[MessageRow] = []
+        self._searched_words = ""  # that the messages were found by
+        self._is_searching = False
+        self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._pause_timer.timeout.connect(lambda: self.messages_requested.emit(self._message_words()))
+        self.search.textChanged.connect(lambda _: self._request_messages())
+        commands.changed.connect(self.refresh)
+        self.set_delegate(SwitcherDelegate(self.list_view, ROW_PX))
+        self.note.setText(tr("> commands  ·  @ sessions  ·  # messages"))
+        self.note.show()
+        for part in (
+            key_label("Ctrl+Enter"),
+            label(tr("new session there", "what the keys do"), "faint"),
+        ):
+            self.footer.addWidget(part)
+        add = PushButton(tr("Open folder…"), "link", name="add_folder")
+        add.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        add.clicked.connect(self._add)
+        self.footer.addWidget(add)
+
+    def open(self) -> None:
+        """Appear with what is listed already, and ask for what is new."""
+        self._is_open = True
+        super().open()
+        self.opened.emit()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """End the search."""
+        super().hideEvent(event)
+        if self._is_open:
+            self._is_open = False
+            self._pause_timer.stop()
+            self._messages, self._searched_words = [], ""
+            self.show_searching(False)
+            self.closed.emit()
+
+    def show_workspaces(self, workspaces: Sequence[WorkspaceRow], recent_ids: Sequence[str] = ()) -> None:
+        """List these workspaces, those of `recent_ids` first and in that order, the active one last."""
+        self._recent_ids = tuple(recent_ids) or self._recent_ids
+        places = {workspace_id: place for place, workspace_id in enumerate(self._recent_ids)}
+        self._workspaces = tuple(
+            sorted(workspaces, key=lambda row: (row.active, places.get(row.id, len(places))))
+        )
+        self.refresh()
+
+    def show_sessions(self, sessions: Sequence[SessionRow]) -> None:
+        """List these sessions, last used first, the active one last."""
+        self._sessions = tuple(sorted(sessions, key=lambda row: row.active))
+        self.refresh()
+
+    def add_messages(self, words: str, messages: Sequence[MessageRow]) -> None:
+        """List more messages that a search found, below the others; those of an older search are over."""
+        if words != self._message_words():
+            return
+        is_first = self._searched_words != words
+        self._messages = [*([] if is_first else self._messages), *messages]
+        self._searched_words = words
+        heading = [heading_item(tr("Messages"))] if is_first else []
+        was_empty = not self.items.rowCount()
+        self.append_items([*heading, *map(_message_item, messages)])
+        if was_empty:
+            self.list_view.setCurrentIndex(self.items.index(1, 0))
+
+    def show_searching(self, is_searching: bool) -> None:
+        """Say that messages are being searched, or that the search is over."""
+        was_searching, self._is_searching = self._is_searching, is_searching
+        self.set_empty_text(tr("Searching messages…") if is_searching else tr("Nothing found"))
+        if was_searching and not is_searching and self.isVisible() and self._message_words():
+            count = len(self._messages) if self._searched_words else 0
+            accessibility.announce(self, tr.plural(count, "%n message found", "%n messages found"))
+
+    def matching_workspaces(self) -> list[WorkspaceRow]:
+        """Return the workspaces that match the search, in order."""
+        rows = (self.items.item(place).data(ROW_ROLE) for place in range(self.items.rowCount()))
+        return [workspace for workspace in rows if isinstance(workspace, WorkspaceRow)]
+
+    def find_items(self, needle: str) -> Iterator[QStandardItem]:
+        """Return what matches, by kind; with nothing typed what was used last, where the user is not now."""
+        prefix, words = _parted(needle)
+        every = None if prefix else _GROUP_ROWS
+        if prefix == _COMMANDS:
+            groups = [(tr("Commands"), self._commands.find(words))]
+        else:
+            workspaces = (tr("Workspaces"), self._workspace_items(words, _GROUP_ROWS if words else None))
+            sessions = (tr("Sessions"), self._session_items(words, every))
+            commands = (tr("Commands"), self._commands.find(words) if words else self._commands.recent())
+            groups = [workspaces, sessions, (commands[0], islice(commands[1], _GROUP_ROWS))]
+            if not words and all(workspace.active for workspace in self._workspaces):
+                groups = [sessions, commands, workspaces]  # where the user is comes last
+            if prefix:
+                groups = [sessions] if prefix == _SESSIONS else []
+        if words and words == self._searched_words and prefix in {"", _MESSAGES}:
+            groups.append((tr("Messages"), map(_message_item, self._messages)))
+        return _with_headings(groups)
+
+    def initial_row(self, needle: str) -> int:
+        """Return the first line that can be chosen and leads elsewhere."""
+        rows = range(self.items.rowCount())
+        choosable = [place for place in rows if self.items.item(place).isSelectable()]
+        others = (place for place in choosable if not _is_active(self.items.item(place)))
+        return next(others, choosable[0] if choosable else 0)
+
+    def accept_item(self, index: QModelIndex) -> None:
+        """Go to what a line stands for, or do its command with the keyboard where it was before."""
+        action = command_of(index)
+        if action is not None:
+            self._commands.note_use(action)
+            self.dismiss()
+            action.trigger()
+            return
+        row = index.data(ROW_ROLE)
+        if row is not None:
+            self.hide()
+        match row:
+            case WorkspaceRow(id=workspace):
+                self.workspace_selected.emit(workspace)
+            case SessionRow(workspace_id=workspace, id=session):
+                self.session_selected.emit(workspace, session)
+            case MessageRow(workspace_id=workspace, session=session, seq=seq):
+                self.message_selected.emit(workspace, session, seq)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Begin a session on Ctrl+Enter: in the workspace of the chosen line."""
+        is_enter = event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}
+        row = self.list_view.currentIndex().data(ROW_ROLE)
+        if not is_enter or not event.modifiers() & Qt.KeyboardModifier.ControlModifier or row is None:
+            super().keyPressEvent(event)
+            return
+        self.hide()
+        self.new_session_requested.emit(row.id if isinstance(row, WorkspaceRow) else row.workspace_id)
+
+    def _workspace_items(self, needle: str, limit: int | None) -> Iterator[QStandardItem]:
+        fitting = (row for row in self._workspaces if matches_query(needle, row.name, row.path, row.git.head))
+        return map(_workspace_item, islice(fitting, limit))
+
+    def _session_items(self, needle: str, limit: int | None) -> Iterator[QStandardItem]:
+        fitting = (
+            row
+            for row in self._sessions
+            if (matches_query(needle, row.title, row.detail) if needle else not (row.active or row.archived))
+        )
+        return map(_session_item, islice(fitting, limit))
+
+    def _message_words(self) -> str:
+        prefix, words = _parted(self.search.text())
+        is_long = len(words) >= _MIN_LETTERS or not words.isascii()
+        return words if prefix in {"", _MESSAGES} and is_long else ""
+
+    def _request_messages(self) -> None:
+        """End the search for what was typed before, and begin another one when the user pauses."""
+        self._messages, self._searched_words = [], ""
+        self.messages_requested.emit("")
+        if self._message_words() and self.isVisible():
+            self.show_searching(True)
+            self._pause_timer.start()
+        else:
+            self._pause_timer.stop()
+            self.show_searching(False)
+
+    def _add(self) -> None:
+        self.hide()
+        self.add_requested.emit()
+
+
+def _parted(needle: str) -> tuple[str, str]:
+    """Return the sign that limits a search, if any, and the words."""
+    words = needle.strip()
+    return (words[0], words[1:].strip()) if words[:1] in {_COMMANDS, _SESSIONS, _MESSAGES} else ("", words)
+
+
+def _with_headings(groups: Iterable[tuple[str, Iterable[QStandardItem]]]) -> Iterator[QStandardItem]:
+    for words, items in groups:
+        for place, item in enumerate(items):
+            if not place:
+                yield heading_item(words)
+            yield item
+
+
+def _is_active(item: QStandardItem) -> bool:
+    row = item.data(ROW_ROLE)
+    return isinstance(row, (WorkspaceRow, SessionRow)) and row.active
+
+
+def _workspace_item(workspace: WorkspaceRow) -> QStandardItem:
+    details = (workspace.name, workspace.path, *workspace.git.details)
+    words = (workspace.name, workspace.path, badge_label(workspace.badge), workspace.git.on_one_line)
+    return _item(workspace, workspace.name, details, (tr("Workspace"), *words))
+
+
+def _session_item(session: SessionRow) -> QStandardItem:
+    details = (session.title, session.detail, session.when)
+    return _item(session, session.title, details, (tr("Session"), *details, badge_label(session.badge)))
+
+
+def _message_item(message: MessageRow) -> QStandardItem:
+    details = (message.excerpt, message.detail, message.when)
+    return _item(message, message.excerpt, details, (tr("Message"), *details))
+
+
+def _item(row: object, words: str, tip: Sequence[str], description: Sequence[str]) -> QStandardItem:
+    item = QStandardItem(words)
+    item.setToolTip(plain_tooltip("\n".join(filter(None, tip))))
+    item.setData(row, ROW_ROLE)
+    item.setData(", ".join(filter(None, description)), Qt.ItemDataRole.AccessibleTextRole)
+    return item

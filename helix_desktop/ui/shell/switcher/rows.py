@@ -1,0 +1,35 @@
+"""What the switcher lists besides workspaces and commands: plain rows that a presenter fills."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from helix_desktop.ui.shell.sidebar.rows import WorkspaceBadge
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session of an open workspace. `detail` names its workspace, `when` is when it was last used."""
+
+    workspace_id: str
+    id: str
+    title: str
+    detail: str
+    when: str
+    badge: WorkspaceBadge = ""
+    active: bool = False  # on screen
+    archived: bool = False
+    icon: str = "message-square"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """A message that a search found: a line of it, who wrote it, in which session, when."""
+
+    workspace_id: str
+    session: str
+    seq: int
+    excerpt: str
+    detail: str
+    when: str
+    is_own: bool  # of the user

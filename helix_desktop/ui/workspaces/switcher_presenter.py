@@ -1,0 +1,160 @@
+"""Fills the switcher with the sessions of open workspaces, finds messages in them, and goes where it says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
+from datetime import datetime
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import InvalidInput, StoreError
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.search_query import parse_query
+from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.navigation import SessionNavigation
+from helix_desktop.ui.shell.sidebar.rows import WorkspaceBadge
+from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.times import format_short_time
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Workspaces")
+
+_MAX_MESSAGES = 30
+
+
+class SwitcherPresenter(QObject):
+    """Lists when the switcher opens, searches while it is open, and forgets what it read when it closes."""
+
+    def __init__(
+        self, context: ControllerContext, workspaces: WorkspaceController, navigation: SessionNavigation
+    ) -> None:
+        super().__init__(context.window)
+        self._services, self._async_actions = context.services, context.async_actions
+        self._switcher, self._workspaces, self._navigation = context.window.switcher, workspaces, navigation
+        self._sessions: dict[tuple[str, str], SearchedSession] = {}
+        self._search: MessageSearch | None = None
+        self._search_task: asyncio.Task[None] | None = None
+        switcher, start = self._switcher, context.async_actions.start
+        switcher.opened.connect(lambda: start(self._show_sessions(), "list sessions"))
+        switcher.closed.connect(self._forget)
+        switcher.messages_requested.connect(self._request)
+        switcher.session_selected.connect(
+            lambda *where: start(workspaces.open_in_front(*where), "open session")
+        )
+        switcher.message_selected.connect(lambda *where: start(self._show_message(*where), "show message"))
+        switcher.new_session_requested.connect(
+            lambda identity: start(workspaces.new_session_in(identity), "new session")
+        )
+
+    async def _show_sessions(self) -> None:
+        """List the sessions of all open workspaces, last used first."""
+        listed: list[SearchedSession] = []
+        for workspace in list(self._services.open_workspaces.values()):
+            with suppress(StoreError):  # it says so itself
+                listed += [
+                    SearchedSession(workspace.id, summary, _log_reader(workspace, summary.id))
+                    for summary in await workspace.store.sessions()
+                ]
+        listed.sort(key=lambda session: session.summary.updated, reverse=True)
+        self._sessions = {(session.workspace_id, session.summary.id): session for session in listed}
+        if self._switcher.isVisible():
+            self._search = MessageSearch(listed)
+        now = datetime.now()
+        self._switcher.show_sessions([self._row(session, now) for session in listed])
+
+    def _row(self, session: SearchedSession, now: datetime) -> SessionRow:
+        summary = session.summary
+        kind = tr("Subagent") if summary.parent else tr("Archived") if summary.archived else ""
+        parts = (
+            self._name_of(session.workspace_id),
+            kind,
+            tr.plural(summary.messages, "%n message", "%n messages"),
+        )
+        conversation = self._workspaces.session_controller.conversation
+        return SessionRow(
+            session.workspace_id,
+            summary.id,
+            session_title(summary.title),
+            " · ".join(filter(None, parts)),
+            format_short_time(summary.updated, now),
+            _badge(self._services.open_workspaces.get(session.workspace_id), summary.id),
+            active=conversation is not None and conversation.session.id == summary.id,
+            archived=summary.archived,
+            icon="bot" if summary.parent else "git-branch" if summary.branch_of else "message-square",
+        )
+
+    def _name_of(self, workspace_id: str) -> str:
+        return self._services.registry.get(workspace_id).name
+
+    def _request(self, words: str) -> None:
+        """Search for words, in place of what is searched for now."""
+        if self._search_task is not None:
+            self._search_task.cancel()
+            self._search_task = None
+        if words:
+            self._search_task = self._async_actions.start(self._find(words), "search messages")
+
+    async def _find(self, words: str) -> None:
+        if self._search is None:
+            await self._show_sessions()
+        try:
+            terms = parse_query(words)
+        except InvalidInput:
+            terms = ()
+        if terms and self._search is not None:
+            async with aclosing(self._search.find(terms, _MAX_MESSAGES)) as found:
+                async for hits in found:
+                    self._switcher.add_messages(words, self._message_rows(hits))
+        self._switcher.show_searching(False)
+
+    def _message_rows(self, hits: Sequence[MessageHit]) -> list[MessageRow]:
+        now, rows = datetime.now(), []
+        for hit in hits:
+            title = session_title(self._sessions[hit.workspace_id, hit.session].summary.title)
+            is_own = hit.speaker == "user"
+            parts = (tr("You") if is_own else tr("Agent"), title, self._name_of(hit.workspace_id))
+            rows.append(
+                MessageRow(
+                    hit.workspace_id,
+                    hit.session,
+                    hit.seq,
+                    hit.excerpt,
+                    " · ".join(parts),
+                    format_short_time(hit.at_ms, now),
+                    is_own,
+                )
+            )
+        return rows
+
+    def _forget(self) -> None:
+        self._request("")
+        self._search = None
+
+    async def _show_message(self, workspace_id: str, session: str, seq: int) -> None:
+        """Show a message at its place in its session."""
+        await self._workspaces.open_in_front(workspace_id, session)
+        conversation = self._workspaces.session_controller.conversation
+        if conversation is not None and conversation.session.id == session:
+            self._navigation.show_event(seq)
+
+
+def _log_reader(workspace: OpenWorkspace, session: str) -> Callable[[], Awaitable[Sequence[RecordedEvent]]]:
+    async def read() -> Sequence[RecordedEvent]:
+        conversation = workspace.find_open(session)
+        # A copy: the log of an open session grows.
+        return await workspace.store.events(session) if conversation is None else [*conversation.session.log]
+
+    return read
+
+
+def _badge(workspace: OpenWorkspace | None, session: str) -> WorkspaceBadge:
+    conversation = workspace.find_open(session) if workspace is not None else None
+    if conversation is None:
+        return ""
+    return "waiting" if conversation.asks else "running" if conversation.is_running else ""

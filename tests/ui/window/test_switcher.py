@@ -1,0 +1,94 @@
+"""Ctrl+K in a window with real workspaces: sessions, messages at their place, commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.ui.chat.rows.row_types import UserRow
+from helix_desktop.ui.shell.switcher.panel import Switcher
+from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
+from tests.support.window.window_rig import open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def lines(switcher: Switcher) -> list[str]:
+    """Return what is listed, headings in brackets."""
+    items = (switcher.items.item(place) for place in range(switcher.items.rowCount()))
+    return [item.text() if item.isSelectable() else f"[{item.text()}]" for item in items]
+
+
+def chosen(switcher: Switcher) -> str:
+    """Return the line that Enter takes."""
+    return str(switcher.list_view.currentIndex().data())
+
+
+def press(
+    switcher: Switcher, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+) -> None:
+    """Press a key in the search field."""
+    QTest.keyClick(switcher.search, key, modifier)
+
+
+async def test_it_leads_to_workspaces_sessions_messages_and_commands(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with (
+        ChatServer(
+            replies_in_order(text_reply("The lexer is fixed"), text_reply("Fine"), text_reply("Done"))
+        ) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        first = await rig.open_folder("first")
+        await rig.use_server(server)
+        await rig.run_turn("Look at the lexer")
+        session = rig.conversation.session.id
+        await rig.wiring.workspace_controller.new_session()
+        await rig.run_turn("Write the invoices")
+        second = await rig.open_folder("second")
+        await rig.run_turn("Something else")
+        switcher, commands = rig.window.switcher, rig.window.commands
+
+        commands.switch_workspace.trigger()
+        await until(lambda: "[Sessions]" in lines(switcher), "the sessions")
+        assert chosen(switcher) == "first"
+        assert lines(switcher) == [
+            "[Workspaces]", "first", "second", "[Sessions]", "Write the invoices", "Look at the lexer",
+        ]  # fmt: skip
+
+        # A message of another workspace and session, at its place.
+        QTest.keyClicks(switcher.search, "lexer fixed")
+        assert lines(switcher) == []
+        await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
+        assert lines(switcher) == ["[Messages]", "The lexer is fixed"]
+        press(switcher, Qt.Key.Key_Return)
+        await until(lambda: rig.wiring.active_workspace.id == first, "the other workspace")
+        await until(lambda: rig.conversation.session.id == session, "its session")
+        await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Look at the lexer"], "its rows")
+        await until(rig.composer.editor.hasFocus, "the end of the way there")
+        assert not switcher.isVisible()
+
+        # The signs limit what is searched; a command is run, and listed first from now on.
+        commands.switch_workspace.trigger()
+        QTest.keyClicks(switcher.search, "@i")
+        await until(lambda: "Write the invoices" in lines(switcher), "the sessions")
+        assert all(line == "[Sessions]" or "[" not in line for line in lines(switcher))
+        switcher.search.setText(">larger text")
+        assert lines(switcher) == ["[Commands]", "Larger text"]
+        press(switcher, Qt.Key.Key_Return)
+        commands.switch_workspace.trigger()
+        await until(lambda: "Larger text" in lines(switcher), "the command that was used")
+        switcher.search.setText("zzzz")
+        await until(lambda: switcher.empty_text == "Nothing found", "the end of the search")
+
+        # Ctrl+Enter begins a session in the workspace of the line.
+        switcher.search.setText("second")
+        press(switcher, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        await until(
+            lambda: rig.wiring.active_workspace.id == second and not rig.rows(UserRow), "a new session"
+        )

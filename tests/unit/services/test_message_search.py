@@ -1,0 +1,87 @@
+"""Messages found by their words: what a plain scan of all logs finds, newest session first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helix_desktop.domain.errors import StoreUnreadable
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SessionStarted, UserSpoke
+from helix_desktop.domain.search_query import normalize, parse_query
+from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.user_text import UserText
+from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
+
+WORDS = st.sampled_from(("Lexer", "parser", "Straße", "数据", "fix", "\u202etrap", "line\nbreak"))
+TEXTS = st.lists(WORDS, max_size=4).map(" ".join)
+LOGS = st.lists(st.lists(st.tuples(st.booleans(), TEXTS), max_size=6), max_size=4)
+
+
+def make_log(said: Sequence[tuple[bool, str]]) -> list[RecordedEvent]:
+    """A log that begins with an event that says nothing."""
+    events = [
+        SessionStarted("A"),
+        *(UserSpoke(text, 1) if own else AssistantSpoke(text, "m", 1) for own, text in said),
+    ]
+    return [RecordedEvent(seq, 1_000 * seq, event) for seq, event in enumerate(events, 1)]
+
+
+def searched(
+    name: str, log: Sequence[RecordedEvent], updated: int = 0, branch_of: str = "", branch_seq: int = 0
+) -> SearchedSession:
+    """A session of one workspace with this log."""
+
+    async def read_log() -> Sequence[RecordedEvent]:
+        return log
+
+    summary = SessionSummary(name, name, 0, updated, branch_of=branch_of, branch_seq=branch_seq)
+    return SearchedSession("w", summary, read_log)
+
+
+async def find(search: MessageSearch, query: str, limit: int = 100) -> list[MessageHit]:
+    """Return all hits."""
+    return [hit async for hits in search.find(parse_query(query), limit) for hit in hits]
+
+
+@settings(max_examples=40)
+@given(LOGS, st.lists(WORDS, min_size=1, max_size=2), st.integers(1, 5))
+async def test_it_finds_what_a_plain_scan_finds(
+    logs: list[list[tuple[bool, str]]], words: list[str], limit: int
+) -> None:
+    search = MessageSearch(searched(str(at), make_log(said), updated=at) for at, said in enumerate(logs))
+    terms = parse_query(" ".join(words))
+    expected = [
+        (str(at), place + 2, "user" if own else "agent")
+        for at, said in reversed(list(enumerate(logs)))
+        for place, (own, text) in reversed(list(enumerate(said)))
+        if all(term in normalize(text) for term in terms)
+    ]
+    for _ in range(2):  # read, then remembered
+        hits = await find(search, " ".join(words), limit)
+        assert [(hit.session, hit.seq, hit.speaker) for hit in hits] == expected[:limit]
+        assert all("\n" not in hit.excerpt and "\u202e" not in hit.excerpt for hit in hits)
+
+
+async def test_a_branch_does_not_repeat_its_parent_and_damage_hides_nothing_else() -> None:
+    log = make_log([(True, "fix the lexer"), (False, "fixed")])
+    branch = [*log, RecordedEvent(4, 9_000, UserSpoke("fix the parser", 1))]
+
+    async def fail() -> Sequence[RecordedEvent]:
+        raise StoreUnreadable(UserText("The log is damaged."))
+
+    damaged = SearchedSession("w", SessionSummary(id="c", title="", created=0, updated=9), fail)
+    below = searched("b", branch, updated=5, branch_of="a", branch_seq=3)
+    search = MessageSearch([searched("a", log), below, damaged])
+    assert [(hit.session, hit.seq) for hit in await find(search, "fix")] == [("b", 4), ("a", 3), ("a", 2)]
+    # Its parent is gone: what it has of it is found there.
+    assert [hit.seq for hit in await find(MessageSearch([below]), "lexer")] == [2]
+
+
+@pytest.mark.parametrize("query", ["lexer", "LEXER", '"the lexer"'])
+async def test_the_excerpt_is_the_line_with_the_words(query: str) -> None:
+    log = make_log([(True, "first\n" * 3_000 + "then fix the Lexer\nlast")])
+    (hit,) = await find(MessageSearch([searched("a", log)]), query)
+    assert hit.excerpt == "then fix the Lexer"
