@@ -87,6 +87,14 @@ def _compaction_line(event: HandoverMade | HandoverFailed) -> str:
             before=event.before,
             after=event.after,
         )
+    if event.replaces:
+        return tr(
+            "handover {event} run again: {before} → {after} tokens, {model}",
+            event=f"e{event.replaces[0]}",
+            before=event.before,
+            after=event.after,
+            model=event.model,
+        )
     line = tr.plural(
         event.messages,
         "summarized ({why}): %n message, {before} → {after} tokens, {model}",

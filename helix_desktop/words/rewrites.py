@@ -77,6 +77,8 @@ def handover_text(handover: HandoverMade) -> str:
         return continued_text(handover.origin_title)
     if handover.revises:
         count = tr("Handover edited by you")
+    elif handover.replaces:
+        count = tr("Handover run again")
     else:
         count = tr.plural(handover.messages, "%n message summarized", "%n messages summarized")
     before, after = format_tokens(handover.before), format_tokens(handover.after)

@@ -6357,6 +6357,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
+            <source>handover {event} run again: {before} → {after} tokens, {model}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>how long to wait for a model server that doesn't answer (default: 10 minutes)</source>
             <translation type="unfinished" />
@@ -7261,7 +7266,7 @@
     <context>
         <name>Compact</name>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>%n messages</source>
             <translation>
@@ -7270,12 +7275,12 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>A handover, a summary in six sections, replaces older messages. You can undo this at any time, and the agent can recall everything it covers.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>A new session starts with this handover and can recall everything it covers.</source>
             <translation type="unfinished" />
         </message>
@@ -7285,17 +7290,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>Both say the same.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Cancel</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>Compact</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>Compact conversation</source>
             <translation type="unfinished" />
         </message>
@@ -7305,12 +7316,17 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>Edit text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Focus</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>Handover, as Markdown</source>
             <translation type="unfinished" />
         </message>
@@ -7320,12 +7336,27 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>Replace handover</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Retry</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>Run handover again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>Show differences</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>Start new session</source>
             <translation type="unfinished" />
         </message>
@@ -7342,6 +7373,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Text from the model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>The same messages</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7365,12 +7401,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>Write a draft, then read and edit it. Nothing changes until you compact.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>Write a draft, then read and edit it. This session stays as it is.</source>
             <translation type="unfinished" />
         </message>
@@ -7385,8 +7421,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>Write handover</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>You see what differs before the new handover replaces the present one.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7395,13 +7436,18 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>{tokens} tokens</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>{tokens} tokens in context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>“{title}” is written again from the messages themselves. The present text stays in the log, and undo restores it.</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -7506,6 +7552,11 @@
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>Handover edited by you</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>Handover run again</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18647,6 +18698,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Handover {number}, run again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
             <source>Hide digests</source>
             <translation type="unfinished" />
@@ -18857,12 +18913,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
+            <source>Replaced by {title}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/cards.py" />
             <source>Restored when {title} is undone</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
             <source>Retry</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>Run again…</source>
             <translation type="unfinished" />
         </message>
         <message>

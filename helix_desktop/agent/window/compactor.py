@@ -40,6 +40,7 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
+from helix_desktop.context.summaries.repeated_handover import without_handover
 from helix_desktop.context.summaries.summary_check import accept_sections, summary_input
 from helix_desktop.context.summaries.summary_task import SummaryTask, handover_task
 from helix_desktop.context.summaries.transcript_lines import transcript_lines
@@ -66,7 +67,8 @@ _BUSY = (
 class CompactionInput(msgspec.Struct, frozen=True):
     """The input of a handover: the messages to cover, the current handover, and the usage before.
 
-    `words` are the agent's messages among them that stay verbatim, those of the newest complete turn.
+    `words` are the agent's messages among them that stay verbatim, those of the newest complete turn. A new
+    handover takes the place of those in `replaces`.
     """
 
     cut: CutPoint
@@ -78,6 +80,7 @@ class CompactionInput(msgspec.Struct, frozen=True):
     previous: HandoverMade | None
     usage: UsageGauge
     words: tuple[int, ...] = ()
+    replaces: tuple[int, ...] = ()
 
 
 class Compactor:
@@ -110,9 +113,9 @@ class Compactor:
             return False
         self.is_running, self._summarizer.spent, self._approve = True, Spending(), approve
         try:
-            source_input, event = await self._write_handover(trigger, cut, focus, ask_model)
+            _, event = await self._write_handover(trigger, cut, focus, ask_model)
             event = msgspec.structs.replace(event, threshold=threshold)
-            await self._record(event, source_input.previous_seq)
+            await self._record(event)
             return True
         except CompactionRefused as error:
             spending = self._summarizer.spent
@@ -127,26 +130,31 @@ class Compactor:
             self.is_running, self._approve = False, approve_any
             self._publish_phase("idle")
 
-    async def estimate(self, cut: CutPoint, focus: str = "", must_free: bool = True) -> CostEstimate:
-        """Return the cost estimate of a handover up to `cut`. Raises CompactionRefused."""
-        source_input = self._read_input(cut, must_free)
+    async def estimate(
+        self, cut: CutPoint, focus: str = "", must_free: bool = True, again: int = 0
+    ) -> CostEstimate:
+        """Return the cost estimate of a handover up to `cut`; see `draft`. Raises CompactionRefused."""
+        source_input = self._read_input(cut, must_free, again)
         return await self._summarizer.estimate(await self._brief(source_input, focus))
 
-    async def draft(self, cut: CutPoint, focus: str = "", must_free: bool = True) -> HandoverDraft:
+    async def draft(
+        self, cut: CutPoint, focus: str = "", must_free: bool = True, again: int = 0
+    ) -> HandoverDraft:
         """Write a handover of everything up to `cut` without recording it.
 
-        Without `must_free` it is for another session, and need not make this one's window smaller. Raises
-        CompactionRefused if it would not help, or if one is being written already.
+        Without `must_free` it is for another session, and need not make this one's window smaller. With
+        `again`, the active handover, it takes the place of that one. Raises CompactionRefused if it would not
+        help, or if one is being written already.
         """
         if self.is_running or self.is_drafting:
             raise CompactionRefused(*_BUSY)
         self.is_drafting = True
         try:
-            source_input, event = await self._write_handover(
-                HandoverTrigger.MANUAL, cut, focus, ask_model=True, must_free=must_free
+            _, event = await self._write_handover(
+                HandoverTrigger.MANUAL, cut, focus, ask_model=True, must_free=must_free, again=again
             )
             if must_free:
-                (final_event, *_) = self._events_to_record(event, source_input.previous_seq)
+                (final_event, *_) = self._events_to_record(event)
                 assert isinstance(final_event, HandoverMade)  # the event itself comes first
                 event = final_event
             return HandoverDraft(cut, to_markdown(event.sections), event)
@@ -163,7 +171,7 @@ class Compactor:
         event = await self.edited(draft, text)
         self._publish_phase("write")
         try:
-            await self._record(event, event.former)
+            await self._record(event)
         finally:
             self._publish_phase("idle")
 
@@ -197,11 +205,12 @@ class Compactor:
         """
         if self.is_running or self.is_drafting:
             raise CompactionRefused(*_BUSY)
-        self._active_handover(draft.seq)
+        self.active_handover(draft.seq)
         event = await self.check_revision(draft, sections)
         await self._runtime.session.record_decided(lambda: self._revision_to_record(event), [])
 
-    def _active_handover(self, seq: int) -> HandoverMade:
+    def active_handover(self, seq: int) -> HandoverMade:
+        """Return the active handover `seq`. Raises CompactionRefused if another one is active, or none."""
         current = self._runtime.transcript.handover
         if current is None or current[0] != seq:
             raise CompactionRefused(
@@ -213,7 +222,7 @@ class Compactor:
 
     def _revision_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
         """Return the event with the usage before and after it. Raises CompactionRefused if outdated."""
-        self._active_handover(event.revises)
+        self.active_handover(event.revises)
         policy, frame, transcript = self._runtime.policy, self._runtime.frame, self._runtime.transcript
         before, after = (
             measure_usage(project(log, policy, frame), log, policy, frame).used
@@ -237,11 +246,12 @@ class Compactor:
         focus: str,
         ask_model: bool,
         must_free: bool = True,
+        again: int = 0,
     ) -> tuple[CompactionInput, HandoverMade]:
         """Run the first two phases: read, then call the models without holding a lock."""
         started_at_ms = self._runtime.clock()
         self._publish_phase("read")
-        source_input = self._read_input(cut, must_free)
+        source_input = self._read_input(cut, must_free, again)
         if trigger is HandoverTrigger.OVERFLOW:
             source_input = msgspec.structs.replace(source_input, words=())
         nearly_open = self._runtime.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
@@ -254,8 +264,11 @@ class Compactor:
             event, trigger=trigger, focus=focus, duration_ms=duration_ms
         )
 
-    def _read_input(self, cut: CutPoint, must_free: bool = True) -> CompactionInput:
-        transcript = self._runtime.transcript
+    def _read_input(self, cut: CutPoint, must_free: bool = True, again: int = 0) -> CompactionInput:
+        transcript, replaces = self._runtime.transcript, tuple[int, ...]()
+        if again:
+            self.active_handover(again)
+            transcript, replaces = without_handover(transcript)
         policy, frame = self._runtime.policy, self._runtime.frame
         gauge = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
         if must_free and not planner.is_worthwhile(transcript, policy, gauge, cut):
@@ -272,7 +285,9 @@ class Compactor:
         words = newest_turn_words(
             transcript, cut.upto, user_text_budget(policy.user_text_tokens, gauge.window)
         )
-        return CompactionInput(cut, fresh, covered, covers, masked, previous_seq, previous, gauge, words)
+        return CompactionInput(
+            cut, fresh, covered, covers, masked, previous_seq, previous, gauge, words, replaces
+        )
 
     async def _summarize(
         self, source_input: CompactionInput, focus: str, ask_model: bool, last_try: bool
@@ -334,6 +349,7 @@ class Compactor:
             refused=summary.rejected_text,
             handle_digits=policy.handle_digits,
             words=source_input.words,
+            replaces=source_input.replaces,
         )
         return await self._checked(event, facts)
 
@@ -350,22 +366,21 @@ class Compactor:
         tokens = await self._runtime.count_tokens(render_handover(event, (), words))
         return msgspec.structs.replace(event, tokens=tokens)
 
-    async def _record(self, event: HandoverMade, previous_seq: int) -> None:
+    async def _record(self, event: HandoverMade) -> None:
         """Run the third phase: build the index, check against the current log, record all at once."""
         self._publish_phase("write")
         text, entries = build_index_entry(self._runtime.transcript, 0, event.upto, event.kept)
         content = index_content(text, "handover", f"e{event.upto}")
         indexed_event = msgspec.structs.replace(event, index=content.digest, index_entries=entries)
-        await self._runtime.session.record_decided(
-            lambda: self._events_to_record(indexed_event, previous_seq), [content]
-        )
+        await self._runtime.session.record_decided(lambda: self._events_to_record(indexed_event), [content])
 
-    def _events_to_record(self, event: HandoverMade, previous_seq: int) -> tuple[Event, ...]:
+    def _events_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
         """Return the events to record. Raises CompactionRefused if outdated, or if too little is freed."""
         transcript = self._runtime.transcript
         policy, frame = self._runtime.policy, self._runtime.frame
-        current = transcript.handover
-        if (current[0] if current else 0) != previous_seq:
+        base, replaces = without_handover(transcript) if event.replaces else (transcript, ())
+        current = base.handover
+        if (current[0] if current else 0) != event.former or replaces != event.replaces:
             raise CompactionRefused(
                 _text("The conversation wasn't compacted."),
                 _text("The history changed in the meantime."),
@@ -383,7 +398,7 @@ class Compactor:
             measure_usage(before, transcript, policy, frame),
             measure_usage(after, forked, policy, frame),
         )
-        freed = before.estimate - after.estimate
+        freed = project(base, policy, frame).estimate - after.estimate
         if freed < max(1, frame.info.window * policy.handover_least_gain / usage_before.ratio):
             raise CompactionRefused(
                 _text("The conversation wasn't compacted."),

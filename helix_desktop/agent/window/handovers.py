@@ -7,10 +7,14 @@ from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.handover_draft import HandoverDraft, RevisionDraft
 from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import cut_points
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.edited_handover import sections_with
+from helix_desktop.context.summaries.repeated_handover import same_cut, without_handover
+from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, SpendReply
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
@@ -126,6 +130,42 @@ class Handovers:
     async def estimate(self, focus: str = "", upto: int = 0) -> CostEstimate:
         """Return the cost estimate of a draft up to event `upto` (0: furthest). Raises CompactionRefused."""
         return await self._compactor.estimate(self._cut(upto), focus)
+
+    def cuts_again(self, seq: int) -> list[CutPoint]:
+        """Return where the active handover `seq` may end when it is written again: where it does now, first.
+
+        Raises CompactionRefused if another one is active.
+        """
+        fork, cuts = self._cuts_without(seq)
+        policy, frame = self._runtime.policy, self._runtime.frame
+        gauge = measure_usage(project(fork, policy, frame), fork, policy, frame)
+        return [cuts[0], *(cut for cut in cuts[1:] if planner.is_worthwhile(fork, policy, gauge, cut))]
+
+    async def draft_again(self, seq: int, focus: str = "", upto: int = 0) -> HandoverDraft:
+        """Write the active handover `seq` again, up to a cut of `cuts_again`, without recording it.
+
+        `commit` puts it in the place of that one, and undo brings that back. Raises as `draft` does.
+        """
+        self._runtime.model_choice.require()
+        return await self._compactor.draft(self._cut_again(seq, upto), focus, again=seq)
+
+    async def estimate_again(self, seq: int, focus: str = "", upto: int = 0) -> CostEstimate:
+        """Return the cost estimate of such a draft. Raises CompactionRefused."""
+        return await self._compactor.estimate(self._cut_again(seq, upto), focus, again=seq)
+
+    def _cut_again(self, seq: int, upto: int) -> CutPoint:
+        _, cuts = self._cuts_without(seq)
+        return next((cut for cut in cuts if cut.upto == upto), cuts[0])
+
+    def _cuts_without(self, seq: int) -> tuple[Transcript, list[CutPoint]]:
+        """Return the transcript without the active handover, and the cuts that it may have then."""
+        handover = self._compactor.active_handover(seq)
+        fork, _ = without_handover(self._runtime.transcript)
+        same = same_cut(fork, handover.upto, handover.kept)
+        _, gauge = self._rewriter.measure()
+        kept_tokens = int(gauge.window * self._runtime.policy.handover_keep / gauge.ratio)
+        others = cut_points.available_cuts(fork, kept_tokens)
+        return fork, [same, *(cut for cut in others if cut.upto != same.upto)]
 
     async def draft_whole(self, focus: str = "") -> HandoverDraft:
         """Write a handover of every message, for a session that continues this one; nothing is recorded here.

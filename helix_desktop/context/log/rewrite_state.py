@@ -33,6 +33,7 @@ class RewriteState:
         self.masked: set[int] = set()
         self.sweep_exempt: frozenset[int] = frozenset()
         self._placed_seqs: set[int] = set()
+        self._replaced_by: dict[int, tuple[int, ...]] = {}  # handovers, by those that were written again
         self.chosen_forms: dict[int, FormChosen] = {}
         self.anchors: dict[int, SweepMade] = {}  # sweeps whose anchors stand below an output, by its seq
 
@@ -46,6 +47,7 @@ class RewriteState:
         )
         copied.pinned, copied.masked, copied.sweep_exempt = self.pinned, set(self.masked), self.sweep_exempt
         copied._placed_seqs = set(self._placed_seqs)
+        copied._replaced_by = dict(self._replaced_by)
         copied.chosen_forms, copied.anchors = dict(self.chosen_forms), dict(self.anchors)
         return copied
 
@@ -67,13 +69,19 @@ class RewriteState:
                     self._keep_anchors(rewrite)
                 return
             case FoldMade() | HandoverMade() | ObservationsPlaced():
-                self.by_seq[seq] = rewrite
-                if isinstance(rewrite, ObservationsPlaced):
-                    self._placed_seqs.add(rewrite.made)
+                self._apply_cover(seq, rewrite)
                 return
             case FormChosen():
                 self.by_seq[seq] = rewrite
         self._recompute()
+
+    def _apply_cover(self, seq: int, rewrite: FoldMade | HandoverMade | ObservationsPlaced) -> None:
+        self.by_seq[seq] = rewrite
+        if isinstance(rewrite, ObservationsPlaced):
+            self._placed_seqs.add(rewrite.made)
+        elif isinstance(rewrite, HandoverMade):
+            for replaced_seq in rewrite.replaces:
+                self._replaced_by[replaced_seq] = (*self._replaced_by.get(replaced_seq, ()), seq)
 
     def _recompute(self) -> None:
         masked: set[int] = set()
@@ -114,7 +122,11 @@ class RewriteState:
         return seq in self.by_seq
 
     def is_active(self, seq: int) -> bool:
-        """Return True if a rewrite is active; a sweep recorded with another rewrite only with that one."""
+        """Return True if a rewrite is active.
+
+        A sweep recorded with another rewrite is active only with that one, a handover that was written again
+        only while the newer one is not.
+        """
         rewrite = self.by_seq.get(seq)
         if (
             isinstance(rewrite, SweepMade)
@@ -122,7 +134,11 @@ class RewriteState:
             and seq - 1 in self.undone
         ):
             return False
-        return seq not in self.undone
+        return seq not in self.undone and not self.replaced_by(seq)
+
+    def replaced_by(self, seq: int) -> int:
+        """Return the active handover that was written in place of handover `seq`, 0 for none."""
+        return max(filter(self.is_active, self._replaced_by.get(seq, ())), default=0)
 
     def of_kind(self, kind: type[T]) -> dict[int, T]:
         """Return all rewrites of a kind, undone or not."""

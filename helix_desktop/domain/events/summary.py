@@ -149,7 +149,8 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     With an `origin` it is the handover of that other session, titled `origin_title`, which this one
     continues: made there as `origin_seq` (0: as it would have been then). It covers nothing here, and
     `quotes` go with it. Its sentences name no sources: events of another log would be others here.
-    With `revises`, the user changed the sections of that handover, and no model was asked.
+    With `revises`, the user changed the sections of that handover, and no model was asked. With `replaces`,
+    it was written again: while it is active, those handovers are not, whatever they cover.
     """
 
     upto: int
@@ -184,6 +185,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     origin_seq: int = 0
     quotes: tuple[Quote, ...] = ()
     revises: int = 0
+    replaces: tuple[int, ...] = ()
 
 
 class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):

@@ -14,7 +14,7 @@ from helix_desktop.context.summaries.compare_handovers import (
 )
 from helix_desktop.domain.events.summary import Section
 from helix_desktop.ui.timeline.card_data import PRESENT
-from helix_desktop.ui.timeline.card_texts import handover_title
+from helix_desktop.ui.timeline.card_texts import handover_number, handover_title
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 
@@ -54,6 +54,14 @@ def change_count(change: ItemChange, count: int) -> str:
     return counts[change]()
 
 
+def compared_counts(sections: Sequence[ComparedSection]) -> str:
+    """Return how many items changed in each way; empty if none did."""
+    counts = {change: sum(part.count(change) for part in sections) for change in ITEM_CHANGES}
+    if sum(counts.values()) == counts["same"]:
+        return ""
+    return " · ".join(change_count(change, count) for change, count in counts.items() if count)
+
+
 def handover_choices(transcript: Transcript) -> list[HandoverChoice]:
     """Return what can be compared: the handover as it would be now, all others from the newest, nothing."""
     titles = handover_titles(transcript)
@@ -79,15 +87,13 @@ def compared_pair(
         return present if seq == PRESENT else handovers[seq].sections if seq in handovers else ()
 
     compared = compare_handovers(sections(before), sections(after))
-    counts = {change: sum(part.count(change) for part in compared) for change in ITEM_CHANGES}
     if before == NOTHING and after != NOTHING:
         summary = tr("Nothing is before it: every item is new.")
-    elif sum(counts.values()) == counts["same"]:
-        summary = tr("Both say the same.")
     else:
-        summary = " · ".join(change_count(change, count) for change, count in counts.items() if count)
+        summary = compared_counts(compared) or tr("Both say the same.")
     refusal = _refusal(transcript, after)
-    return ComparedPair(compared, summary, refusal if counts["dropped"] else "", not refusal)
+    has_dropped = any(section.count("dropped") for section in compared)
+    return ComparedPair(compared, summary, refusal if has_dropped else "", not refusal)
 
 
 def _refusal(transcript: Transcript, after: int) -> str:
@@ -106,10 +112,13 @@ def _refusal(transcript: Transcript, after: int) -> str:
 
 def handover_titles(transcript: Transcript) -> dict[int, str]:
     """Return what the handovers are called, by their events, the oldest first."""
-    number, titles = 0, {}
-    for seq, handover in transcript.rewrites.handovers.items():
-        number += not handover.revises
-        titles[seq] = handover_title(number, bool(handover.revises))
+    titles, handovers = {}, transcript.rewrites.handovers
+    for seq, handover in handovers.items():
+        titles[seq] = handover_title(
+            handover_number(handovers, seq),
+            is_revision=bool(handover.revises),
+            is_repeat=bool(handover.replaces),
+        )
         if handover.origin:
             titles[seq] = tr("Handover of “{title}”", title=session_title(handover.origin_title))
     return titles
@@ -119,6 +128,6 @@ def _choice_text(transcript: Transcript, seq: int, title: str) -> str:
     active = transcript.handover
     if active is not None and seq == active[0]:
         return tr("{title} (active, e{event})", title=title, event=str(seq))
-    if not transcript.rewrites.is_active(seq):
+    if seq in transcript.rewrites.undone:
         return tr("{title} (undone, e{event})", title=title, event=str(seq))
     return tr("{title} (e{event})", title=title, event=str(seq))

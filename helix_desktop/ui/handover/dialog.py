@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
 
 from helix_desktop.domain.errors import HelixError
@@ -13,20 +13,17 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo, TextField
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column
-from helix_desktop.ui.design.layout.disclosure import ledger_disclosure
+from helix_desktop.ui.design.layout.boxes import card, column
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle, retint
 from helix_desktop.ui.design.window_state import error_level
-from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange
+from helix_desktop.ui.handover.draft_page import DraftPage
+from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange, compact_purpose
 from helix_desktop.ui.timeline.card_data import Phase
 from helix_desktop.ui.timeline.running_view import PhaseSteps
 from helix_desktop.words.errors import error_text
-from helix_desktop.words.numbers import format_token_change, format_tokens
-from helix_desktop.words.times import format_exact_duration
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator
 
 tr = Translator("Compact")
 
@@ -45,13 +42,13 @@ class HandoverDialog(Themed, SizedDialog):
     cancel_requested = Signal()  # of the writing
     commit_requested = Signal(str)  # the text of the six sections
 
-    def __init__(self, parent: QWidget) -> None:
-        """Start with the choice."""
+    def __init__(self, parent: QWidget, former_title: str = "") -> None:
+        """Start with the choice; `former_title` is that of the handover that is written again."""
         super().__init__(parent, _SMALL, _MIN_SIZE)
         self.setModal(True)
         self._title, self._lead = label("", "title"), label("", "muted", wrap=True)
         self._hint = label("", "faint", wrap=True)
-        self._draft = ""
+        self._draft, self._former_title = "", former_title
         self._warned = False
         self.range_box, self.focus_input = (
             Combo(),
@@ -64,28 +61,26 @@ class HandoverDialog(Themed, SizedDialog):
         self.phase_steps, self.model_output = PhaseSteps(), QPlainTextEdit()
         self.model_output.setReadOnly(True)
         self.model_output.setAccessibleName(tr("Text from the model"))
-        self.editor = QPlainTextEdit()
-        self.editor.setAccessibleName(tr("Handover, as Markdown"))
-        self.editor.setTabChangesFocus(True)
+        self.draft_page = DraftPage()
+        self.editor = self.draft_page.editor
         self.rejected_text = QPlainTextEdit()
         self.rejected_text.setReadOnly(True)
         self.rejected_text.setObjectName("refused-summary")
         self.rejected_text.setAccessibleName(tr("Summary not used"))
         self.rejected_text.setTabChangesFocus(True)
         self.rejected_text.hide()
-        self._facts = column(gap=8)
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
         self._pages = QStackedWidget()
-        for body, stretching in (
-            (column(self._hint, self.rejected_text, None, gap=8), 1),
-            (column(self.phase_steps, self.model_output, gap=8), 1),
-            (column(self.editor, self._facts, gap=8), 0),
+        for body in (
+            column(self._hint, self.rejected_text, None, gap=8),
+            column(self.phase_steps, self.model_output, gap=8),
         ):
             page = QWidget()
-            body.setStretch(stretching, 1)
+            body.setStretch(1, 1)
             page.setLayout(body)
             self._pages.addWidget(page)
+        self._pages.addWidget(self.draft_page)
         self.draft_button = PushButton(tr("Write draft"), "primary", name="write_draft")
         self.commit_button = PushButton(tr("Compact"), "primary", name="hand_over")
         self.cancel_button = PushButton(tr("Cancel"), name="cancel")
@@ -118,20 +113,11 @@ class HandoverDialog(Themed, SizedDialog):
 
     def _show_purpose(self) -> None:
         """Say what becomes of the handover: it replaces messages here, or another session starts with it."""
-        if self.range_box.currentData() == WHOLE_CONVERSATION:
-            title = tr("Write handover")
-            lead = tr("A new session starts with this handover and can recall everything it covers.")
-            hint = tr("Write a draft, then read and edit it. This session stays as it is.")
-        else:
-            title = tr("Compact conversation")
-            lead = tr(
-                "A handover, a summary in six sections, replaces older messages. You can undo this at any "
-                "time, and the agent can recall everything it covers."
-            )
-            hint = tr("Write a draft, then read and edit it. Nothing changes until you compact.")
-        self.setWindowTitle(title)
-        for part, words in ((self._title, title), (self._lead, lead), (self._hint, hint)):
-            part.setText(words)
+        purpose = compact_purpose(self.range_box.currentData() == WHOLE_CONVERSATION, self._former_title)
+        self.setWindowTitle(purpose.title)
+        self._title.setText(purpose.title)
+        self._lead.setText(purpose.lead)
+        self._hint.setText(purpose.hint)
 
     def show_estimate(self, text: str) -> None:
         """Show what writing a draft takes, in tokens and money."""
@@ -158,27 +144,18 @@ class HandoverDialog(Themed, SizedDialog):
     def show_draft(self, draft: DraftRow) -> None:
         """Let the user read and change a draft."""
         self._draft = draft.text
-        self.commit_button.setText(tr("Start new session") if draft.is_whole else tr("Compact"))
-        self.editor.setPlainText(draft.text)
-        clear_layout(self._facts)
-        self._facts.addWidget(self._pills(draft))
-        if draft.fallback:
-            self._facts.addWidget(label(translate(draft.fallback), "muted", wrap=True))
-        for text in filter(None, (draft.coverage, draft.missing)):
-            self._facts.addWidget(label(text, "muted", wrap=True))
-        if draft.ledger:
-            self._facts.addWidget(ledger_disclosure(draft.ledger, "muted"))
+        self.commit_button.setText(compact_purpose(draft.is_whole, self._former_title).commit)
+        self.draft_page.show_draft(draft)
         self._show("draft")
         retint(self, self._theme)
-        self.editor.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.draft_page.focus_text()
 
     def show_rejected(self, text: str) -> None:
         """Show what the model wrote that is not used; it can be asked again."""
         self.rejected_text.setPlainText(text)
         self.rejected_text.show()
         self.draft_button.setText(tr("Retry"))
-        if self.height() < _SIZE[1]:
-            self.resize(self.width(), _SIZE[1])
+        self._grow()
 
     def show_choice(self) -> None:
         """Go back to the draft, or to the choice where none was written."""
@@ -241,10 +218,20 @@ class HandoverDialog(Themed, SizedDialog):
         if self._warned:
             self.show_problem()
 
+    def _grow(self) -> None:
+        """Make room for a text, within the screen."""
+        if self.height() >= _SIZE[1]:
+            return
+        self.resize(self.width(), _SIZE[1])
+        screen = self.screen().availableGeometry()
+        over = self.frameGeometry().bottom() - screen.bottom()
+        if self.isVisible() and over > 0:
+            self.move(self.x(), max(screen.top(), self.y() - over))
+
     def _show(self, step: HandoverStep) -> None:
         self._pages.setCurrentIndex(_STEPS.index(step))
-        if step != "choose" and self.height() < _SIZE[1]:
-            self.resize(self.width(), _SIZE[1])
+        if step != "choose":
+            self._grow()
         writing = step == "writing"
         self.rejected_text.hide()
         self.range_box.setEnabled(not writing and self.range_box.count() > 1)
@@ -254,18 +241,3 @@ class HandoverDialog(Themed, SizedDialog):
         restyle(self.draft_button, "kind", "" if step == "draft" else "primary")
         self.commit_button.setVisible(step == "draft")
         self.cancel_button.setText(tr("Stop") if writing else tr("Cancel"))
-
-    def _pills(self, draft: DraftRow) -> QWidget:
-        change = (
-            tr("{tokens} tokens", tokens=format_tokens(draft.tokens_after))
-            if draft.is_whole
-            else format_token_change(draft.tokens_before, draft.tokens_after)
-        )
-        messages = tr.plural(draft.messages, "%n message", "%n messages")
-        pills: list[QWidget] = [
-            Pill(change, "accent", "gauge"),
-            Pill(messages, icon_name="message-square"),
-            Pill(draft.model, "warn" if draft.fallback else "neutral", "bot"),
-            Pill(format_exact_duration(draft.duration_ms), icon_name="clock"),
-        ]
-        return FlowBox(pills)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
-from helix_desktop.context.summaries.compare_handovers import ITEM_CHANGES, ComparedSection
+from helix_desktop.context.summaries.compare_handovers import ComparedSection
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.accessibility import announce
@@ -20,7 +20,7 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle, retint
-from helix_desktop.ui.handover.compare_rows import change_count
+from helix_desktop.ui.handover.compare_rows import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
 from helix_desktop.ui.handover.edit_rows import EditedField, EditRefusal, RevisionCheck
 from helix_desktop.ui.handover.section_editor import SectionEditor
@@ -135,10 +135,7 @@ class EditDialog(Themed, SizedDialog):
 
     def show_comparison(self, compared: Sequence[ComparedSection]) -> None:
         """Show what differs from the original."""
-        counts = {change: sum(part.count(change) for part in compared) for change in ITEM_CHANGES}
-        words = [change_count(change, count) for change, count in counts.items() if count]
-        is_same = sum(counts.values()) == counts["same"]
-        self.counts.setText(tr("The same as the original.") if is_same else " · ".join(words))
+        self.counts.setText(compared_counts(compared) or tr("The same as the original."))
         self.compared.show_sections(compared, can_put_back=self._refusal is None)
         self._pages.setCurrentIndex(1)
         self._update_buttons()

@@ -11,15 +11,20 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import CompactionProgress, Update
 from helix_desktop.agent.window.handover_draft import HandoverDraft
-from helix_desktop.domain.errors import HelixError, SummaryRefused
+from helix_desktop.context.summaries.compare_handovers import compare_handovers
+from helix_desktop.context.summaries.edited_handover import editable_sections, from_markdown
+from helix_desktop.domain.cost import CostEstimate
+from helix_desktop.domain.errors import HelixError, InvalidInput, SummaryRefused
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.handover.compare_rows import handover_titles
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, draft_row, handover_ranges, whole_range
 from helix_desktop.words.costs import estimate_text
+from helix_desktop.words.models import writer_name
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compact")
@@ -38,10 +43,16 @@ class HandoverPresenter:
         parent: QWidget,
         theme: Theme,
         start_session: StartSession | None = None,
+        again: int = 0,
     ) -> None:
-        """With `start_session`, a handover of every message can be written for a new session."""
+        """With `start_session`, a handover of every message can be written for a new session.
+
+        With `again`, the active handover, it is written again, and the draft is compared with it.
+        """
         self._conversation, self._async_actions = conversation, async_actions
-        self.dialog = HandoverDialog(parent)
+        self._again = again
+        titles = handover_titles(conversation.session.transcript)
+        self.dialog = HandoverDialog(parent, titles.get(again, ""))
         self._start_session = start_session
         self._draft: HandoverDraft | None = None
         self._is_whole = False  # whether the draft is for a new session
@@ -49,6 +60,7 @@ class HandoverPresenter:
         self._is_open = True
         self.dialog.write_requested.connect(self._start_draft)
         self.dialog.cancel_requested.connect(self._stop)
+        self.dialog.draft_page.compare_requested.connect(self._compare)
         self.dialog.commit_requested.connect(
             lambda text: async_actions.start(self._commit(text), "commit-handover")
         )
@@ -59,12 +71,13 @@ class HandoverPresenter:
 
         Raises CompactionRefused when there is nothing to compact.
         """
-        cuts = self._conversation.handovers.cuts()
-        transcript = self._conversation.session.transcript
+        handovers, transcript = self._conversation.handovers, self._conversation.session.transcript
+        cuts = handovers.cuts_again(self._again) if self._again else handovers.cuts()
         if not cuts and self._start_session is None:
-            await self._conversation.handovers.draft()  # says at once why there is nothing
+            await handovers.draft()  # says at once why there is nothing
         for_new_session = [whole_range(len(transcript.items))] if self._start_session is not None else []
-        self.dialog.show_ranges([*handover_ranges(cuts, transcript), *for_new_session])
+        ranges = handover_ranges(cuts, transcript, is_same_first=bool(self._again))
+        self.dialog.show_ranges([*ranges, *for_new_session])
         self.dialog.range_box.currentIndexChanged.connect(lambda _: self._estimate())
         self._estimate()
         leave = self._conversation.session.listen(self._on_update)
@@ -83,15 +96,42 @@ class HandoverPresenter:
 
     async def _show_estimate(self, upto: int) -> None:
         try:
-            handovers = self._conversation.handovers
-            estimate = (
-                handovers.estimate_whole() if upto == WHOLE_CONVERSATION else handovers.estimate(upto=upto)
-            )
-            text = estimate_text(await estimate)
+            estimate = await self._estimate_of(upto)
+            text = f"{estimate_text(estimate)} · {writer_name(estimate.model, estimate.demo)}"
         except HelixError as error:
             text = translate(error.what)
         if self._is_open and upto == (self.dialog.range_box.currentData() or 0):
             self.dialog.show_estimate(text)
+
+    async def _estimate_of(self, upto: int) -> CostEstimate:
+        handovers = self._conversation.handovers
+        if upto == WHOLE_CONVERSATION:
+            return await handovers.estimate_whole()
+        if self._again:
+            return await handovers.estimate_again(self._again, upto=upto)
+        return await handovers.estimate(upto=upto)
+
+    async def _draft_of(self, focus: str, upto: int) -> HandoverDraft:
+        handovers = self._conversation.handovers
+        if upto == WHOLE_CONVERSATION:
+            return await handovers.draft_whole(focus)
+        if self._again:
+            return await handovers.draft_again(self._again, focus, upto)
+        return await handovers.draft(focus, upto)
+
+    def _compare(self, text: str) -> None:
+        """Show what differs between a text of the six sections and the handover that is written again."""
+        transcript = self._conversation.session.transcript
+        former_handover = transcript.rewrites.handovers[self._again]
+        try:
+            sections = from_markdown(text, frozenset(item.seq for item in transcript.items))
+        except InvalidInput as error:
+            self.dialog.show_error(error)
+        else:
+            self.dialog.show_problem()
+            self.dialog.draft_page.show_comparison(
+                compare_handovers(editable_sections(former_handover), sections)
+            )
 
     def _on_update(self, update: Update) -> None:
         if self._draft_task is None or not isinstance(update, CompactionProgress):
@@ -108,9 +148,8 @@ class HandoverPresenter:
 
     async def _run_draft(self, focus: str, upto: int) -> None:
         try:
-            handovers, is_whole = self._conversation.handovers, upto == WHOLE_CONVERSATION
-            self._draft = await (handovers.draft_whole(focus) if is_whole else handovers.draft(focus, upto))
-            self._is_whole = is_whole
+            self._draft = await self._draft_of(focus, upto)
+            self._is_whole = upto == WHOLE_CONVERSATION
         except HelixError as error:
             self._draft_task = None  # what is shown now can be clicked at once
             self.dialog.show_choice()
@@ -119,6 +158,9 @@ class HandoverPresenter:
                 self.dialog.show_rejected(error.text)
         else:
             self.dialog.show_draft(draft_row(self._draft, self._is_whole))
+            if self._again:
+                self._compare(self._draft.text)
+                self.dialog.draft_page.focus_text()
 
     def _on_draft_done(self, task: asyncio.Task[None]) -> None:
         if self._draft_task is task:

@@ -51,16 +51,60 @@ class DraftRow:
     is_whole: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CompactPurpose:
+    """What the dialog is for: its title, what becomes of the handover, a hint, and the last button."""
+
+    title: str
+    lead: str
+    hint: str
+    commit: str
+
+
+def compact_purpose(is_whole: bool, former_title: str) -> CompactPurpose:
+    """Return the words: for a new session, in place of the one titled `former_title`, or another one."""
+    if is_whole:
+        return CompactPurpose(
+            tr("Write handover"),
+            tr("A new session starts with this handover and can recall everything it covers."),
+            tr("Write a draft, then read and edit it. This session stays as it is."),
+            tr("Start new session"),
+        )
+    if former_title:
+        return CompactPurpose(
+            tr("Run handover again"),
+            tr(
+                "“{title}” is written again from the messages themselves. The present text stays in the log, "
+                "and undo restores it.",
+                title=former_title,
+            ),
+            tr("You see what differs before the new handover replaces the present one."),
+            tr("Replace handover"),
+        )
+    return CompactPurpose(
+        tr("Compact conversation"),
+        tr(
+            "A handover, a summary in six sections, replaces older messages. You can undo this at any "
+            "time, and the agent can recall everything it covers."
+        ),
+        tr("Write a draft, then read and edit it. Nothing changes until you compact."),
+        tr("Compact"),
+    )
+
+
 def whole_range(messages: int) -> HandoverRange:
     """Return the range of every message, for a new session."""
     count = tr.plural(messages, "%n message", "%n messages")
     return HandoverRange(WHOLE_CONVERSATION, f"{tr('Whole conversation, for a new session')} · {count}")
 
 
-def handover_ranges(cuts: Sequence[CutPoint], transcript: Transcript) -> Iterator[HandoverRange]:
-    """Return the ranges that a user can choose from, the furthest first."""
+def handover_ranges(
+    cuts: Sequence[CutPoint], transcript: Transcript, *, is_same_first: bool = False
+) -> Iterator[HandoverRange]:
+    """Return the ranges that a user can choose from: the furthest, or that of the present handover, first."""
+    first = tr("The same messages") if is_same_first else tr("As far as possible")
     for place, cut in enumerate(cuts):
-        name = tr("As far as possible") if place == 0 else _end_text(cut.upto, transcript)
+        name = first if place == 0 else _end_text(cut.upto, transcript)
         count = covered_count(transcript, cut.upto, cut.kept_seq)
         messages = tr.plural(count, "%n message", "%n messages")
         tokens = tr("{tokens} tokens in context", tokens=format_tokens(cut.tokens))

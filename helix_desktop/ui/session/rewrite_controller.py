@@ -41,6 +41,7 @@ class RewriteController(QObject):
         timeline.compact_requested.connect(self.write_handover)
         timeline.compare_requested.connect(self.compare)
         timeline.edit_requested.connect(self.edit)
+        timeline.run_again_requested.connect(self.run_again)
         timeline.retry_requested.connect(self.retry)
         timeline.cancel_requested.connect(self._cancel_current)
         views.chat.view.action_triggered.connect(self._on_chat_action)
@@ -131,6 +132,15 @@ class RewriteController(QObject):
                 )
             )
 
+    def run_again(self, seq: int) -> None:
+        """Open the dialog to write a handover again, with a focus or another range."""
+        if self.handover_presenter is None:
+            self._with_conversation(
+                lambda conversation: self._start(
+                    self._run_handover(conversation, again=seq), "run handover again"
+                )
+            )
+
     def compare(self, seq: int) -> None:
         """Show what differs between a handover and another one, the one before it at first."""
         if self.compare_presenter is None:
@@ -195,10 +205,14 @@ class RewriteController(QObject):
             self.observe()
 
     async def _run_handover(
-        self, conversation: Conversation, start_session: StartSession | None = None, focus: str = ""
+        self,
+        conversation: Conversation,
+        start_session: StartSession | None = None,
+        focus: str = "",
+        again: int = 0,
     ) -> None:
         self.handover_presenter = HandoverPresenter(
-            conversation, self._async_actions, self._window, self._window.theme, start_session
+            conversation, self._async_actions, self._window, self._window.theme, start_session, again
         )
         self.handover_presenter.dialog.focus_input.setText(focus)
         try:

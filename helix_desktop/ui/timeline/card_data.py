@@ -87,6 +87,8 @@ class HandoverCard:
     coverage: str = ""  # how much of what it covers it names, as text
     missing: str = ""  # what was added below it because it does not name it, as text
     is_revision: bool = False  # the user changed one that had been made
+    is_repeat: bool = False  # it was written again, in place of another one
+    replaced_by: str = ""  # the handover that was written in its place
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ class CardList(QObject):
 
 
 def _is_live(card: TimelineCard) -> bool:
-    return isinstance(card, HandoverCard) and not card.is_undone and not card.inside
+    return isinstance(card, HandoverCard) and not (card.is_undone or card.inside or card.replaced_by)
 
 
 def _node(card: TimelineCard, is_live: bool) -> Node:

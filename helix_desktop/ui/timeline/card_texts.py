@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.timeline.card_data import (
     Attempt,
     FoldCard,
@@ -30,7 +33,7 @@ def card_title(card: TimelineCard) -> str:
         case HandoverCard(origin=origin) if origin:
             title = tr("Handover of “{title}”", title=session_title(card.origin_title))
         case HandoverCard():
-            title = handover_title(card.number, card.is_revision)
+            title = handover_title(card.number, is_revision=card.is_revision, is_repeat=card.is_repeat)
         case FoldCard():
             title = _fold_title(card)
         case ObservationsCard():
@@ -50,8 +53,23 @@ def card_title(card: TimelineCard) -> str:
     return title
 
 
-def handover_title(number: int, is_revision: bool) -> str:
-    """Return what a handover of this session is called; one that the user changed has the same number."""
+def handover_number(handovers: Mapping[int, HandoverMade], seq: int) -> int:
+    """Return the number of a handover; one that was edited or written again has that of the first text."""
+    handover = handovers[seq]
+    first = handover.revises or min(handover.replaces, default=0)
+    if first in handovers:
+        return handover_number(handovers, first)
+    return sum(1 for other in _first_texts(handovers) if other <= seq)
+
+
+def _first_texts(handovers: Mapping[int, HandoverMade]) -> Iterator[int]:
+    return (seq for seq, handover in handovers.items() if not (handover.revises or handover.replaces))
+
+
+def handover_title(number: int, *, is_revision: bool = False, is_repeat: bool = False) -> str:
+    """Return what a handover of this session is called."""
+    if is_repeat:
+        return tr("Handover {number}, run again", number=number)
     if is_revision:
         return tr("Handover {number}, edited", number=number)
     return tr("Handover {number}", number=number)

@@ -48,6 +48,7 @@ class CardSignals(QObject):
     show_in_chat = Signal(int)
     compare = Signal(int)  # a handover with others; PRESENT: as it would be now
     edit = Signal(int)  # a handover
+    run_again = Signal(int)  # a handover
     source = Signal(int)
     digest = Signal(str)
     export = Signal(int)
@@ -135,6 +136,13 @@ def session_pill(text: str, session: str, signals: CardSignals) -> Pill:
 def inside_pill(name: str) -> Pill:
     """Says that a rewrite holds, but stands inside a later one."""
     pill = Pill(tr("Part of {title}", title=name))
+    pill.setToolTip(tr("Restored when {title} is undone", title=name))
+    return pill
+
+
+def replaced_pill(name: str) -> Pill:
+    """Says that a handover was written again."""
+    pill = Pill(tr("Replaced by {title}", title=name))
     pill.setToolTip(tr("Restored when {title} is undone", title=name))
     return pill
 

@@ -40,7 +40,7 @@ from helix_desktop.ui.timeline.card_data import (
     TimelineCard,
     UndoCard,
 )
-from helix_desktop.ui.timeline.card_texts import card_title
+from helix_desktop.ui.timeline.card_texts import card_title, handover_number
 from helix_desktop.words.coverage import coverage_text, missing_text
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.rewrites import form_text, pin_text
@@ -77,6 +77,10 @@ class _CardReducer:
             )
             if card is not None:
                 self._cards[recorded.seq] = card
+        for seq in self._transcript.rewrites.handovers:
+            card, name = self._cards[seq], self._cards.get(self._transcript.rewrites.replaced_by(seq))
+            if isinstance(card, HandoverCard) and name is not None:
+                self._cards[seq] = replace(card, replaced_by=card_title(name))
         for seq, around in self._covered():
             card, name = self._cards.get(seq), self._cards.get(around)
             if isinstance(card, HandoverCard | FoldCard | ObservationsCard) and name is not None:
@@ -97,12 +101,13 @@ class _CardReducer:
     def _covering_card(self, recorded: RecordedEvent) -> TimelineCard | None:
         """Return the card of what stands for other messages."""
         event = recorded.event
-        if isinstance(event, HandoverMade | FoldMade | ObservationsMade) and not getattr(event, "revises", 0):
+        if isinstance(event, FoldMade | ObservationsMade):
             self._numbers[type(event)] += 1
         number = self._numbers[type(event)]
         match event:
             case HandoverMade():
-                return _handover(recorded, event, number, self._undone(recorded.seq))
+                number = handover_number(self._transcript.rewrites.handovers, recorded.seq)
+                return _handover(recorded, event, number, recorded.seq in self._transcript.rewrites.undone)
             case FoldMade():
                 return _fold(recorded, event, number, self._undone(recorded.seq))
             case ObservationsMade():
@@ -256,6 +261,7 @@ def _handover(recorded: RecordedEvent, event: HandoverMade, number: int, undone:
         coverage=coverage_text(event.coverage),
         missing=missing_text(event.coverage),
         is_revision=bool(event.revises),
+        is_repeat=bool(event.replaces),
     )
 
 

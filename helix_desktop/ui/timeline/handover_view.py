@@ -34,6 +34,7 @@ from helix_desktop.ui.timeline.cards import (
     index_pill,
     inside_pill,
     model_pill,
+    replaced_pill,
     session_pill,
     time_label,
     undo_button,
@@ -127,6 +128,7 @@ class HandoverView(Card):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         edit.setVisible(not card.origin)
         undo = undo_button(self._signals, card.seq, card.is_undone)
+        undo.setVisible(card.is_undone or not card.replaced_by)  # only the one in its place can be undone
         end = [time_label(card.at_ms, now_ms), compare, edit, undo]
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.clicked.connect(lambda: self._menu().popup(more.mapToGlobal(QPoint(0, more.height() + 4))))
@@ -170,7 +172,9 @@ class HandoverView(Card):
             pills.append(Pill(tr("Focus: {focus}", focus=focus), icon_name="search"))
         if card.index:
             pills.append(index_pill(card.index, card.index_entries, self._signals))
-        if card.inside and not card.is_undone:
+        if card.replaced_by and not card.is_undone:
+            pills.append(replaced_pill(card.replaced_by))
+        elif card.inside and not card.is_undone:
             pills.append(inside_pill(card.inside))
         return pills
 
@@ -227,14 +231,18 @@ class HandoverView(Card):
     def _menu(self) -> QMenu:
         menu, seq = QMenu(self), self._card.seq
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for words, callback in (
-            (tr("Show in chat"), lambda: self._signals.show_in_chat.emit(seq)),
-            (tr("Compare…"), lambda: self._signals.compare.emit(seq)),
-            (tr("Edit…"), lambda: self._signals.edit.emit(seq)),
-            (tr("Start new session"), lambda: self._signals.new_session.emit(seq)),
-            (tr("Export as Markdown…"), lambda: self._signals.export.emit(seq)),
+        is_live = not (self._card.is_undone or self._card.inside or self._card.replaced_by)
+        is_own = not self._card.origin
+        for words, callback, is_enabled in (
+            (tr("Show in chat"), lambda: self._signals.show_in_chat.emit(seq), True),
+            (tr("Compare…"), lambda: self._signals.compare.emit(seq), True),
+            (tr("Edit…"), lambda: self._signals.edit.emit(seq), is_own),
+            (tr("Run again…"), lambda: self._signals.run_again.emit(seq), is_own and is_live),
+            (tr("Start new session"), lambda: self._signals.new_session.emit(seq), True),
+            (tr("Export as Markdown…"), lambda: self._signals.export.emit(seq), True),
         ):
             action = QAction(words, menu)
+            action.setEnabled(is_enabled)
             action.triggered.connect(callback)
             menu.addAction(action)
         return menu

@@ -66,6 +66,7 @@ class Timeline(Themed, QWidget):
     show_in_chat = Signal(int)
     compare_requested = Signal(int)  # a handover with others; PRESENT: as it would be now
     edit_requested = Signal(int)  # a handover
+    run_again_requested = Signal(int)  # a handover
     source_clicked = Signal(int)
     digest_clicked = Signal(str)
     export_requested = Signal(int)  # as Markdown
@@ -216,6 +217,7 @@ class Timeline(Themed, QWidget):
         wishes.show_in_chat.connect(self.show_in_chat)
         wishes.compare.connect(self.compare_requested)
         wishes.edit.connect(self.edit_requested)
+        wishes.run_again.connect(self.run_again_requested)
         wishes.source.connect(self.source_clicked)
         wishes.digest.connect(self.digest_clicked)
         wishes.export.connect(self.export_requested)

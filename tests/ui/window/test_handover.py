@@ -18,6 +18,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
+from helix_desktop.ui.chat.actions import button_name
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from tests.support.model_servers.chat_server import (
@@ -214,6 +215,38 @@ async def test_a_recorded_handover_is_edited(qapp: QApplication, tmp_path: Path)
         assert "aren't saved" in dialog.problem
         press(dialog, "cancel")
         await until(lambda: rewrites.edit_presenter is None, "closed")
+
+
+async def test_a_handover_is_run_again_after_a_look_at_what_differs(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    model = Summariser()
+    async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
+        (await _work(rig, server)).reject()
+        await _closed(rig)
+        handovers, rewrites = rig.conversation.handovers, rig.wiring.rewrites
+        await handovers.commit(await handovers.draft())
+        (first,) = rig.conversation.session.transcript.rewrites.handovers
+        rig.views.timeline.run_again_requested.emit(first)
+        await until(lambda: rewrites.handover_presenter, "the dialog")
+        assert rewrites.handover_presenter is not None
+        dialog = rewrites.handover_presenter.dialog
+        await until(lambda: dialog.estimate_label.text().endswith("box/small"), "price and model")
+        dialog.focus_input.setText("the fourth file")
+        model.summary = text_reply(SUMMARY.replace("Words about it.", "All new!", 1))
+        press(dialog, "write_draft")
+        await until(lambda: dialog.draft_page.is_comparing, "what differs")
+        assert dialog.draft_page.counts.text().startswith("1 dropped · 1 added")
+        press(dialog, "hand_over")
+        await _closed(rig)
+        again = rig.events(HandoverMade)[-1]
+        assert (again.replaces, again.focus) == ((first,), "the fourth file")
+        rows = {row.key.seq: row for row in rig.rows(DividerRow) if row.kind == "handover"}
+        assert not rows[first].is_undone
+        assert "undo" not in [button_name(action) for action in rows[first].actions]
+        rig.window.commands.undo_compaction.trigger()
+        active = rig.conversation.session.transcript
+        await until(lambda: active.handover and active.handover[0] == first, "the former one again")
 
 
 async def test_a_shorter_range_covers_less(qapp: QApplication, tmp_path: Path) -> None:

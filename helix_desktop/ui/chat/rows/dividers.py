@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from helix_desktop.context.log.transcript import Transcript
@@ -9,7 +10,15 @@ from helix_desktop.context.policy import policy_from_event
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned, SweepMade, Unpinned
+from helix_desktop.domain.events.rewrite import (
+    FoldMade,
+    FormChosen,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.events.session import (
     BudgetSet,
@@ -75,6 +84,15 @@ class Dividers:
         kind: DividerKind = "revert" if event.source == "revert" else "changes"
         return DividerRow(RowKey(seq), kind, words, actions=(OpenChanges(event.capture),), is_quiet=True)
 
+    def on_event(self, recorded: RecordedEvent, transcript: Transcript) -> Sequence[DividerRow | None]:
+        """Return the divider that an event adds, and those of others that it touches."""
+        match recorded.event:
+            case Undone() | Redone():
+                return [*self._updated_dividers(transcript)]
+            case HandoverMade(replaces=replaces) if replaces:
+                return [*self._updated_dividers(transcript), self.divider_for(recorded, transcript)]
+        return [self.divider_for(recorded, transcript)]
+
     def divider_for(self, recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
         """Return the divider that an event adds; None when it adds none."""
         row = _divider(recorded, transcript)
@@ -82,19 +100,21 @@ class Dividers:
             self._rows[recorded.seq] = row
         return row
 
-    def updated_dividers(self, transcript: Transcript) -> list[DividerRow]:
-        """Return the dividers that an undo or redo touched: a rewrite's, and the sweep's that rides on it."""
+    def _updated_dividers(self, transcript: Transcript) -> list[DividerRow]:
+        """Return the dividers that an undo, redo or repeat touched: a rewrite's, and its sweep's."""
         rows: list[DividerRow] = []
+        rewrites = transcript.rewrites
         for seq, row in self._rows.items():
-            undone = transcript.rewrites.is_undoable(seq) and not transcript.rewrites.is_active(seq)
-            if undone != row.is_undone:
-                actions: list[ButtonAction] = [
-                    action for action in row.actions if not isinstance(action, Undo | Redo)
-                ]
-                if transcript.can_undo(seq):
-                    actions.append(Undo(seq))
-                elif transcript.can_redo(seq):
-                    actions.append(Redo(seq))
+            undone = rewrites.is_undoable(seq) and not rewrites.is_active(seq)
+            undone = undone and (seq in rewrites.undone or not rewrites.replaced_by(seq))
+            actions: list[ButtonAction] = [
+                action for action in row.actions if not isinstance(action, Undo | Redo)
+            ]
+            if transcript.can_undo(seq):
+                actions.append(Undo(seq))
+            elif transcript.can_redo(seq):
+                actions.append(Redo(seq))
+            if (undone, tuple(actions)) != (row.is_undone, row.actions):
                 self._rows[seq] = replace(row, is_undone=undone, actions=tuple(actions))
                 rows.append(self._rows[seq])
         return rows

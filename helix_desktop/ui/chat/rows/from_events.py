@@ -104,10 +104,8 @@ class ChatRows:
                 rows = [*self._ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))]
             case HandoverFailed() | ObservationsFailed() | BudgetNeared() | EffortRefused() as notice:
                 rows = [_notice(recorded, notice)]
-            case Undone() | Redone():
-                rows = [*self._dividers.updated_dividers(transcript)]
             case _:
-                rows = [self._dividers.divider_for(recorded, transcript)]
+                rows = [*self._dividers.on_event(recorded, transcript)]
         return [row for row in rows if row is not None]
 
     def _changed_files_rows(

@@ -317,3 +317,47 @@ async def test_a_sentence_put_back_into_the_active_handover() -> None:
     await window.undo(active[0])
     assert window.measure()[0].request == before
     await rig.assert_consistent()
+
+
+async def test_a_handover_is_written_again() -> None:
+    """From its messages, not from itself; the new one takes its place, also where it covers less."""
+    rig = await ready_conversation(lambda _: text_reply(SUMMARY))
+    handovers, window = rig.conversation.handovers, rig.conversation.window
+    await handovers.commit(await handovers.draft())
+    session = rig.conversation.session
+    ((first, former),) = session.transcript.rewrites.handovers.items()
+    before = window.measure()[0].request
+    same, *others = handovers.cuts_again(first)
+    assert (same.upto, same.kept_seq) == (former.upto, former.kept)
+    draft = await handovers.draft_again(first, "the tests")
+    asked = rig.model.summary_requests[-1].messages[1].text
+    assert "the tests" in asked
+    assert "fact about todo items" not in asked
+    await handovers.commit(draft)
+    ((second, again),) = session.transcript.rewrites.active_handovers.items()
+    assert (again.replaces, again.former, again.upto) == ((first,), 0, former.upto)
+    shorter = min(others, key=lambda cut: cut.upto)
+    assert shorter.upto < former.upto
+    await handovers.commit(await handovers.draft_again(second, upto=shorter.upto))
+    active = session.transcript.handover
+    assert active is not None
+    assert (active[1].replaces, active[1].upto) == ((second, first), shorter.upto)
+    with pytest.raises(CompactionRefused, match="wasn't changed"):
+        await handovers.draft_again(first)
+    for seq in (active[0], second):
+        await window.undo(seq)
+    assert window.measure()[0].request == before
+    await window.redo(active[0])
+    assert session.transcript.handover == active
+    await rig.assert_consistent()
+
+
+async def test_a_handover_written_again_is_stale_once_the_former_is_undone() -> None:
+    rig = await ready_conversation(lambda _: text_reply(SUMMARY))
+    handovers = rig.conversation.handovers
+    await handovers.commit(await handovers.draft())
+    (first,) = rig.conversation.session.transcript.rewrites.handovers
+    draft = await handovers.draft_again(first)
+    await rig.conversation.window.undo(first)
+    with pytest.raises(CompactionRefused, match="changed in the meantime"):
+        await handovers.commit(draft)

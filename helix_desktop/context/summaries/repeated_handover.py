@@ -1,0 +1,29 @@
+"""A handover that is written again: the window as if it had not been made, and where it may end."""
+
+from __future__ import annotations
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.handover import uncovered_messages
+from helix_desktop.domain.events.rewrite import Undone
+from helix_desktop.domain.events.session import RecordedEvent
+
+
+def without_handover(transcript: Transcript) -> tuple[Transcript, tuple[int, ...]]:
+    """Return a fork without the active handover, and what another one of its messages replaces.
+
+    That is the active one and those that would stand in its place: former texts and runs of it.
+    """
+    fork, replaced = transcript.fork(), list[int]()
+    upto = transcript.handover[1].upto if transcript.handover else 0
+    while fork.handover is not None and fork.handover[1].upto >= upto:
+        replaced.append(fork.handover[0])
+        undone = Undone(fork.handover[0])
+        fork.apply(RecordedEvent(fork.last_seq + 1, fork.last_event_at_ms, undone))
+    return fork, tuple(replaced)
+
+
+def same_cut(fork: Transcript, upto: int, kept_seq: int) -> CutPoint:
+    """Return the cut of a handover that `fork` is without."""
+    fresh = uncovered_messages(fork, upto, kept_seq)
+    return CutPoint(upto, kept_seq, len(fresh), sum(fork.entry_tokens(item) for item in fresh))

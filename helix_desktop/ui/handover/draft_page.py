@@ -1,0 +1,106 @@
+"""A draft in the dialog that compacts: its text, what it takes and names, what it would replace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
+
+from helix_desktop.context.summaries.compare_handovers import ComparedSection
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
+from helix_desktop.ui.design.layout.boxes import clear_layout, column
+from helix_desktop.ui.design.layout.disclosure import ledger_disclosure
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.handover.compare_rows import compared_counts
+from helix_desktop.ui.handover.compared_view import ComparedView
+from helix_desktop.ui.handover.rows import DraftRow
+from helix_desktop.words.numbers import format_token_change, format_tokens
+from helix_desktop.words.times import format_exact_duration
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Compact")
+
+
+class DraftPage(QWidget):
+    """The text of a draft; where it would replace a handover, first what differs from that one."""
+
+    compare_requested = Signal(str)  # the text as it is now
+
+    def __init__(self) -> None:
+        """Start without a draft."""
+        super().__init__()
+        self.editor = QPlainTextEdit()
+        self.editor.setAccessibleName(tr("Handover, as Markdown"))
+        self.editor.setTabChangesFocus(True)
+        self.compared, self._pages, self._facts = ComparedView(), QStackedWidget(), column(gap=8)
+        self.counts = label("", "muted", wrap=True)
+        self.counts.setObjectName("draft-counts")
+        self.switch_button = PushButton("", "link", name="draft-switch")
+        self.switch_button.clicked.connect(self._switch)
+        self._head = BesideOrBelow(self.counts, [self.switch_button])
+        self._head.hide()
+        for page in (self.editor, self.compared):
+            self._pages.addWidget(page)
+        body = column(self._head, self._pages, self._facts, gap=8)
+        body.setStretch(1, 1)
+        self.setLayout(body)
+
+    @property
+    def is_comparing(self) -> bool:
+        """Return True while it shows what differs from the former handover."""
+        return self._pages.currentIndex() == 1
+
+    def show_draft(self, draft: DraftRow) -> None:
+        """Let the user read and change a draft."""
+        self.editor.setPlainText(draft.text)
+        clear_layout(self._facts)
+        self._facts.addWidget(_pills(draft))
+        if draft.fallback:
+            self._facts.addWidget(label(translate(draft.fallback), "muted", wrap=True))
+        for text in filter(None, (draft.coverage, draft.missing)):
+            self._facts.addWidget(label(text, "muted", wrap=True))
+        if draft.ledger:
+            self._facts.addWidget(ledger_disclosure(draft.ledger, "muted"))
+        self._show(comparing=False)
+
+    def show_comparison(self, sections: Sequence[ComparedSection]) -> None:
+        """Show what differs from the handover that it would replace."""
+        self.compared.show_sections(sections, can_put_back=False)
+        self.counts.setText(compared_counts(sections) or tr("Both say the same."))
+        self._head.show()
+        self._show(comparing=True)
+
+    def focus_text(self) -> None:
+        """Give the keyboard to what is shown."""
+        (self.compared if self.is_comparing else self.editor).setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _switch(self) -> None:
+        if self.is_comparing:
+            self._show(comparing=False)
+            self.focus_text()
+        else:
+            self.compare_requested.emit(self.editor.toPlainText())
+
+    def _show(self, *, comparing: bool) -> None:
+        self._pages.setCurrentIndex(int(comparing))
+        self.switch_button.setText(tr("Edit text") if comparing else tr("Show differences"))
+
+
+def _pills(draft: DraftRow) -> QWidget:
+    change = (
+        tr("{tokens} tokens", tokens=format_tokens(draft.tokens_after))
+        if draft.is_whole
+        else format_token_change(draft.tokens_before, draft.tokens_after)
+    )
+    messages = tr.plural(draft.messages, "%n message", "%n messages")
+    pills: list[QWidget] = [
+        Pill(change, "accent", "gauge"),
+        Pill(messages, icon_name="message-square"),
+        Pill(draft.model, "warn" if draft.fallback else "neutral", "bot"),
+        Pill(format_exact_duration(draft.duration_ms), icon_name="clock"),
+    ]
+    return FlowBox(pills)
