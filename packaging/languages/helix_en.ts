@@ -4061,6 +4061,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/page.py" />
+            <source>Back to now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Branch</source>
             <translation type="unfinished" />
@@ -10318,6 +10323,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <source>As sent at {step}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>At {share}: context is freed at once, without a model</source>
             <translation type="unfinished" />
@@ -10340,6 +10350,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Back (Esc)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <source>Back to now</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10719,6 +10734,11 @@
                 <numerusform>Replaces %n step, e{first} to e{last}</numerusform>
                 <numerusform>Replaces %n steps, e{first} to e{last}</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <source>Request</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
@@ -13489,6 +13509,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/past/controller.py" />
+            <source>A message that you send goes to now.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/tool_actions.py" />
             <source>A model reads the full output and extracts what you describe. The original stays in the cache.</source>
             <translation type="unfinished" />
@@ -13786,6 +13811,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/navigation.py" />
+            <source>Request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/navigation.py" />
             <source>Save handover</source>
             <translation type="unfinished" />
         </message>
@@ -13830,6 +13860,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/side_questions.py" />
             <source>The model answers from the present context. Question and answer stay out of it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/past/controller.py" />
+            <source>The policy, system prompt or tools were others then. They are shown as they are now.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13888,6 +13923,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/past/controller.py" />
+            <source>You're looking at {step}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/composer_controller.py" />
             <source>images not supported</source>
             <translation type="unfinished" />
@@ -13925,6 +13965,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/navigation.py" />
             <source>{reason}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/past/controller.py" />
+            <source>{step}: later messages are hidden</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18538,6 +18583,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/view.py" />
+            <source>Back to now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Cached</source>
             <translation type="unfinished" />
@@ -19101,6 +19151,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/present_view.py" />
             <source>Write with a model…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/view.py" />
+            <source>You're looking at {step}</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -35,6 +35,8 @@ _REWRITES = (
 class PastWindow(msgspec.Struct, frozen=True):
     """A window of the past: what stood in the request after event `seq`, and its usage.
 
+    `answer_seq` is the step that it is the request of; 0: of none.
+
     Messages, rewrites and the standing texts of the session are those of then, and so are the model's name
     and the size of its window, where a step recorded them. Not reconstructed, because no event holds them:
     the policy, the system prompt, the tools, and whether the model read images. These are today's.
@@ -49,6 +51,7 @@ class PastWindow(msgspec.Struct, frozen=True):
     frame: PromptFrame
     effort: SentEffort = ""
     is_exact: bool | None = None
+    answer_seq: int = 0
 
     def rows(self) -> tuple[WindowItem, ...]:
         """Return the parts of the request, as for the next one."""
@@ -99,7 +102,8 @@ class PastWindows:
         # A handover or an undo may have come while the model answered; that request had no part in it.
         windows = (self._render(known, policy, frame, event) for known in self._known_at(seq))
         first = next(windows)
-        return next((past for past in (first, *windows) if past.is_exact), first)
+        exact = next((past for past in (first, *windows) if past.is_exact), first)
+        return msgspec.structs.replace(exact, answer_seq=seq)
 
     def _render(
         self, seq: int, policy: ContextPolicy, frame: PromptFrame, answer: AssistantSpoke | None = None

@@ -288,6 +288,21 @@ SessionAction: TypeAlias = (
     | ShowGuide
 )
 """What the session does, not the view."""
+ReadingAction: TypeAlias = (
+    ShowInChat
+    | ShowInTimeline
+    | ShowRewriteOf
+    | ShowGuide
+    | OpenVersion
+    | OpenChanges
+    | OpenCacheEntry
+    | OpenSubagent
+    | Recall
+    | ReadOriginal
+    | ReadExcerpt
+    | ReadChanges
+)
+"""What leaves the session as it is, and makes sense of its past, too."""
 RowAction: TypeAlias = SessionAction | ToggleFold | ChooseOffer | OpenMenu | CopyCode | FocusField
 
 

@@ -173,6 +173,7 @@ class ChatPage(QWidget):
         self.find_bar = ChatFindBar(self.view)
         self.next_messages = NextMessages()
         self.trust_strip = TrustStrip()
+        self.past_strip = ComposerStrip("history", "accent_text", tr("Back to now"))
         self.key_strip = ComposerStrip("shield-alert", "warn", tr("Enter API key…"))
         self.todo_panel = TodoPanel(self.model)
         # Every session starts in mode ask, and is no longer empty once that was changed.
@@ -196,7 +197,7 @@ class ChatPage(QWidget):
         self._pages.addWidget(self.empty_state)
         for changed in (self.model.rows_reset, self.model.row_appended, self.model.row_removed):
             changed.connect(self._update_page)
-        strips = (self.trust_strip, self.key_strip)
+        strips = (self.past_strip, self.trust_strip, self.key_strip)
         stack = column(
             *(self.find_bar, self._pages, self.todo_panel, self.next_messages, *strips, self.composer), gap=0
         )

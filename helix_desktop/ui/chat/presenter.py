@@ -90,6 +90,8 @@ class ChatPresenter:
         self._versions: Mapping[RowKey, Versions] = {}
         self._conversation: Conversation | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
+        self._is_past = False
+        self._error_rows: list[Row] = []  # of the session on screen: no event brings them back
         self._error_count = 0
         self._answer_count = 1
         self._streaming_key = _streaming_row_key(1)
@@ -104,7 +106,9 @@ class ChatPresenter:
         self._unsubscribe()
         self._unsubscribe = lambda: None
         self._countdown.stop()
-        self._conversation, self._versions = conversation, {}
+        if conversation is not self._conversation:
+            self._error_rows = []
+        self._conversation, self._versions, self._is_past = conversation, {}, False
         if conversation is None:
             self._reset([])
             return
@@ -120,7 +124,30 @@ class ChatPresenter:
         for recorded in conversation.session.log[len(log) :]:
             self._on_recorded(recorded)
         self._catch_up(conversation)
-        self._unsubscribe = conversation.session.listen(self._update)
+        self._unsubscribe = conversation.session.listen(
+            lambda update: self._update_unseen(update) if self._is_past else self._update(update)
+        )
+
+    async def show_past(self, seq: int, below: Row) -> None:
+        """Show the session as it was after an event, with one more row, until `show_now`."""
+        conversation = self._conversation
+        if conversation is None:
+            return
+        rows, ordered = await asyncio.to_thread(rows_from_log, conversation.session.log[:seq])
+        if conversation is self._conversation:
+            self._countdown.stop()
+            self._is_past, self._rows = True, rows
+            self._reset([*map(_without_actions, ordered), below])
+
+    async def show_now(self) -> None:
+        """Show the session as it is, after `show_past`."""
+        if not self._is_past:
+            return
+        versions = self._versions
+        await self.show(self._conversation)
+        for row in self._error_rows:
+            self._put_row(row)
+        self.show_versions(versions)
 
     def _reset(self, rows: Sequence[Row]) -> None:
         self._asks.forget()
@@ -192,14 +219,30 @@ class ChatPresenter:
             case TurnChanged(running=running):
                 self._on_turn_changed(running)
             case ErrorRaised() as trouble:
-                self._error_count += 1
-                key = RowKey(self._error_count, part="error")
-                actions = tuple(map(ApplyRemedy, supported_remedies(trouble.remedies)))
-                what, why, fix = map(translate, (trouble.what, trouble.why, trouble.fix))
-                level: NoticeLevel = "warning" if trouble.is_warning else "error"
-                self._put_row(NoticeRow(key, level, what, why, fix, actions))
+                self._put_row(self._error_row(trouble))
             case _:
                 pass
+
+    def _update_unseen(self, update: Update) -> None:
+        """Say what matters of what comes while the past is on screen; `show_now` shows the rest."""
+        match update:
+            case ApprovalRequested(ask=ask):
+                self._on_approval_requested(translate(ask.summary))
+            case QuestionAsked(ask=ask):
+                self._on_question(ask)
+            case TurnChanged(running=False):
+                self._on_finished()
+            case ErrorRaised() as trouble:
+                self._error_row(trouble)
+
+    def _error_row(self, trouble: ErrorRaised) -> Row:
+        self._error_count += 1
+        key = RowKey(self._error_count, part="error")
+        actions = tuple(map(ApplyRemedy, supported_remedies(trouble.remedies)))
+        what, why, fix = map(translate, (trouble.what, trouble.why, trouble.fix))
+        level: NoticeLevel = "warning" if trouble.is_warning else "error"
+        self._error_rows.append(NoticeRow(key, level, what, why, fix, actions))
+        return self._error_rows[-1]
 
     def _on_recorded(self, recorded: RecordedEvent) -> None:
         conversation = self._conversation
@@ -343,6 +386,11 @@ class ChatPresenter:
     def _drop_row(self, key: RowKey) -> None:
         if self._model.index_of(key) is not None:
             self._model.remove(key)
+
+
+def _without_actions(row: Row) -> Row:
+    """Return a divider or notice of the past, whose buttons would change the session as it is now."""
+    return replace(row, actions=()) if isinstance(row, DividerRow | NoticeRow) and row.actions else row
 
 
 def _streaming_row_key(answer: int) -> RowKey:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 
-RowPart: TypeAlias = Literal["event", "call", "approval", "arriving", "error", "retry", "side"]
+RowPart: TypeAlias = Literal["event", "call", "approval", "arriving", "error", "retry", "side", "past"]
 _PREFIXES: dict[RowPart, str] = {
     "event": "e",
     "call": "t",
@@ -17,6 +17,7 @@ _PREFIXES: dict[RowPart, str] = {
     "error": "trouble",
     "retry": "retry",
     "side": "side",
+    "past": "past",
 }
 _TEXT = re.compile(r"([a-z]+)(\d*)(?::(.+))?", re.DOTALL)
 

@@ -218,7 +218,10 @@ class RequestDelegate(QStyledItemDelegate):
 
 
 class RequestList(Themed, QListView):
-    """The list at its full height: the inspector around it scrolls, so Qt paints only what is in sight."""
+    """The list at its full height: the inspector around it scrolls, so Qt paints only what is in sight.
+
+    While `is_read_only` nothing in it changes the session: it is a request of the past.
+    """
 
     row_clicked = Signal(object)  # WindowRow
     row_opened = Signal(object)  # WindowRow: double click, or Space
@@ -226,6 +229,7 @@ class RequestList(Themed, QListView):
 
     def __init__(self) -> None:
         super().__init__()
+        self.is_read_only = False
         self.entries = RequestModel(self)
         self._delegate = RequestDelegate(self)
         self.setModel(self.entries)
@@ -260,10 +264,13 @@ class RequestList(Themed, QListView):
             self.row_clicked.emit(row)
         elif row is not None and event.key() == Qt.Key.Key_Space:
             self.row_opened.emit(row)
-        elif row is not None and event.key() == Qt.Key.Key_P and row.kind in PINNABLE:
+        elif row is not None and event.key() == Qt.Key.Key_P and self._can_pin(row):
             self.pin_toggled.emit(row)
         else:
             super().keyPressEvent(event)
+
+    def _can_pin(self, row: WindowRow) -> bool:
+        return row.kind in PINNABLE and not self.is_read_only
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Open the menu of the row under the mouse."""
@@ -275,7 +282,7 @@ class RequestList(Themed, QListView):
         if row.seq:
             menu.addAction(tr("Show in chat"), lambda: self.row_clicked.emit(row))
         menu.addAction(tr("Show sent text"), lambda: self.row_opened.emit(row))
-        if row.kind in PINNABLE:
+        if self._can_pin(row):
             words = tr("Unpin") if row.kind == "pinned" else tr("Pin in context")
             menu.addAction(words, lambda: self.pin_toggled.emit(row))
         menu.popup(event.globalPos())

@@ -192,7 +192,8 @@ class InspectorState:
 
     `ratio` says how the provider's count relates to ours, `pending_text` what is prepared, not yet in place,
     `next_text` which change comes next and when, `due_texts` all that comes, with what it takes and saves.
-    `provider_cache` is None before the first request whose tokens were reported.
+    `provider_cache` is None before the first request whose tokens were reported. `past` says of which step
+    the request is, if it was sent already, and `past_note` what of it is not as it was.
     """
 
     used: int
@@ -211,6 +212,8 @@ class InspectorState:
     due_texts: tuple[str, ...] = ()
     is_managed: bool = True
     provider_cache: ProviderCacheState | None = None
+    past: str = ""
+    past_note: str = ""
 
     @property
     def until_handover(self) -> int:

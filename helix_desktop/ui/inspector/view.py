@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
-from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card, EmptyState, KeyValue
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
@@ -46,6 +46,7 @@ class Inspector(Themed, QWidget):
     pin_toggled = Signal(object)  # WindowRow of an output that is to be pinned, or unpinned
     preview_requested = Signal()  # of the whole request, for show_page
     compose_requested = Signal()  # the empty state's button
+    now_requested = Signal()  # from a request of the past to the next one
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,6 +77,7 @@ class Inspector(Themed, QWidget):
             return
         if self._stack.currentWidget() is self.empty:
             self._stack.setCurrentIndex(0)
+        self._show_past(state)
         self._show_window(state)
         self._show_legend(state.segments)
         self._show_cache(state.cache)
@@ -114,6 +116,7 @@ class Inspector(Themed, QWidget):
         column.setContentsMargins(*_MARGINS)
         column.setSpacing(12)
         column.addWidget(self._title())
+        column.addWidget(self._past_card())
         column.addWidget(self._window_card())
         column.addWidget(self._cache_card())
         column.addWidget(self.provider_cache)
@@ -137,6 +140,28 @@ class Inspector(Themed, QWidget):
         self.share = Pill("", "accent")
         words = FlowBox([TextLine(tr("Context"), 15, 600), WhatIsThis("context")])
         return BesideOrBelow(words, [self.share], _MIN_TITLE_PX, at_top=True)
+
+    def _past_card(self) -> Card:
+        """Return what says that a request of the past is shown, with the way back."""
+        card = self._past = Card((14, 9, 14, 9), 4)
+        self._past_text, self._past_note = SelectableText("", 13), SelectableText("", 12, "muted")
+        now = PushButton(tr("Back to now"), "link", name="back_to_now")
+        now.clicked.connect(self.now_requested)
+        card.body.addWidget(self._past_text)
+        card.body.addWidget(self._past_note)
+        card.body.addWidget(FlowBox([now]))
+        card.hide()
+        return card
+
+    def _show_past(self, state: InspectorState) -> None:
+        self._past.setVisible(bool(state.past))
+        self._past_text.setText(tr("As sent at {step}", step=state.past) if state.past else "")
+        self._past_note.setText(state.past_note)
+        self._past_note.setVisible(bool(state.past_note))
+        self._request_title.set_text(tr("Request") if state.past else tr("Next request"))
+        self.requests.is_read_only = bool(state.past)
+        for row in (self._entries, self._disk):  # of the cache now
+            row.setVisible(not state.past)
 
     def _window_card(self) -> Card:
         card = Card((15, 10, 15, 12), 4)
@@ -205,7 +230,8 @@ class Inspector(Themed, QWidget):
         self._count = TextLine("", 12, role="faint")
         preview = IconButton("eye", tr("Show request as text"), px=15, edge=28)
         preview.clicked.connect(self.preview_requested)
-        head.addWidget(TextLine(tr("Next request"), 13, 600))
+        self._request_title = TextLine(tr("Next request"), 13, 600)
+        head.addWidget(self._request_title)
         head.addWidget(self._count)
         head.addStretch(1)
         head.addWidget(preview)

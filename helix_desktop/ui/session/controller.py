@@ -21,6 +21,8 @@ from helix_desktop.agent.session_updates import (
 )
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.forecast import NOTHING_DUE, Forecast, make_forecast
+from helix_desktop.context.window.window import Window
+from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.question import Question
 from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.changes.presenter import ChangesPresenter
@@ -35,6 +37,7 @@ from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.header import gauge_state, session_header
 from helix_desktop.ui.session.next_messages import NextMessagesController
+from helix_desktop.ui.session.past.controller import PastController
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.translation import Translator
@@ -87,6 +90,7 @@ class SessionController(QObject):
             context, self.composer, lambda: self.workspace, lambda: self.conversation
         )
         self.next_messages = NextMessagesController(views.chat.next_messages, self.composer, async_actions)
+        self.past = PastController(context, self.chat, self.schedule_refresh)
         self.budget = BudgetController(window, async_actions)
         self.composer.slash_commands.on_arguments("set_budget", self.budget.set_typed_budget)
         self.composer.slash_commands.on_arguments("rename_session", self._rename)
@@ -111,6 +115,7 @@ class SessionController(QObject):
             workspace.id if workspace else "", conversation.session.id if conversation else ""
         )
         self.session_changing.emit()
+        self.past.show(workspace, conversation)
         self.timeline.show(workspace, conversation)
         self.changes.show(workspace, conversation)
         self.next_messages.show(conversation)
@@ -196,7 +201,8 @@ class SessionController(QObject):
         cache = provider_cache_state(
             conversation.session.log, conversation.budget.spent, policy, transcript.cache_lifetime_s
         )
-        self.views.inspector.set_state(replace(state, provider_cache=cache))
+        if self.past.step is None:
+            self.views.inspector.set_state(replace(state, provider_cache=cache))
         self._stale_pages = {"cache", "timeline", "changes"}
         self._refresh_page(self._window.page())
 
@@ -212,6 +218,15 @@ class SessionController(QObject):
     async def _rename(self, title: str) -> None:
         if self.conversation is not None:
             await self.conversation.rename(title)
+
+    def request_on_screen(self) -> tuple[Window, tuple[WindowItem, ...]] | None:
+        """Return the request that the inspector shows, with its parts: the next one, or one of the past."""
+        if self.conversation is None:
+            return None
+        past = self.past.window
+        if past is not None:
+            return past.window, past.rows()
+        return self.conversation.window.measure()[0], self.conversation.window.rows()
 
     def reveal(self, seq: int) -> None:
         """Show the timeline with the card of an event in sight; one that is not made yet as soon as it is."""

@@ -160,20 +160,16 @@ class SessionNavigation(QObject):
     def show_request(self) -> None:
         """Show the whole next request, word for word."""
 
-        def show(conversation: Conversation) -> None:
-            window, _ = conversation.window.measure()
-            self._views.inspector.show_page(
-                tr("Next request"), request_text(window, conversation.window.rows())
-            )
-
-        self._with_conversation(show)
+        request = self._session_controller.request_on_screen()
+        if request is not None:
+            is_past = self._session_controller.past.step is not None
+            title = tr("Request") if is_past else tr("Next request")
+            self._views.inspector.show_page(title, request_text(*request))
 
     def _show_row(self, row: WindowRow) -> None:
-        def show(conversation: Conversation) -> None:
-            window, _ = conversation.window.measure()
-            self._views.inspector.show_page(row.name, row_text(window, conversation.window.rows(), row))
-
-        self._with_conversation(show)
+        request = self._session_controller.request_on_screen()
+        if request is not None:
+            self._views.inspector.show_page(row.name, row_text(*request, row))
 
     def _show_cache_uses(self) -> None:
         def show(conversation: Conversation) -> None:
@@ -196,6 +192,9 @@ class SessionNavigation(QObject):
         if transcript.rewrites.is_undoable(seq) or seq in transcript.rewrites.observations:
             self._session_controller.reveal(seq)
             return
+        if self._session_controller.past.show_event(seq):
+            return
+        self._session_controller.past.leave()
         self._window.show_page("chat")
         recorded = conversation.session.log[seq - 1]
         self._views.chat.view.jump_to(self._session_controller.chat.key_of_event(recorded, transcript))

@@ -83,6 +83,8 @@ class ViewStateKeeper(QObject):
         editor.setTextCursor(cursor)
 
     def _save(self) -> None:
+        if self._session_controller.past.step is not None:
+            return  # what is on screen is not where the user was
         state = self._current_state()
         if state != self._states.get(self._session):
             self._states.put(self._session, state)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.context.summaries.fallback_rate import FallbackRate
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card as CardFrame
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.focus import FocusableScrollArea
@@ -204,6 +205,12 @@ class Timeline(Themed, QWidget):
         self._share = Pill("", "accent")
         numbers = FlowBox([self._used, self._window_text])
         card.body.addWidget(BesideOrBelow(numbers, [WhatIsThis("undo"), self._share]))
+        self._past = SelectableText("", 13)
+        self.now_button = PushButton(tr("Back to now"), "link", name="back_to_now")
+        self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
+        self._past_row = BesideOrBelow(self._past, [self.now_button])
+        self._past_row.hide()
+        card.body.addWidget(self._past_row)
         card.body.addWidget(self.chart)
         self._fallbacks = SelectableText("", 12, "muted")
         self._fallbacks.setToolTip(explain_fallback())
@@ -244,6 +251,15 @@ class Timeline(Themed, QWidget):
         self.chart.set_points(state.points, state.window, state.threshold)
         self.chart.scrubber.set_steps(state.steps)
         self.show_fallbacks(state.fallbacks)
+
+    def show_past(self, step: str) -> None:
+        """Say which step is looked at; empty: now, where the scrubber goes, too."""
+        if not step:
+            self.chart.scrubber.look_at(0)
+        if self.now_button.hasFocus() and not step:
+            self.chart.scrubber.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._past.setText(tr("You're looking at {step}", step=step) if step else "")
+        self._past_row.setVisible(bool(step))
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
         """Show how many summaries of the workspace needed a fallback, and what to do if many did."""

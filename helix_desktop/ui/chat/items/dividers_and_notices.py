@@ -48,6 +48,7 @@ def _button(action: ButtonAction) -> tuple[str, ButtonAction, str]:
 
 
 _DIVIDER_ICONS: dict[DividerKind, str] = {
+    "past": "history",
     "handover": "layers",
     "sweep": "zap",
     "fold": "list-tree",

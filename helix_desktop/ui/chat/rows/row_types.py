@@ -27,6 +27,7 @@ ToolState: TypeAlias = Literal[
 Badge: TypeAlias = MessageState | Literal["recalled", ""]
 FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 DividerKind: TypeAlias = Literal[
+    "past",
     "handover",
     "sweep",
     "fold",

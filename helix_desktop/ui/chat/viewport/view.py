@@ -18,7 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
 
-from helix_desktop.ui.chat.actions import Fold
+from helix_desktop.ui.chat.actions import Fold, ReadingAction, SessionAction
 from helix_desktop.ui.chat.items.tool_card import has_menu
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -58,6 +58,7 @@ class ChatView(Themed, QAbstractScrollArea):
     follow_changed = Signal(bool)
     find_finished = Signal(bool)
     typed = Signal(str)  # signs that are meant for the composer
+    now_required = Signal()  # by an action that changes the session, while `is_past`
     accessible_role = QAccessible.Role.Pane
 
     def __init__(
@@ -93,6 +94,7 @@ class ChatView(Themed, QAbstractScrollArea):
         self._ring = FocusRing(self)
         Spinner(self.chat_viewport)
         self._zoom = 1.0
+        self.is_past = False
         self._connect()
         self.set_theme(theme)
         self.chat_viewport.reset()
@@ -270,9 +272,9 @@ class ChatView(Themed, QAbstractScrollArea):
         pointer.link_activated.connect(self.link_activated)
         pointer.link_hovered.connect(self.link_hovered)
         pointer.changed.connect(viewport.repaint)
-        interactions.action_triggered.connect(self.action_triggered)
+        interactions.action_triggered.connect(self.trigger)
         interactions.menu_requested.connect(self._tool_menu.open)
-        self._tool_menu.action_triggered.connect(self.action_triggered)
+        self._tool_menu.action_triggered.connect(self.trigger)
         interactions.focus_leave_requested.connect(self._leave_conversation)
         viewport.widget_pool.focus_lost.connect(self.setFocus)
         self.finder.finished.connect(self.find_finished)
@@ -282,6 +284,13 @@ class ChatView(Themed, QAbstractScrollArea):
         bar = self.verticalScrollBar()
         bar.rangeChanged.connect(lambda low, high: bar.setEnabled(high > low))  # else its handle is shown
         bar.setEnabled(False)
+
+    def trigger(self, action: SessionAction) -> None:
+        """Do what a row asks for; in the past only what reads: its buttons are not about the session now."""
+        if self.is_past and not isinstance(action, ReadingAction):
+            self.now_required.emit()
+        else:
+            self.action_triggered.emit(action)
 
     def _leave_conversation(self, forward: bool) -> None:
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)  # to be seen, and to stay here

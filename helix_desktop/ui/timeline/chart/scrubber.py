@@ -36,7 +36,7 @@ class Scrubber(Themed, QSlider):
         """`x_of` returns where the event of a step stands in the parent, 0 for now."""
         super().__init__(Qt.Orientation.Horizontal, parent)
         self._x_of = x_of
-        self._steps: Sequence[Step] = ()
+        self.steps: Sequence[Step] = ()
         self._has_ring = False
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -47,19 +47,19 @@ class Scrubber(Themed, QSlider):
     @property
     def step(self) -> Step | None:
         """Return the step that is looked at; None: now."""
-        return self._steps[self.value()] if self.value() < len(self._steps) else None
+        return self.steps[self.value()] if self.value() < len(self.steps) else None
 
     def set_steps(self, steps: Sequence[Step]) -> None:
         """Take the steps of a session, oldest first; what is looked at stays."""
         at = self.step.seq if self.step is not None else 0
-        self._steps = steps
+        self.steps = steps
         self.setRange(0, len(steps))
         self.look_at(at)
         self.setVisible(bool(steps))
 
     def look_at(self, seq: int) -> None:
         """Stand at the step of an event, or at now (0), without telling anybody."""
-        place = bisect_left(self._steps, seq, key=lambda step: step.seq) if seq else len(self._steps)
+        place = bisect_left(self.steps, seq, key=lambda step: step.seq) if seq else len(self.steps)
         self.setValue(place)
         self._describe()
         self.update()
@@ -73,8 +73,8 @@ class Scrubber(Themed, QSlider):
 
     def step_before(self, seq: int) -> int:
         """Return the newest step at or before an event, by its own event; the first one before all."""
-        place = bisect_left(self._steps, seq + 1, key=lambda step: step.seq) - 1
-        return self._steps[max(0, place)].seq if self._steps else 0
+        place = bisect_left(self.steps, seq + 1, key=lambda step: step.seq) - 1
+        return self.steps[max(0, place)].seq if self.steps else 0
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Go by steps, by turns, to the first step or to now."""
@@ -85,7 +85,7 @@ class Scrubber(Themed, QSlider):
             Qt.Key.Key_PageDown: self._turn_place(-1),
             Qt.Key.Key_PageUp: self._turn_place(1),
             Qt.Key.Key_Home: 0,
-            Qt.Key.Key_End: len(self._steps),
+            Qt.Key.Key_End: len(self.steps),
         }
         key = Qt.Key(event.key())
         if key == Qt.Key.Key_Escape and self.step is not None:
@@ -94,18 +94,16 @@ class Scrubber(Themed, QSlider):
             event.ignore()
             return
         else:
-            place = min(max(0, places[key]), len(self._steps))
-            self.choose(self._steps[place].seq if place < len(self._steps) else 0)
+            place = min(max(0, places[key]), len(self.steps))
+            self.choose(self.steps[place].seq if place < len(self.steps) else 0)
         accessibility.announce(self, self.accessibleDescription())
 
     def _turn_place(self, direction: int) -> int:
         """Return the first step of this turn or the one before it (-1), or of the next one (1)."""
         here = self.value()
-        firsts = [
-            at for at, step in enumerate(self._steps) if at == 0 or self._steps[at - 1].turn != step.turn
-        ]
+        firsts = [at for at, step in enumerate(self.steps) if at == 0 or self.steps[at - 1].turn != step.turn]
         if direction > 0:
-            return next((at for at in firsts if at > here), len(self._steps))
+            return next((at for at in firsts if at > here), len(self.steps))
         return next((at for at in reversed(firsts) if at < here), 0)
 
     def _describe(self) -> None:

@@ -1,0 +1,1 @@
+"""Looking at an earlier step of the session on screen."""

@@ -1,0 +1,199 @@
+"""The past of the session on screen: chart, inspector and chat show one earlier step; nothing changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Signal
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.context.log.steps import Step, read_steps
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.past_windows import PastWindow
+from helix_desktop.domain.store.entries import StoreTotals
+from helix_desktop.ui.chat.presenter import ChatPresenter
+from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.row_types import DividerRow
+from helix_desktop.ui.inspector.from_window import inspector_state
+from helix_desktop.ui.inspector.rows import InspectorState
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.words.steps import step_name, step_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
+
+
+class PastController(QObject):
+    """Shows the step that the scrubber stands at; only the newest one that is asked for, when many are.
+
+    What runs goes on; what is sent, or would change the session, leads back to now.
+    """
+
+    changed = Signal()
+    """The views show another step, or now."""
+
+    def __init__(
+        self, context: ControllerContext, chat: ChatPresenter, show_request: Callable[[], None]
+    ) -> None:
+        """`show_request` lets the inspector show the next request again."""
+        super().__init__(context.window)
+        self._window, self._views = context.window, context.views
+        self._async_actions, self._chat = context.async_actions, chat
+        self._show_request = show_request
+        self._workspace: OpenWorkspace | None = None
+        self._conversation: Conversation | None = None
+        self.step: Step | None = None
+        """The step that is looked at; None: now."""
+        self.window: PastWindow | None = None
+        """Its request, once it is computed."""
+        self._is_following = False
+        self._chat_step: Step | None = None  # in the chat
+        self._place: tuple[RowKey, float] | None = None  # in the chat of now; None: its end
+        self._reveal: int = 0  # an event to be shown in the chat, once that shows the step
+        chat_page = self._views.chat
+        self._views.timeline.step_chosen.connect(self.look_at)
+        self._views.inspector.now_requested.connect(self.leave)
+        chat_page.past_strip.action_requested.connect(self.leave)
+        chat_page.view.now_required.connect(self.leave)
+        for sent in (
+            chat_page.composer.submitted,
+            chat_page.composer.steered,
+            chat_page.next_messages.suggestion_accepted,
+        ):
+            sent.connect(lambda _: self.leave())
+        context.window.page_shown.connect(lambda _: self._follow_soon())
+
+    def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
+        """Stand at now in another session; its views are about to show it."""
+        self._forget()
+        self._workspace, self._conversation = workspace, conversation
+
+    def look_at(self, seq: int) -> None:
+        """Look at the step whose answer is an event; 0: come back to now."""
+        conversation = self._conversation
+        if not seq or conversation is None:
+            self.leave()
+            return
+        steps = read_steps(conversation.session.log)
+        step = next((step for step in steps if step.seq == seq), None)
+        if step is None or step == self.step:
+            return
+        if self.step is None:
+            self._place = self._chat_place()
+        self.step = step
+        self._views.timeline.show_past(step_text(step))
+        title = tr("You're looking at {step}", step=step_text(step))
+        self._views.chat.past_strip.show_text(title, tr("A message that you send goes to now."))
+        self._views.chat.past_strip.show()
+        self._views.chat.view.is_past = True
+        self._follow_soon()
+
+    def leave(self) -> None:
+        """Come back to now."""
+        if self.step is None:
+            return
+        place = self._place if self._chat_step is not None else None
+        self._forget()
+        self._async_actions.start(self._show_now(place), "back to now")
+        self.changed.emit()
+
+    def show_event(self, seq: int) -> bool:
+        """Show an event in the chat of the past; False if it came later than that, or now is shown."""
+        if self.step is None or seq >= self.step.seq:
+            return False
+        self._reveal = seq
+        self._window.show_page("chat")
+        self._follow_soon()
+        return True
+
+    def _forget(self) -> None:
+        if self._conversation is not None:
+            self._conversation.window.forget_past()
+        self.step = self.window = self._chat_step = None
+        self._reveal = 0
+        self._views.timeline.show_past("")
+        self._views.chat.past_strip.hide()
+        self._views.chat.view.is_past = False
+
+    async def _show_now(self, place: tuple[RowKey, float] | None) -> None:
+        self._show_request()
+        await self._chat.show_now()
+        index = self._views.chat.model.index_of(place[0]) if place is not None else None
+        if place is not None and index is not None and self.step is None:
+            self._views.chat.view.chat_viewport.show_row(index, -place[1])
+
+    def _chat_place(self) -> tuple[RowKey, float] | None:
+        viewport = self._views.chat.view.chat_viewport
+        if viewport.is_following or not len(viewport.model):
+            return None
+        layout = viewport.scroll_layout
+        return viewport.model.raw_row(layout.anchor).key, layout.offset
+
+    def _follow_soon(self) -> None:
+        if self.step is not None and not self._is_following:
+            self._async_actions.start(self._follow(), "look at a step")
+
+    async def _follow(self) -> None:
+        """Show the step that is looked at, until it is the one that the user wants."""
+        self._is_following = True
+        try:
+            while (step := self.step) is not None and (self._needs_window(step) or self._needs_chat(step)):
+                if self._needs_window(step):
+                    await self._show_window(step)
+                else:
+                    await self._show_chat(step)
+            self._reveal_event()
+        finally:
+            self._is_following = False
+
+    def _needs_window(self, step: Step) -> bool:
+        return self.window is None or self.window.answer_seq != step.seq
+
+    def _needs_chat(self, step: Step) -> bool:
+        return self._window.page() == "chat" and self._chat_step != step
+
+    async def _show_window(self, step: Step) -> None:
+        """Let the inspector show the request that a step answered."""
+        conversation, workspace = self._conversation, self._workspace
+        if conversation is None or workspace is None:
+            return
+        past = await conversation.window.window_at(step.seq)
+        totals = await workspace.store.totals()
+        policy = conversation.window.policy
+        state = await asyncio.to_thread(past_inspector_state, past, step, policy, totals)
+        if conversation is self._conversation and self.step is not None:
+            self.window = past
+            self._views.inspector.set_state(state)
+            self.changed.emit()
+
+    async def _show_chat(self, step: Step) -> None:
+        """Let the chat end where the request of a step did."""
+        past = self.window
+        if past is None:
+            return
+        text = tr("{step}: later messages are hidden", step=step_name(step))
+        await self._chat.show_past(past.seq, DividerRow(RowKey(step.seq, part="past"), "past", text))
+        self._chat_step = step
+        if self.step is None:  # it was left meanwhile
+            await self._chat.show_now()
+
+    def _reveal_event(self) -> None:
+        conversation, past = self._conversation, self.window
+        if self._reveal and conversation is not None and past is not None and self._chat_step == self.step:
+            recorded = conversation.session.log[self._reveal - 1]
+            self._views.chat.view.jump_to(self._chat.key_of_event(recorded, past.transcript))
+            self._reveal = 0
+
+
+def past_inspector_state(
+    past: PastWindow, step: Step, policy: ContextPolicy, totals: StoreTotals
+) -> InspectorState:
+    """Return the request that a step answered, as the inspector shows the next one."""
+    state = inspector_state(past.rows(), past.gauge, past.transcript, policy, totals)
+    note = ""
+    if past.is_exact is False:
+        note = tr("The policy, system prompt or tools were others then. They are shown as they are now.")
+    return replace(state, past=step_text(step), past_note=note)
