@@ -9,6 +9,7 @@ import msgspec
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.file_history.coverage import MAX_FILE, QUOTA
 from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.domain.saved_filter import SavedFilter
 from helix_desktop.domain.tools import PermissionRule
 
 Grant = Literal["sandbox", "network", "fetch"]
@@ -41,6 +42,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     `effort` is how much the main model thinks here; empty: as is set for the model.
     `history_included` are places whose former versions are stored though they would be left out,
     `history_max_file` (bytes) is the largest file that is, `history_quota` (bytes on disk) what all may take.
+    `cache_filters` are the filters of the cache browser that the user named.
     """
 
     id: str
@@ -68,6 +70,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     history_included: tuple[str, ...] = ()
     history_max_file: int = MAX_FILE
     history_quota: int = QUOTA
+    cache_filters: tuple[SavedFilter, ...] = ()
 
     @property
     def servers_awaiting_consent(self) -> tuple[str, ...]:

@@ -1364,6 +1364,14 @@
     <context>
         <name>Cache</name>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
+            <source>%n damaged entries were left out.</source>
+            <translation>
+                <numerusform>%n damaged entry was left out.</numerusform>
+                <numerusform>%n damaged entries were left out.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
             <location filename="../../helix_desktop/ui/session/recall.py" />
             <source>%n entries</source>
@@ -1373,11 +1381,11 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/cache/presenter.py" />
-            <source>%n entries saved to {folder}.</source>
+            <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
+            <source>%n entries saved to {place}.</source>
             <translation>
-                <numerusform>%n entry saved to {folder}.</numerusform>
-                <numerusform>%n entries saved to {folder}.</numerusform>
+                <numerusform>%n entry saved to {place}.</numerusform>
+                <numerusform>%n entries saved to {place}.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -1386,6 +1394,14 @@
             <translation>
                 <numerusform>%n entry verified.</numerusform>
                 <numerusform>%n entries verified.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
+            <source>%n entries were saved to {place}.</source>
+            <translation>
+                <numerusform>%n entry was saved to {place}.</numerusform>
+                <numerusform>%n entries were saved to {place}.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -1493,6 +1509,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>Copy as table</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Copy content</source>
             <translation type="unfinished" />
         </message>
@@ -1533,6 +1554,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/saved_filters.py" />
+            <source>Delete</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
             <source>Diff</source>
             <translation type="unfinished" />
@@ -1560,6 +1586,16 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
             <source>Filter by state, tool, session, size, age or use</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/cache_filters.py" />
+            <source>Filter “{name}” deleted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/cache_filters.py" />
+            <source>Filter “{name}” replaced.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1809,6 +1845,22 @@
             <source>Recall</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>Recall %n entries into message</source>
+            <translation>
+                <numerusform>Recall %n entry into message</numerusform>
+                <numerusform>Recall %n entries into message</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>Recall %n entries into message · ≈ {tokens} tokens</source>
+            <translation>
+                <numerusform>Recall %n entry into message · ≈ {tokens} tokens</numerusform>
+                <numerusform>Recall %n entries into message · ≈ {tokens} tokens</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Recall a part…</source>
@@ -1887,6 +1939,17 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/saved_filters.py" />
+            <location filename="../../helix_desktop/ui/workspaces/cache_filters.py" />
+            <source>Rename</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/cache_filters.py" />
+            <source>Rename filter</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>Replaced by a handover. The agent can recall it.</source>
             <translation type="unfinished" />
@@ -1917,6 +1980,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/cache_filters.py" />
+            <source>Save</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>Save as zip…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Save as…</source>
@@ -1928,13 +2001,28 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/presenter.py" />
+            <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
+            <source>Save cached outputs as a zip</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
             <source>Save cached outputs to a folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/cache_filters.py" />
+            <source>Save filter</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Save the exact bytes to a file (Ctrl+S)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/saved_filters.py" />
+            <source>Save this filter…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1951,6 +2039,25 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/presenter.py" />
             <source>Saved as {file}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
+            <location filename="../../helix_desktop/ui/cache/saved_filters.py" />
+            <source>Saved filters</source>
+            <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
+            <source>Saving %n entries</source>
+            <translation>
+                <numerusform>Saving %n entry</numerusform>
+                <numerusform>Saving %n entries</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
+            <source>Saving canceled.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1989,6 +2096,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/filter_options.py" />
             <source>Session: {session}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
+            <source>Show folder</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2126,6 +2238,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/cache_filters.py" />
+            <source>Undo</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Unpin</source>
             <translation type="unfinished" />
@@ -2238,6 +2355,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/filter_options.py" />
             <source>{size} or more</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
+            <source>{size}. The file index.json lists what they are.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13298,6 +13420,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/services/backup.py" />
+            <location filename="../../helix_desktop/services/entry_export.py" />
             <source>Choose another folder.</source>
             <translation type="unfinished" />
         </message>
@@ -13319,6 +13442,11 @@
         <message>
             <location filename="../../helix_desktop/services/attached_paths.py" />
             <source>Couldn't read {file}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/entry_export.py" />
+            <source>Couldn't save to {file}.</source>
             <translation type="unfinished" />
         </message>
         <message>

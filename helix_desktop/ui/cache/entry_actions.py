@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 
 from helix_desktop.domain.digest import bare_marker, marker
+from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey
 from helix_desktop.ui.cache.preview.pane import Preview
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table import CacheTable
+from helix_desktop.words.translation import translate
+
+MAX_RECALLED = 20
+"""Contents that are recalled whole without a question."""
+
+
+_TABLE_COLUMNS: tuple[ColumnKey, ...] = (
+    *("digest", "tool", "target", "line", "size", "tokens", "created", "used"),
+)
+"""What a row has in a spreadsheet, in this order: see `table_line`."""
 
 
 class EntryActions(QObject):
@@ -25,6 +37,7 @@ class EntryActions(QObject):
     verify_requested = Signal(list)
     export_requested = Signal(str)
     export_all_requested = Signal(list)  # into a folder
+    zip_requested = Signal(list)
     pin_requested = Signal(list, bool)  # whether no clean-up is to take them
     trash_requested = Signal(list)
     restore_requested = Signal(list)
@@ -43,23 +56,31 @@ class EntryActions(QObject):
 
     def recall(self) -> None:
         """Recall the selected lines of the preview, or all of each selected content."""
-        rows = self.table.selected_rows()
-        if len(rows) > 1:
-            self.recall_whole(undamaged(rows))
+        if self.table.selected_count() > 1:
+            self.recall_whole()
         else:
             self.preview.recall()
 
     def recall_part(self) -> None:
         """Ask which part of the selected contents to recall."""
-        digests = [row.digest for row in undamaged(self.table.selected_rows())]
+        digests = self.digests_of(is_readable)
         if digests:
             lines = self.preview.lines if digests == [self.preview.digest] else (0, 0)
             self.recall_part_requested.emit(digests, *lines)
 
-    def recall_whole(self, rows: Sequence[CacheRow]) -> None:
-        """Recall all of each content."""
-        for row in rows:
-            self.recall_requested.emit(row.digest, 0, 0)
+    def recall_whole(self) -> None:
+        """Recall all of each selected content; of very many, ask first, which says what they cost."""
+        digests = self.digests_of(is_readable)
+        if len(digests) > MAX_RECALLED:
+            self.recall_part()
+            return
+        for digest in digests:
+            self.recall_requested.emit(digest, 0, 0)
+
+    def digests_of(self, suits: Callable[[CacheRow], bool]) -> list[str]:
+        """Return the digests of the selected rows, but for those that are known not to suit."""
+        unsuited = {row.digest for row in self.table.selected_rows() if not suits(row)}
+        return [digest for digest in self.table.selected_digests() if digest not in unsuited]
 
     def verify(self) -> None:
         """Have the selected contents verified."""
@@ -67,15 +88,22 @@ class EntryActions(QObject):
         if digests:
             self.verify_requested.emit(digests)
 
+    def export(self) -> None:
+        """Save the selected content as a file, or several into a folder."""
+        if self.table.selected_count() > 1:
+            self.export_all_requested.emit(self.digests_of(is_readable))
+        elif self.preview.export_button.isEnabled():
+            self.preview.export_button.click()
+
     def toggle_pin(self) -> None:
         """Have the selected entries pinned, or, where all are, no longer."""
-        rows = untrashed(self.table.selected_rows())
-        if rows:
-            self.pin_requested.emit([row.digest for row in rows], not all(row.is_pinned for row in rows))
+        digests, rows = self.digests_of(is_untrashed), self.table.selected_rows()
+        if digests:
+            self.pin_requested.emit(digests, not all(row.is_pinned for row in rows if is_untrashed(row)))
 
     def move_to_trash(self) -> None:
         """Have the selected entries moved to the trash, but for those that lie there."""
-        digests = [row.digest for row in untrashed(self.table.selected_rows())]
+        digests = self.digests_of(is_untrashed)
         if digests:
             self.trash_requested.emit(digests)
 
@@ -91,15 +119,31 @@ class EntryActions(QObject):
         """Copy the marker of each selected content, one per line."""
         _copy([marker_text(row) for row in self.table.selected_rows()])
 
+    def copy_table(self) -> None:
+        """Copy what the table says of the selected contents, for a spreadsheet."""
+        head = "\t".join(translate(COLUMNS[COLUMN_INDEX[key]].title) for key in _TABLE_COLUMNS)
+        _copy([head, *map(table_line, self.table.selected_rows())])
 
-def undamaged(rows: Sequence[CacheRow]) -> list[CacheRow]:
-    """Return the contents that can be read."""
-    return [row for row in rows if row.state not in ("damaged", "in_trash")]
+
+def is_readable(row: CacheRow) -> bool:
+    """Return True if a content can be read and used."""
+    return row.state not in ("damaged", "in_trash")
 
 
-def untrashed(rows: Sequence[CacheRow]) -> list[CacheRow]:
-    """Return the contents that do not lie in the trash."""
-    return [row for row in rows if row.state != "in_trash"]
+def is_untrashed(row: CacheRow) -> bool:
+    """Return True if a content does not lie in the trash."""
+    return row.state != "in_trash"
+
+
+def table_line(row: CacheRow) -> str:
+    """Return a row for a spreadsheet: times in UTC, and no cell that it would take for a formula."""
+    times = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (row.created_at_ms, row.last_used_at_ms))
+    cells = (
+        *(row.digest, row.tool, row.target, row.first_line, str(row.size), str(row.tokens)),
+        *(time.isoformat(timespec="seconds") for time in times),
+    )
+    plain = (" ".join(cell.split()) for cell in cells)
+    return "\t".join(f"'{cell}" if cell.startswith(("=", "+", "@")) else cell for cell in plain)
 
 
 def marker_text(row: CacheRow) -> str:

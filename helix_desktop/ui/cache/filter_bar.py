@@ -9,11 +9,13 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QProgressBar, QVBoxLayout, QWidget
 
+from helix_desktop.domain.saved_filter import SavedFilter
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.columns import COLUMNS, Column
 from helix_desktop.ui.cache.filter_options import FilterOption, OptionSlot, build_entry_filter, filter_menu
 from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheSort, CacheTotals
+from helix_desktop.ui.cache.saved_filters import restored_options, saved_conditions, saved_menu
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
@@ -36,6 +38,11 @@ class CacheFilterBar(Themed, QWidget):
     changed = Signal()
     menu_requested = Signal(QWidget)
     cancel_requested = Signal()
+    save_requested = Signal()
+    """The present filter is to be saved: `saved_filter` is what it is."""
+    rename_requested = Signal(str)
+    delete_requested = Signal(str)
+    """A saved filter, by its name."""
 
     def __init__(self, now: ClockMs = wall_clock_ms) -> None:
         super().__init__()
@@ -43,6 +50,7 @@ class CacheFilterBar(Themed, QWidget):
         self._sort = CacheSort()
         self._counter_texts = ("", "")
         self._options: dict[OptionSlot, FilterOption] = {}
+        self._saved: tuple[SavedFilter, ...] = ()
         self._tools: Sequence[str] = ()
         self._sessions: Sequence[tuple[str, str]] = ()
         self.field = SearchField(tr("Search contents, files, tools or a digest"))
@@ -50,6 +58,9 @@ class CacheFilterBar(Themed, QWidget):
         self.field.setMaximumWidth(420)
         self.filters = PushButton(f" {tr('Filter')}", "", "funnel", name="filters")
         self.filters.setToolTip(tr("Filter by state, tool, session, size, age or use"))
+        self.saved = PushButton("", "", "bookmark", name="saved_filters")
+        self.saved.setToolTip(tr("Saved filters"))
+        self.saved.setAccessibleName(tr("Saved filters"))
         self.chips = ChipRow()
         self.session = PushButton(tr("This session"), name="this_session")
         self.session.setCheckable(True)
@@ -62,7 +73,9 @@ class CacheFilterBar(Themed, QWidget):
         self._debounce.timeout.connect(self.changed)
         self.field.textChanged.connect(lambda _: self._debounce.start())
         self.filters.clicked.connect(lambda: popup_below(self.filter_menu(), self.filters))
-        for button in (self.filters, self.session):
+        self.saved.clicked.connect(lambda: popup_below(self.saved_menu(), self.saved))
+        self.changed.connect(self._update_saved)
+        for button in (self.filters, self.saved, self.session):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 11, 12, 11)
@@ -71,6 +84,7 @@ class CacheFilterBar(Themed, QWidget):
         row.setSpacing(8)
         row.addWidget(self.field, 10)
         row.addWidget(self.filters)
+        row.addWidget(self.saved)
         row.addWidget(self.session)
         row.addStretch(1)
         row.addWidget(self.counter)
@@ -78,6 +92,7 @@ class CacheFilterBar(Themed, QWidget):
         column.addLayout(row)
         column.addWidget(self.chips)
         column.addWidget(self._build_progress())
+        self._update_saved()
 
     @property
     def current_filter(self) -> CacheFilter:
@@ -89,6 +104,30 @@ class CacheFilterBar(Themed, QWidget):
             self._sort,
             build_entry_filter(self._options.values()),
         )
+
+    @property
+    def saved_filter(self) -> SavedFilter:
+        """Return the filter as it would be saved, without a name."""
+        conditions = saved_conditions(self._options.values())
+        return SavedFilter("", self.field.text().strip(), self.session.isChecked(), conditions)
+
+    def show_saved(self, filters: tuple[SavedFilter, ...]) -> None:
+        """Offer these saved filters."""
+        self._saved = filters
+        self._update_saved()
+
+    def saved_menu(self) -> QMenu:
+        """Return a menu of the saved filters."""
+        requests = (self.save_requested.emit, self.rename_requested.emit, self.delete_requested.emit)
+        can_save = self.current_filter.is_narrowing
+        menu = saved_menu(self, self._saved, self.saved_filter, can_save, self.apply_saved, requests)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        return menu
+
+    def apply_saved(self, saved: SavedFilter) -> None:
+        """Narrow the table to a saved filter instead of the present one; the order stays."""
+        self._options = {option.slot: option for option in restored_options(saved.conditions, self._now())}
+        self._set_words(saved.text, session_only=saved.session_only)
 
     def set_available(self, tools: Sequence[str], sessions: Sequence[tuple[str, str]]) -> None:
         """Set the tools and sessions that can be chosen."""
@@ -129,12 +168,15 @@ class CacheFilterBar(Themed, QWidget):
     def clear(self) -> None:
         """Let everything pass; the order stays."""
         self._options.clear()
+        self._set_words("", session_only=False)
+
+    def _set_words(self, words: str, *, session_only: bool) -> None:
+        """Set what is no chip, and emit the change once."""
         self._show_chips()
-        self._debounce.stop()
-        self.field.setText("")
+        self.field.setText(words)
         self._debounce.stop()
         self.session.blockSignals(True)
-        self.session.setChecked(False)
+        self.session.setChecked(session_only)
         self.session.blockSignals(False)
         self.changed.emit()
 
@@ -190,6 +232,10 @@ class CacheFilterBar(Themed, QWidget):
         self.counter.set_text(full_text if self.width() >= _WIDE else short)
         self.counter.setToolTip(full_text)
         self.counter.setVisible(self.width() >= _NARROW)
+
+    def _update_saved(self) -> None:
+        """Show the button where there is something to choose or to save."""
+        self.saved.setVisible(bool(self._saved) or self.current_filter.is_narrowing)
 
     def _show_chips(self) -> None:
         self.chips.show_chips(

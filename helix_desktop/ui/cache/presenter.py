@@ -11,13 +11,13 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.services.entry_export import file_name
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheProgress, PreviewState
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.design.dialogs import pick_folder, pick_save_file
+from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, translate
@@ -27,7 +27,6 @@ tr = Translator("Cache")
 
 _PROGRESS_STEP = 25  # entries between two steps of the progress bar
 _VERIFIED = "verified"
-_SAVED = "saved"
 
 
 class CachePresenter:
@@ -48,7 +47,6 @@ class CachePresenter:
         actions.pin_requested.connect(lambda *what: start(self._pin(*what), "pin"))
         actions.restore_requested.connect(lambda digests: start(self._restore(digests), "restore"))
         actions.export_requested.connect(lambda digest: start(self._export(digest), "export"))
-        actions.export_all_requested.connect(lambda digests: start(self._export_all(digests), "export"))
         view.verify_all_requested.connect(self._start_verify_all)
         view.cancel_requested.connect(self._cancel)
 
@@ -186,34 +184,13 @@ class CachePresenter:
         if self._workspace is None:
             return
         entry = await self._workspace.store.entry(digest)
-        place = await pick_save_file(self._view, tr("Save cached output"), _file_name(entry))
+        place = await pick_save_file(self._view, tr("Save cached output"), file_name(entry))
         if place is None:
             return
         data = await self._workspace.store.get(digest)
         await _write(place, data)
         content = await asyncio.to_thread(place.read_bytes)
         self._view.set_verified(digest, digest_of(content) == digest, tr("Saved as {file}", file=place.name))
-
-    async def _export_all(self, digests: Sequence[str]) -> None:
-        """Save several contents into a folder that the user chooses; none takes the place of a file there."""
-        workspace = self._workspace
-        folder = await pick_folder(self._view, tr("Save cached outputs to a folder"))
-        if workspace is None or folder is None:
-            return
-        for digest in digests:
-            entry = await workspace.store.entry(digest)
-            place = folder / _file_name(entry)
-            if await asyncio.to_thread(place.exists):
-                place = folder / f"{digest[:12]}-{place.name}"
-            await _write(place, await workspace.store.get(digest))
-        what = tr.plural(
-            len(digests), "%n entry saved to {folder}.", "%n entries saved to {folder}.", folder=folder
-        )
-        self._notify(Banner(_SAVED, "info", what, workspace=workspace.id))
-
-
-def _file_name(entry: CacheEntry) -> str:
-    return Path(entry.target).name if entry.tool == "read_file" else f"{entry.digest[:12]}.txt"
 
 
 async def _write(path: Path, data: bytes) -> None:

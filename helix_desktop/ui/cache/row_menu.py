@@ -9,10 +9,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu
 
-from helix_desktop.ui.cache.entry_actions import EntryActions, undamaged, untrashed
+from helix_desktop.ui.cache.entry_actions import EntryActions, is_readable, is_untrashed
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import target_option, tool_option
 from helix_desktop.ui.cache.rows import CacheRow, CacheState
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Cache")
@@ -31,8 +32,8 @@ def row_menu(actions: EntryActions, bar: CacheFilterBar) -> QMenu:
     menu.addSeparator()
     _add_copies(menu, actions, rows)
     menu.addSeparator()
-    _add_navigation(menu, actions, _single(rows))
-    _add_filters(menu, bar, _single(rows))
+    _add_navigation(menu, actions, _single(actions, rows))
+    _add_filters(menu, bar, _single(actions, rows))
     menu.addSeparator()
     _add_retention(menu, actions, rows)
     menu.addSeparator()
@@ -42,8 +43,8 @@ def row_menu(actions: EntryActions, bar: CacheFilterBar) -> QMenu:
     return menu
 
 
-def _single(rows: Sequence[CacheRow]) -> CacheRow | None:
-    return rows[0] if len(rows) == 1 else None
+def _single(actions: EntryActions, rows: Sequence[CacheRow]) -> CacheRow | None:
+    return rows[0] if rows and actions.table.selected_count() == 1 else None
 
 
 def _add(
@@ -58,41 +59,51 @@ def _add(
 
 
 def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -> None:
-    preview, single, sound = actions.preview, _single(rows), undamaged(rows)
+    preview, single = actions.preview, _single(actions, rows)
+    sound = actions.digests_of(is_readable)
     here = single is not None and preview.digest == single.digest
     _add(menu, "open", tr("Open preview"), actions.table.opened.emit, single is not None, key="Enter")
     quick_look = actions.table.quick_look_requested.emit
     _add(menu, "quick-look", tr("Quick look"), quick_look, single is not None, key="Space")
-    recall_all = partial(actions.recall_whole, sound)
     if here and preview.lines[1]:
         _add(menu, "recall-lines", preview.recall_text, preview.recall, bool(sound), key="Ctrl+Enter")
-        _add(menu, "recall", tr("Recall whole output"), recall_all, bool(sound))
+        _add(menu, "recall", tr("Recall whole output"), actions.recall_whole, bool(sound))
     else:
-        _add(menu, "recall", tr("Recall into message"), recall_all, bool(sound), key="Ctrl+Enter")
+        words = _recall_words(rows, len(sound)) if sound[1:] else tr("Recall into message")
+        _add(menu, "recall", words, actions.recall_whole, bool(sound), key="Ctrl+Enter")
     _add(menu, "recall-part", tr("Recall a part…"), actions.recall_part, bool(sound), key="R")
-    _add(menu, "find", tr("Find in content"), preview.content.open_find, _is_readable(single), key="Ctrl+F")
-    _add(menu, "verify", tr("Verify"), actions.verify, bool(rows), key="V")
-    if single is not None:
+    _add(menu, "find", tr("Find in content"), preview.content.open_find, _is_sound(single), key="Ctrl+F")
+    _add(menu, "verify", tr("Verify"), actions.verify, True, key="V")
+    if actions.table.selected_count() > 1:
+        _add(menu, "export", tr("Save to folder…"), actions.export, bool(sound), key="Ctrl+S")
+        _add(menu, "export-zip", tr("Save as zip…"), partial(actions.zip_requested.emit, sound), bool(sound))
+    elif single is not None:
         export = partial(actions.export_requested.emit, single.digest)
         _add(menu, "export", tr("Save as…"), export, bool(sound), key="Ctrl+S")
-    else:
-        export = partial(actions.export_all_requested.emit, [row.digest for row in sound])
-        _add(menu, "export", tr("Save to folder…"), export, bool(sound))
+
+
+def _recall_words(rows: Sequence[CacheRow], count: int) -> str:
+    """Return what recalling several contents is called, with what it costs as far as all are known."""
+    sound = [row for row in rows if is_readable(row)]
+    if len(sound) != count:
+        return tr.plural(count, "Recall %n entry into message", "Recall %n entries into message")
+    tokens = format_tokens(sum(row.tokens for row in sound))
+    return tr.plural(
+        count,
+        "Recall %n entry into message · ≈ {tokens} tokens",
+        "Recall %n entries into message · ≈ {tokens} tokens",
+        tokens=tokens,
+    )
 
 
 def _add_copies(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -> None:
-    some, copy_content = bool(rows), actions.preview.content.copy_content
-    single = _single(rows)
-    _add(menu, "copy-content", tr("Copy content"), copy_content, _is_readable(single), key="Ctrl+Shift+C")
-    _add(menu, "copy-hash", tr("Copy digest"), actions.copy_digests, some, key="Ctrl+C")
-    _add(menu, "copy-marker", tr("Copy marker"), actions.copy_markers, some)
-    _add(
-        menu,
-        "copy-link",
-        tr("Copy link"),
-        partial(actions.link_requested.emit, [row.digest for row in rows]),
-        some,
-    )
+    copy_content, single = actions.preview.content.copy_content, _single(actions, rows)
+    _add(menu, "copy-content", tr("Copy content"), copy_content, _is_sound(single), key="Ctrl+Shift+C")
+    _add(menu, "copy-hash", tr("Copy digest"), actions.copy_digests, key="Ctrl+C")
+    _add(menu, "copy-table", tr("Copy as table"), actions.copy_table, bool(rows))
+    _add(menu, "copy-marker", tr("Copy marker"), actions.copy_markers, bool(rows))
+    copy_links = partial(actions.link_requested.emit, actions.table.selected_digests())
+    _add(menu, "copy-link", tr("Copy link"), copy_links)
 
 
 def _add_navigation(menu: QMenu, actions: EntryActions, single: CacheRow | None) -> None:
@@ -117,18 +128,16 @@ def _add_filters(menu: QMenu, bar: CacheFilterBar, single: CacheRow | None) -> N
 
 
 def _add_retention(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -> None:
-    stored = untrashed(rows)
-    trashed = [row.digest for row in rows if row.state == "in_trash"]
-    digests, on = [row.digest for row in stored], not all(row.is_pinned for row in stored)
-    pin = partial(actions.pin_requested.emit, digests, on)
-    _add(menu, "pin", tr("Pin") if on else tr("Unpin"), pin, bool(stored), key="P")
+    stored = bool(actions.digests_of(is_untrashed))
+    trashed = [row.digest for row in rows if not is_untrashed(row)]
+    is_pinned = stored and all(row.is_pinned for row in rows if is_untrashed(row))
+    _add(menu, "pin", tr("Unpin") if is_pinned else tr("Pin"), actions.toggle_pin, stored, key="P")
     if trashed:
         _add(menu, "restore", tr("Restore"), partial(actions.restore_requested.emit, trashed))
     if stored or not trashed:
-        trash = partial(actions.trash_requested.emit, digests)
-        _add(menu, "trash", tr("Move to trash"), trash, bool(stored), key="Del")
+        _add(menu, "trash", tr("Move to trash"), actions.move_to_trash, stored, key="Del")
 
 
-def _is_readable(row: CacheRow | None) -> bool:
+def _is_sound(row: CacheRow | None) -> bool:
     """Return True if a content can be read; the preview of one that was just chosen is still on its way."""
     return row is not None and row.state != "damaged"

@@ -19,7 +19,7 @@ def add_shortcuts(browser: QWidget, bar: CacheFilterBar, actions: EntryActions) 
     for key, action in (
         ("Ctrl+Return", actions.recall),
         ("Ctrl+Enter", actions.recall),
-        ("Ctrl+S", preview.export_button.click),
+        ("Ctrl+S", actions.export),
         ("Ctrl+Shift+C", preview.content.copy_content),
         ("/", bar.field.setFocus),
     ):

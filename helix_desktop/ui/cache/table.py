@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -19,6 +22,7 @@ from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.cell_delegate import EDGE, PAD, CacheDelegate
 from helix_desktop.ui.cache.column_layout import ColumnLayout
 from helix_desktop.ui.cache.columns import COLUMNS
+from helix_desktop.ui.cache.row_pages import MAX_CACHED_ROWS
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table_model import CacheTableModel, Index
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
@@ -85,14 +89,33 @@ class CacheTable(Themed, QTableView):
         return self._model.entry(at.row()) if at.isValid() else None
 
     def selected_rows(self) -> list[CacheRow]:
-        """Return the selected rows, from top to bottom, without those that were never fetched."""
-        numbers = sorted(at.row() for at in self.selectionModel().selectedRows())
-        return [row for number in numbers if (row := self._model.entry(number)) is not None]
+        """Return the selected rows, from top to bottom, without those that were never fetched.
+
+        Of very many only the first are looked at: nothing waits for a million rows.
+        """
+        numbers = itertools.islice(self._selected_numbers(), MAX_CACHED_ROWS)
+        return [
+            row
+            for number in numbers
+            if self._model.pages.is_loaded(number) and (row := self._model.entry(number)) is not None
+        ]
 
     def selected_digests(self) -> list[str]:
         """Return the digests of the selected rows, from top to bottom."""
-        numbers = sorted(at.row() for at in self.selectionModel().selectedRows())
-        return [self._model.digest_at(number) for number in numbers]
+        return [self._model.digest_at(number) for number in self._selected_numbers()]
+
+    def selected_count(self) -> int:
+        """Return how many rows are selected."""
+        return sum(len(rows) for rows in self._selected_ranges())
+
+    def _selected_numbers(self) -> Iterator[int]:
+        return itertools.chain.from_iterable(self._selected_ranges())
+
+    def _selected_ranges(self) -> list[range]:
+        """Return the numbers of the selected rows: Qt would make an index object of each."""
+        selection = self.selectionModel().selection()
+        parts = (selection.at(number) for number in range(selection.size()))
+        return sorted({range(part.top(), part.bottom() + 1) for part in parts}, key=lambda rows: rows.start)
 
     def focus_table(self) -> None:
         """Take the keyboard, at the first row unless one is chosen."""

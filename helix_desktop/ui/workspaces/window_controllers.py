@@ -21,6 +21,8 @@ from helix_desktop.ui.session.view_state import ViewStateKeeper
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.workspaces.backup import BackupController
 from helix_desktop.ui.workspaces.branches import BranchController
+from helix_desktop.ui.workspaces.cache_export import CacheExportController
+from helix_desktop.ui.workspaces.cache_filters import CacheFilterController
 from helix_desktop.ui.workspaces.cleanup import CleanupController
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.delete_session import DeleteSessionController
@@ -94,6 +96,8 @@ class WindowControllers:
         GitController(context, workspaces)
         RewindController(context, workspaces, self.reverts)
         BackupController(context, self.jobs)
+        CacheFilterController(context, self.session_controller)
+        self.cache_export = CacheExportController(context, self.jobs)
         self.cleanup = CleanupController(context, self.sidebar)
         self.redaction = RedactionController(context, workspaces)
         self.import_export = ImportExportController(context, workspaces, self.jobs)

@@ -23,7 +23,7 @@ from tests.support.window.cache_browser import open_cache_browser, sample_cache,
 pytestmark = pytest.mark.qt_loop
 ALL = {
     "open", "recall", "recall-part", "find", "verify",
-    "export", "copy-content", "copy-hash", "copy-marker", "copy-link",
+    "export", "copy-content", "copy-hash", "copy-table", "copy-marker", "copy-link",
     "show-chat", "show-timeline", "pin", "trash",
 }  # fmt: skip
 
@@ -73,7 +73,7 @@ async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: T
         "open": "Enter", "recall": "Ctrl+Enter", "recall-part": "R",
         "find": "Ctrl+F", "verify": "V", "export": "Ctrl+S",
         "copy-content": "Ctrl+Shift+C", "copy-hash": "Ctrl+C", "pin": "P", "trash": "Del",
-        "copy-marker": "", "copy-link": "", "show-chat": "", "show-timeline": "",
+        "copy-table": "", "copy-marker": "", "copy-link": "", "show-chat": "", "show-timeline": "",
     }  # fmt: skip
     actions["copy-marker"].trigger()
     text = marker(row.digest, row.tool, row.target, row.size, row.first_line)

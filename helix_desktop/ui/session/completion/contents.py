@@ -8,7 +8,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import MIN_PREFIX
 from helix_desktop.domain.search_query import MAX_QUERY_LENGTH
-from helix_desktop.ui.cache.entry_actions import undamaged
+from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.composer.completion import Completion
@@ -70,7 +70,7 @@ class ContentCompletions:
             digests = [entry.digest for entry in page.entries]
         else:
             digests = await _search(source, words)
-        rows = undamaged(await source.rows(digests[:_MAX_ROWS]))
+        rows = [row for row in await source.rows(digests[:_MAX_ROWS]) if is_readable(row)]
         return [_completion(row, words.lower().split()) for row in rows]
 
     def accept(self, completion: Completion) -> None:

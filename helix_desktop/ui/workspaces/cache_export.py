@@ -1,0 +1,104 @@
+"""Saves selected cache entries to a folder or a zip, as a job with Cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices
+
+from helix_desktop.domain.progress import OnProgress
+from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
+from helix_desktop.ui.design.dialogs import pick_folder, pick_save_file
+from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.workspaces.job_runner import JobRunner
+from helix_desktop.words.numbers import format_size
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Cache")
+
+_SAVED, _SHOW = "entries_saved", "show"
+_ZIP = ".zip"
+
+
+class CacheExportController(QObject):
+    """Binds the cache browser's entries to what writes them."""
+
+    def __init__(self, context: ControllerContext, jobs: JobRunner) -> None:
+        super().__init__(context.window)
+        self._window, self._jobs = context.window, jobs
+        self._active_workspace = context.active_workspace
+        self._folder = Path()
+        start, actions = context.async_actions.start, context.views.cache.entry_actions
+        actions.export_all_requested.connect(lambda digests: start(self._to_folder(digests), "export"))
+        actions.zip_requested.connect(lambda digests: start(self._to_zip(digests), "export"))
+        context.window.banners.action_clicked.connect(self._on_banner_action)
+
+    async def _to_folder(self, digests: Sequence[str]) -> None:
+        folder = await pick_folder(self._window, tr("Save cached outputs to a folder"))
+        if folder is not None:
+            await self.save_to_folder(digests, folder)
+
+    async def _to_zip(self, digests: Sequence[str]) -> None:
+        path = await pick_save_file(self._window, tr("Save cached outputs as a zip"), f"cache{_ZIP}")
+        if path is not None:
+            await self.save_as_zip(digests, path if path.suffix else path.with_name(path.name + _ZIP))
+
+    async def save_to_folder(self, digests: Sequence[str], folder: Path) -> None:
+        """Write entries into a folder. Raises HelixError."""
+        store, done = self._active_workspace.require().store, ExportedEntries(folder)
+
+        async def save(on_progress: OnProgress) -> bool:
+            await export_to_folder(store, digests, done, on_progress)
+            return True
+
+        self._folder = folder
+        self._report(done, await self._jobs.run_cancellable(_job_text(len(digests)), save) is None)
+
+    async def save_as_zip(self, digests: Sequence[str], path: Path) -> None:
+        """Write entries into a zip. Raises HelixError."""
+        store, done = self._active_workspace.require().store, ExportedEntries(path)
+
+        async def save(on_progress: OnProgress) -> bool:
+            await export_to_zip(store, digests, done, on_progress)
+            return True
+
+        self._folder = path.parent
+        if await self._jobs.run_cancellable(_job_text(len(digests)), save):
+            self._report(done, is_cancelled=False)
+
+    def _report(self, done: ExportedEntries, is_cancelled: bool) -> None:
+        what = tr.plural(
+            done.files, "%n entry saved to {place}.", "%n entries saved to {place}.", place=done.place.name
+        )
+        why = tr("{size}. The file index.json lists what they are.", size=format_size(done.size))
+        if is_cancelled:
+            what = tr("Saving canceled.")
+            why = tr.plural(
+                done.files, "%n entry was saved to {place}.", "%n entries were saved to {place}.",
+                place=done.place.name,
+            )  # fmt: skip
+        damaged = tr.plural(
+            done.damaged, "%n damaged entry was left out.", "%n damaged entries were left out."
+        )
+        show = BannerAction(_SHOW, tr("Show folder"))
+        self._window.banners.show_banner(
+            Banner(
+                _SAVED,
+                "warning" if done.damaged else "info",
+                what,
+                " ".join((why, damaged)) if done.damaged else why,
+                actions=(show,),
+                workspace=self._active_workspace.id,
+            )
+        )
+
+    def _on_banner_action(self, banner: str, action: str) -> None:
+        if (banner, action) == (_SAVED, _SHOW):
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
+
+
+def _job_text(count: int) -> str:
+    return tr.plural(count, "Saving %n entry", "Saving %n entries")
