@@ -161,7 +161,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     `background_effort` is how much models think for summaries and extracts; empty: as is set for the model of
     the role, while the main model gets the provider's default. `shortcuts` are the keys of commands that
     differ from the defaults: command → portable texts of keys. Invalid entries are preserved: see
-    `ui.shell.key_bindings`.
+    `ui.shell.key_bindings`. `advanced_policy`: whether the policy page lists all numbers.
     """
 
     theme: Theme = "system"
@@ -179,6 +179,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     user_roles: tuple[str, ...] = ()
     background_effort: Effort = ""
     shortcuts: dict[str, Any] = msgspec.field(default_factory=dict)
+    advanced_policy: bool = False
 
     def provider(self, name: str) -> Provider | None:
         """Return the provider of that name; None if there is none."""

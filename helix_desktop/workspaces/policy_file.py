@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -66,33 +66,32 @@ class PolicyFile:
         """Read the changes that can be restored; those that are no longer valid are left out."""
         return {profile: own for profile, own in self._stored().items() if _is_valid_policy(profile, own)}
 
-    def choose_profile(self, current: ContextPolicy, profile: str) -> ContextPolicy:
-        """Switch to an unchanged profile; changes of `current` are stored first. Raises HelixError."""
-        stored = self._stored()
-        if own := _own_fields(current):
-            stored[current.profile] = {**stored.get(current.profile, {}), **own}
-            self._write(self._changes_path, stored)
-        policy = policy_from({"profile": profile})
-        self.save(policy)
-        return policy
+    def replace_policy(self, current: ContextPolicy, policy: ContextPolicy) -> None:
+        """Write another policy; the user's own values that it replaces can be restored. Raises HelixError.
 
-    def restore_changes(self, current: ContextPolicy, profile: str) -> ContextPolicy:
-        """Switch to a profile with its stored changes; what they replace is stored in turn.
-
-        Raises HelixError, and ValueError if they conflict with other changes.
+        Stored values that it uses again are no longer stored.
         """
-        stored, own = self._stored(), _own_fields(current)
-        restored = stored.pop(profile, {})
-        if current.profile == profile:
-            policy = policy_from({"profile": profile, **own, **restored})
-            replaced = {name: value for name, value in own.items() if restored.get(name, value) != value}
-        else:
-            policy = policy_from({"profile": profile, **restored})
-            replaced = {**stored.get(current.profile, {}), **own}
-        remaining = {**stored, current.profile: replaced} if replaced else stored
+        stored, own = self._stored(), _own_fields(policy)
         self.save(policy)
-        self._write(self._changes_path, remaining)
-        return policy
+        restorable = stored.get(policy.profile, {})
+        stored[policy.profile] = {name: value for name, value in restorable.items() if own.get(name) != value}
+        swapped = {name for name, value in restorable.items() if own.get(name) == value}
+        replaced = _replaced_fields(current, policy, swapped)
+        stored[current.profile] = {**stored.get(current.profile, {}), **replaced}
+        self._store(stored)
+
+    def store_changes(self, current: ContextPolicy, policy: ContextPolicy | None) -> None:
+        """Store the user's own values of a policy that another one, or none, replaces. Raises HelixError."""
+        stored = self._stored()
+        replaced = _replaced_fields(current, policy, frozenset())
+        stored[current.profile] = {**stored.get(current.profile, {}), **replaced}
+        self._store(stored)
+
+    def _store(self, changes: ProfileChanges) -> None:
+        """Write the stored changes if they differ from those on disk."""
+        changes = {profile: own for profile, own in changes.items() if own}
+        if changes != self._stored():
+            self._write(self._changes_path, changes)
 
     def _stored(self) -> ProfileChanges:
         try:
@@ -118,6 +117,18 @@ class PolicyFile:
 
 def _own_fields(policy: ContextPolicy) -> dict[str, Any]:
     return {name: value for name, value in policy_fields(policy).items() if name != "profile"}
+
+
+def _replaced_fields(
+    current: ContextPolicy, policy: ContextPolicy | None, swapped: Set[str]
+) -> dict[str, Any]:
+    """Return the own fields that are gone under another policy, or have one of the `swapped` values there."""
+    own = _own_fields(policy) if policy is not None and policy.profile == current.profile else {}
+    return {
+        name: value
+        for name, value in _own_fields(current).items()
+        if name not in own or (name in swapped and own[name] != value)
+    }
 
 
 def _is_valid_policy(profile: str, fields: Mapping[str, Any]) -> bool:

@@ -10059,7 +10059,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>Settings → Context policy: choose a profile, or change single numbers for a workspace.</source>
+            <source>Session → Change policy…: move the slider, or change single numbers under Advanced. The page replays this session under the new policy; nothing changes until you apply it to the session or to the workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16248,6 +16248,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/fields.py" />
+            <source>Advanced</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>After a longer pause a quarter of the smallest batch is enough: the provider reads the whole request again anyway. Where Helix asked for a longer lifetime, that counts.</source>
             <translation type="unfinished" />
@@ -16255,6 +16260,26 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>After that, a preview is used. A model that answers slowly gets up to six times as long. 0: the agent doesn't choose.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/policy_preview.py" />
+            <source>After two requests, you can see here what a policy does to this session.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>All requests of the session, in tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <source>All sessions of the workspace but this one, which keeps its own policy</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <source>All sessions of the workspace without a policy of their own</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16275,6 +16300,26 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Apply observations above</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <source>Apply to this session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <source>Apply to workspace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
+            <source>Approximate</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
+            <source>Approximate, computing the exact figures…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16301,6 +16346,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Between turns, the newest turn always stays whole.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>Billed</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16350,6 +16400,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
+            <source>Computing…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_chart.py" />
+            <source>Context over the session. {curves}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_chart.py" />
+            <source>Context over the session: no replay yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/page.py" />
             <source>Context policy</source>
             <translation type="unfinished" />
@@ -16362,6 +16427,11 @@
         <message>
             <location filename="../../helix_desktop/words/policies.py" />
             <source>Context policy for this session: {policy}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/slider.py" />
+            <source>Context policy, from keep more to spend less</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16380,8 +16450,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>Coverage</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
+            <source>Difference</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Digest in a marker</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <source>Discard</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16430,8 +16515,28 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/policy_preview.py" />
+            <source>In use: {policy}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <source>In use: {session}, for this session only. Workspace: {workspace}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <source>In use: {workspace}, in the whole workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>It chooses the full output, a preview or an extract. Off: always a preview.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/slider.py" />
+            <source>Keep more</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16536,6 +16641,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>No effect on this session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Note steps older than</source>
             <translation type="unfinished" />
@@ -16592,6 +16702,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <source>Only this session, the subagents it starts, and branches of it</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/page.py" />
             <location filename="../../helix_desktop/ui/workspaces/settings/policy_presenter.py" />
             <source>Open file</source>
@@ -16614,6 +16729,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
+            <source>Policy to compare with</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
+            <source>Policy to show</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/policies.py" />
             <source>Policy: {policy}</source>
             <translation type="unfinished" />
@@ -16626,6 +16751,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Preview size</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <source>Preview. Nothing changes until you apply it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16655,18 +16785,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/policy/page.py" />
+            <location filename="../../helix_desktop/ui/settings/policy/fields.py" />
             <source>Reset to profile default ({value})</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/policy/page.py" />
-            <source>Restore my changes ({count})</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/page.py" />
-            <source>Restore my changes to {profile}</source>
+            <location filename="../../helix_desktop/ui/settings/policy/slider.py" />
+            <source>Restore my changes to {profile} ({count})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16685,8 +16810,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>Sent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Session budget</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>Share of what the agent used next that was in the context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
+            <source>Show</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16697,6 +16837,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Smallest batch</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/slider.py" />
+            <source>Spend less</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16746,6 +16891,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>The same at the provider's cache prices, in tokens of new input</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>These numbers don't work together.</source>
             <translation type="unfinished" />
@@ -16753,6 +16903,26 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>They stay as they are when older notes are merged.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/policy_preview.py" />
+            <source>This page: {policy}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <source>This session follows the workspace again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
+            <source>This session, replayed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>This session: {effects}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16766,7 +16936,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/policy/page.py" />
+            <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
+            <source>Try again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <source>Use workspace policy</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/slider.py" />
             <source>Use {profile} with your earlier changes</source>
             <translation type="unfinished" />
         </message>
@@ -16816,6 +16996,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/policy_preview.py" />
+            <source>Workspace: {policy}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Write observations above</source>
             <translation type="unfinished" />
@@ -16836,6 +17021,41 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>bills {tokens} more</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_chart.py" />
+            <source>compacts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
+            <source>compared with</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_chart.py" />
+            <source>context rewritten</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_chart.py" />
+            <source>context window</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>coverage {points}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/fields.py" />
+            <source>every number of the policy</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>hex digits</source>
             <translation type="unfinished" />
@@ -16846,8 +17066,38 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_chart.py" />
+            <source>messages noted as observations</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_chart.py" />
+            <source>messages summarized</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>nothing used again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_chart.py" />
+            <source>outputs cached</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/policy.py" />
             <source>profile must be one of {names} (got {value})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>same</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>saves {tokens} billed</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16858,6 +17108,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>steps</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_chart.py" />
+            <source>steps noted</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16873,6 +17128,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>tokens each</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>{amount} ({share})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16896,8 +17156,18 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/policy/page.py" />
+            <location filename="../../helix_desktop/ui/settings/policy/fields.py" />
             <source>{name}: reset to profile default ({value})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_chart.py" />
+            <source>{policy}: at most {peak}, {end} at the end</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_chart.py" />
+            <source>{policy}: {tokens} tokens, {share} of the context window</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -16909,7 +17179,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/settings/policy/page.py" />
+            <location filename="../../helix_desktop/ui/settings/policy/slider.py" />
             <source>{profile}, with %n changes of yours</source>
             <translation>
                 <numerusform>{profile}, with %n change of yours</numerusform>

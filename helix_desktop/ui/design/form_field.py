@@ -17,9 +17,15 @@ class FormField(QWidget):
     """A label, its control, and below it a note or what is wrong."""
 
     def __init__(
-        self, name: str, control: QWidget, *, note: str = "", trailing: QWidget | None = None
+        self,
+        name: str,
+        control: QWidget,
+        *,
+        note: str = "",
+        trailing: QWidget | None = None,
+        below: QWidget | None = None,
     ) -> None:
-        """`trailing` is placed to the right of the control."""
+        """`trailing` is placed to the right of the control, `below` under it, above the note."""
         super().__init__()
         self._control = control
         self._note = note
@@ -39,7 +45,9 @@ class FormField(QWidget):
             line.addWidget(trailing)
         if narrow:
             line.addStretch(1)
-        body = row(words, column(line, self._note_label, gap=3), gap=6)
+        body = row(
+            words, column(line, *([below] if below is not None else []), self._note_label, gap=3), gap=6
+        )
         body.setStretch(1, 1)
         first = body.itemAt(0)
         if first is not None:

@@ -293,7 +293,11 @@ def _policy() -> tuple[Section, ...]:
         Section(
             tr("Change it"),
             (
-                tr("Settings → Context policy: choose a profile, or change single numbers for a workspace."),
+                tr(
+                    "Session → Change policy…: move the slider, or change single numbers under Advanced. The "
+                    "page replays this session under the new policy; nothing changes until you apply it to "
+                    "the session or to the workspace."
+                ),
                 tr("The inspector says under “What comes next” what changes when, what it saves and costs."),
                 tr(
                     "Background work asks you before it reads more than {tokens} tokens or half the context "

@@ -11,11 +11,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import msgspec
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.ui.design.dialogs import Choice, QuestionDialog, TextInputDialog
@@ -29,13 +27,13 @@ from helix_desktop.ui.handover.rows import DraftRow, HandoverRange
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
 from helix_desktop.ui.settings.forms import AboutInfo, License, PermissionRow
-from helix_desktop.ui.settings.policy.form import policy_form
 from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
 from helix_desktop.ui.shell.shortcuts import shortcuts
 from helix_desktop.ui.shell.sidebar.rows import SessionItem, WorkspaceRow
 from helix_desktop.ui.workspaces.settings.keyboard_presenter import command_groups
 from helix_desktop.words.git import NO_GIT, git_text
 from tests.support.galleries import providers_gallery
+from tests.support.galleries.policy_gallery import fill_policy
 
 WIDE_PX = 1440
 OUTPUT_DIR = Path("build/gallery-shell")
@@ -173,7 +171,6 @@ def _show_empty_workspace(window: MainWindow) -> None:
     window.show_center_page("empty")
 
 
-POLICY = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, intake_ask=False)
 RULES = (
     PermissionRow("r1", "Run: pytest -q", "Saved 12 Nov", "used 41 times, last 20 Nov, 15:02"),
     PermissionRow("r2", "Never: run commands like: git push *", "Saved today, 09:12", "not used yet", "deny"),
@@ -202,10 +199,7 @@ def make_settings(window: MainWindow) -> SettingsDialog:
     """The settings with all pages filled."""
     dialog = providers_gallery.make_dialog(window)
     dialog.appearance.show_appearance("system", 13, True)
-    dialog.policy.show_policy(policy_form("helix-desktop", POLICY))
-    dialog.policy.show_error(
-        "observe_place_at", "“Write observations above” can't be above “Apply observations above”."
-    )
+    fill_policy(dialog.policy)
     dialog.permissions.show_rules("helix-desktop", RULES)
     dialog.keyboard.show_commands(tuple(command_groups(window)))
     dialog.about.show_about(ABOUT)

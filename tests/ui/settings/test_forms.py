@@ -8,7 +8,8 @@ from functools import partial
 
 import msgspec
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -31,6 +32,7 @@ from helix_desktop.ui.settings.forms import (
     ProviderStatus,
     validate_provider,
 )
+from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
 from tests.support.window.buttons import find_button, find_buttons, press, trigger
 
@@ -294,7 +296,7 @@ def test_provider_rules(form: ProviderForm, field: str) -> None:
     assert field in validate_provider(form)
 
 
-POLICY = policy_form("helix", PROFILES["balanced"])
+POLICY, USE = policy_form("helix", PROFILES["balanced"]), PolicyUse("Balanced", has_session=True)
 
 
 def typed(dialog: SettingsDialog, key: str, text: str) -> QLineEdit:
@@ -308,28 +310,47 @@ def typed(dialog: SettingsDialog, key: str, text: str) -> QLineEdit:
     return entry
 
 
-def test_each_profile_has_a_sentence_and_is_selected_with_one_click(
-    qtbot: QtBot, dialog: SettingsDialog
-) -> None:
-    assert [profile.name for profile in POLICY.profiles] == list(PROFILES)
-    dialog.policy.show_policy(POLICY)
+def test_each_profile_is_a_stop_of_one_slider(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    """From the one that sends most to the one that sends least, by click on its name and by keys."""
+    page, selected = dialog.policy, list[str]()
+    page.slider.profile_selected.connect(selected.append)
+    page.show_policy(POLICY, USE)
     dialog.show_page("policy")
-    text = words(dialog)
     for profile in POLICY.profiles:
-        assert profile.description in text
-        assert dialog.policy.profiles.button(profile.name).accessibleDescription() == profile.description
-    assert dialog.policy.profiles.button("balanced").isChecked()
-    with qtbot.waitSignal(dialog.policy.profile_chosen) as blocker:
-        dialog.policy.profiles.button("lean").click()
-    assert blocker.args == ["lean"]
+        assert find_button(page, f"profile:{profile.name}").accessibleDescription() == profile.description
+    find_button(page, "profile:lean").click()
+    track = page.slider.track
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Home, Qt.Key.Key_End):
+        QTest.keyClick(track, key)
+    assert selected == ["lean", "lean", "classic", "off", "lean"]
+    QTest.mouseClick(track, Qt.MouseButton.LeftButton, pos=QPoint(round(track.x_of(1.2)), 9))
+    assert selected[-1] == "plain"
+
+
+def test_own_changes_are_a_place_between_two_stops(dialog: SettingsDialog) -> None:
+    """Left is the profile itself, right the next; a screen reader hears the name, not a number."""
+    page, selected = dialog.policy, list[str]()
+    page.slider.profile_selected.connect(selected.append)
+    own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14)
+    page.show_policy(policy_form("helix", own), USE)
+    dialog.show_page("policy")
+    track = page.slider.track
+    interface = QAccessible.queryAccessibleInterface(track)
+    assert (interface.role(), interface.text(QAccessible.Text.Value)) == (
+        QAccessible.Role.Slider,
+        "Balanced, with 1 change of yours",
+    )
+    QTest.keyClick(track, Qt.Key.Key_Left)
+    QTest.keyClick(track, Qt.Key.Key_Right)
+    assert selected == ["balanced", "lean"]
 
 
 def test_valid_policy_changes_are_emitted_one_by_one(qtbot: QtBot, dialog: SettingsDialog) -> None:
     page = dialog.policy
-    page.show_policy(POLICY)
+    page.show_policy(POLICY, USE)
     dialog.show_page("policy")
     changes: list[dict[str, object]] = []
-    page.changed.connect(changes.append)
+    page.advanced.changed.connect(changes.append)
 
     typed(dialog, "protect_steps", "12")
     switch = page.control("enabled")
@@ -349,37 +370,37 @@ def test_valid_policy_changes_are_emitted_one_by_one(qtbot: QtBot, dialog: Setti
 def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog: SettingsDialog) -> None:
     page = dialog.policy
     own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, handover_at=0.7)
-    page.show_policy(policy_form("helix", own))
+    page.show_policy(policy_form("helix", own), USE)
     dialog.show_page("policy")
-    assert page.profiles.button("balanced").text() == "Balanced, with 2 changes of yours"
+    assert page.slider.track.value_text == "Balanced, with 2 changes of yours"
     back = find_buttons(page, "reset")
     assert [button.text().strip() for button in back] == [str(PROFILES["balanced"].protect_steps), "85 %"]
-    with qtbot.waitSignal(page.changed) as changed:
+    with qtbot.waitSignal(page.advanced.changed) as changed:
         back[1].click()
     assert changed.args == [{"handover_at": 0.85}]
-    page.show_policy(POLICY)
+    page.show_policy(POLICY, USE)
     assert all(button.isHidden() for button in back)
-    assert page.profiles.button("balanced").text() == "Balanced"
+    assert page.slider.track.value_text == "Balanced"
 
 
 def test_while_it_is_off_no_number_can_be_changed(dialog: SettingsDialog) -> None:
-    dialog.policy.show_policy(policy_form("helix", PROFILES["off"]))
+    dialog.policy.show_policy(policy_form("helix", PROFILES["off"]), USE)
     dialog.show_page("policy")
     assert not dialog.policy.control("handover_at").isEnabled()
     assert dialog.policy.control("enabled").isEnabled()
-    dialog.policy.show_policy(POLICY)
+    dialog.policy.show_policy(POLICY, USE)
     assert dialog.policy.control("handover_at").isEnabled()
 
 
 def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog: SettingsDialog) -> None:
     page = dialog.policy
-    page.show_policy(POLICY)
+    page.show_policy(POLICY, USE)
     dialog.show_page("policy")
-    with qtbot.assertNotEmitted(page.changed):
+    with qtbot.assertNotEmitted(page.advanced.changed):
         typed(dialog, "handover_at", "20")
     assert page.error_text("handover_at") == "Enter a number from 30 % to 95 %."
     numbers = msgspec.structs.asdict(PROFILES["balanced"])
-    page.show_error("observe_place_at", conflict_text({**numbers, "observe_at": 0.8}, POLICY))
+    page.advanced.show_error("observe_place_at", conflict_text({**numbers, "observe_at": 0.8}, POLICY))
     assert page.error_text("observe_place_at") == (
         "“Write observations above” can't be above “Apply observations above”."
     )
@@ -387,10 +408,10 @@ def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog
 
 def test_another_value_does_not_take_the_focus(dialog: SettingsDialog) -> None:
     """Fields stay while their values change, so that typing continues in the same one."""
-    dialog.policy.show_policy(POLICY)
+    dialog.policy.show_policy(POLICY, USE)
     dialog.show_page("policy")
     entry = dialog.policy.control("protect_steps")
-    dialog.policy.show_policy(policy_form("helix", PROFILES["lean"]))
+    dialog.policy.show_policy(policy_form("helix", PROFILES["lean"]), USE)
     assert dialog.policy.control("protect_steps") is entry
     assert isinstance(entry, QLineEdit)
     assert entry.text() == str(PROFILES["lean"].protect_steps)

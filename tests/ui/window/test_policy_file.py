@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QFrame, QPushButton
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.ui.settings.policy.page import PolicyPage
 from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -24,6 +25,15 @@ def _restore(rig: WindowRig, profile: str) -> QPushButton:
     return button
 
 
+def _apply(page: PolicyPage, change: str | dict[str, object] = "") -> None:
+    """Change the policy on the page, to a profile or by single fields, and apply it to the workspace."""
+    if isinstance(change, dict):
+        page.advanced.changed.emit(change)
+    elif change:
+        find_button(page, f"profile:{change}").click()
+    find_button(page, "apply_to_workspace").click()
+
+
 async def test_an_edited_policy_file_counts_at_once(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
@@ -31,8 +41,10 @@ async def test_an_edited_policy_file_counts_at_once(qapp: QApplication, tmp_path
         page = rig.wiring.settings.dialog.policy
         _file(rig).write_text('# mine\nprofile = "balanced"\nprotect_steps = 14\n', encoding="utf-8")
         await until(lambda: rig.workspace.policy.protect_steps == 14, "the edited number")
-        assert "1 change" in page.profiles.button("balanced").text()
-        page.changed.emit({"handover_at": 0.7})
+        assert "1 change" in page.slider.track.value_text
+        page.advanced.changed.emit({"handover_at": 0.7})
+        assert rig.workspace.policy.handover_at == 0.85, "nothing is saved before it is applied"
+        find_button(page, "apply_to_workspace").click()
         assert "# mine" in _file(rig).read_text(encoding="utf-8")
         assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (14, 0.7)
         rig.wiring.settings.dialog.close()
@@ -53,8 +65,8 @@ async def test_a_bad_policy_file_is_reported_with_its_line_and_not_overwritten(
         assert isinstance(card, QFrame)
         assert not card.isHidden()
         assert rig.workspace.policy.protect_steps == 14
-        page.changed.emit({"handover_at": 0.7})
-        page.profile_chosen.emit("lean")
+        find_button(page, "profile:lean").click()
+        find_button(page, "apply_to_workspace").click()
         assert _file(rig).read_text(encoding="utf-8") == bad
         assert rig.workspace.policy.handover_at == 0.85
         await rig.open_folder("other")
@@ -75,26 +87,33 @@ async def test_custom_values_return_after_another_profile(qapp: QApplication, tm
         identity = await rig.open_folder("project")
         await rig.wiring.settings.show("policy")
         page = rig.wiring.settings.dialog.policy
-        page.changed.emit({"protect_steps": 14})
-        page.changed.emit({"handover_at": 0.7})
+        page.advanced.changed.emit({"protect_steps": 14})
+        _apply(page, {"handover_at": 0.7})
         assert _restore(rig, "balanced").isHidden()
-        page.profiles.button("lean").click()
+        _apply(page, "lean")
         assert rig.workspace.policy == PROFILES["lean"]
-        page.changed.emit({"protect_steps": 13})
-        page.profiles.button("balanced").click()
+        _apply(page, {"protect_steps": 13})
+        _apply(page, "balanced")
         assert rig.workspace.policy == PROFILES["balanced"]
-        page.changed.emit({"handover_at": 0.6})
+        _apply(page, {"handover_at": 0.6})
         rig.wiring.settings.dialog.close()
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.open_workspace(identity)
         await rig.wiring.settings.show("policy")
-        assert _restore(rig, "balanced").text().strip() == "Restore my changes (2)"
+        page = rig.wiring.settings.dialog.policy
+        assert _restore(rig, "balanced").text().strip() == "Restore my changes to Balanced (2)"
         _restore(rig, "balanced").click()
+        assert rig.workspace.policy.handover_at == 0.6, "it is a preview first"
+        _apply(page)
         assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (14, 0.7)
-        assert _restore(rig, "balanced").text().strip() == "Restore my changes (1)", "what it replaced"
+        assert _restore(rig, "balanced").text().strip() == "Restore my changes to Balanced (1)", (
+            "what it replaced"
+        )
         _restore(rig, "lean").click()
+        _apply(page)
         assert (rig.workspace.policy.profile, rig.workspace.policy.protect_steps) == ("lean", 13)
-        assert _restore(rig, "balanced").text().strip() == "Restore my changes (2)"
-        rig.wiring.settings.dialog.policy.changed.emit({"enabled": False})
+        assert _restore(rig, "balanced").text().strip() == "Restore my changes to Balanced (2)"
+        _apply(page, {"enabled": False})
+        assert not rig.workspace.policy.enabled
         rig.wiring.settings.dialog.close()

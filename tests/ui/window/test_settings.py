@@ -27,7 +27,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.model_servers.local_servers import OLLAMA, run_server
-from tests.support.window.buttons import press
+from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -219,6 +219,7 @@ async def test_a_policy_takes_effect_at_once_and_persists(qapp: QApplication, tm
         identity = await rig.open_folder("project")
         await rig.wiring.settings.show("policy")
         page = rig.wiring.settings.dialog.policy
+        page.advanced.head.setChecked(True)
         entry = page.control("protect_steps")
         assert isinstance(entry, QLineEdit)
         rig.wiring.settings.dialog.activateWindow()
@@ -228,13 +229,15 @@ async def test_a_policy_takes_effect_at_once_and_persists(qapp: QApplication, tm
         entry.selectAll()
         QTest.keyClicks(entry, "3")
         entry.editingFinished.emit()
+        find_button(page, "apply_to_workspace").click()
         assert rig.workspace.policy.protect_steps == 3
         assert page.control("protect_steps").hasFocus()
-        page.changed.emit({"handover_at": 0.5})
+        page.advanced.changed.emit({"handover_at": 0.5})
+        find_button(page, "apply_to_workspace").click()
         now = rig.conversation.window.measure()[1]
         left = f"compacts in ~{format_tokens(now.window // 2 - now.used)}"
         await until(lambda: left in rig.window.top_bar.gauge.accessibleName(), "the gauge")
-        page.changed.emit({"sweep_min": 30_000})
+        page.advanced.changed.emit({"sweep_min": 30_000})
         assert page.error_text("sweep_min") == "“Smallest batch” can't be above “Largest batch”."
         assert rig.workspace.policy.sweep_min == 2_000
         rig.wiring.settings.dialog.close()
@@ -242,13 +245,18 @@ async def test_a_policy_takes_effect_at_once_and_persists(qapp: QApplication, tm
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.open_workspace(identity)
         assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (3, 0.5)
-        rig.wiring.settings.dialog.policy.profile_chosen.emit("plain")
+        page = rig.wiring.settings.dialog.policy
+        rig.wiring.settings.policy.show()
+        find_button(page, "profile:plain").click()
+        find_button(page, "apply_to_workspace").click()
         assert rig.workspace.policy.sweep == "at once"
         assert rig.workspace.policy.protect_steps == 10
         assert not rig.events(SweepMade)
-        rig.wiring.settings.dialog.policy.profile_chosen.emit("off")
+        find_button(page, "profile:off").click()
+        find_button(page, "apply_to_workspace").click()
         assert not rig.workspace.policy.enabled
-        rig.wiring.settings.dialog.policy.changed.emit({"enabled": True})
+        page.advanced.changed.emit({"enabled": True})
+        find_button(page, "apply_to_workspace").click()
         assert rig.workspace.policy == PROFILES["balanced"]
 
 

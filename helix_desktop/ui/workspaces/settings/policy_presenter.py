@@ -1,22 +1,28 @@
-"""Fills the policy page, saves what is changed there, and follows policy files that are edited by hand."""
+"""Fills the policy page, applies what is edited there, and follows policy files that are edited by hand."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
 
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.settings.forms import PolicyForm
+from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
 from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.ui.workspaces.settings.policy_preview import PolicyPreview, PolicyReplays
+from helix_desktop.words.policies import policy_name
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.policy_file import PolicyFile
 
@@ -28,12 +34,21 @@ _SETTLE_MS = 150  # an editor may write a file in several steps
 class PolicyPresenter(QObject):
     """Binds the policy page to the workspace on screen, and every open workspace to its policy file."""
 
-    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+    def __init__(
+        self,
+        context: ControllerContext,
+        session_controller: SessionController,
+        create_replays: Callable[[], PolicyReplays] | None = None,
+    ) -> None:
         """Follow the files at once; the page comes with `attach`."""
         super().__init__(context.window)
         self._banners, self._services = context.window.banners, context.services
         self._async_actions, self._active_workspace = context.async_actions, context.active_workspace
+        self._session_controller, self.create_replays = session_controller, create_replays
         self._page: PolicyPage | None = None
+        self._preview: PolicyPreview | None = None
+        self._edited: ContextPolicy | None = None  # on the page, and used nowhere yet
+        self._edited_for = "", ""  # of which workspace and session
         self._stamps: dict[str, tuple[int, int, int]] = {}
         self._errors: dict[str, SettingsDamaged] = {}
         self._watcher = QFileSystemWatcher(self)
@@ -42,78 +57,166 @@ class PolicyPresenter(QObject):
         self._watcher.fileChanged.connect(lambda _: self._reload_timer.start())
         self._watcher.directoryChanged.connect(lambda _: self._reload_timer.start())
         session_controller.session_changed.connect(self._watch)
+        session_controller.session_changed.connect(self._follow_session)
         self._banners.action_clicked.connect(self._on_action)
 
     def attach(self, page: PolicyPage) -> None:
         """Bind the page, once the settings window is built."""
         self._page = page
-        page.profile_chosen.connect(self._choose_profile)
-        page.restore_requested.connect(self._restore_changes)
-        page.changed.connect(self._change)
+        self._preview = PolicyPreview(page, self._async_actions, self.create_replays)
+        page.slider.profile_selected.connect(self._select_profile)
+        page.slider.restore_requested.connect(self._restore_changes)
+        page.advanced.changed.connect(self._change)
+        page.advanced.head.setChecked(self._services.settings.advanced_policy)
+        page.advanced.opened.connect(
+            lambda is_open: self._async_actions.start(self._save_advanced(is_open), "keep advanced")
+        )
+        page.apply_bar.apply_to_session.connect(self._apply_to_session)
+        page.apply_bar.apply_to_workspace.connect(self._apply_to_workspace)
+        page.apply_bar.session_policy_removed.connect(lambda: self._set_session_policy(None))
+        page.apply_bar.discarded.connect(lambda: self._edit(None))
         page.open_requested.connect(self._open_file)
         page.replace_requested.connect(self._replace_file)
+        page.visibility_changed.connect(lambda is_visible: self.show() if is_visible else self._stop())
 
     def show(self) -> None:
-        """Show the policy of the workspace on screen."""
-        workspace = self._active_workspace.opened
+        """Show the policy of the session on screen, or what was edited of it."""
+        workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
         if workspace is None:
             return
-        if self._page is not None:
-            name, changes = (
-                self._services.registry.get(workspace.id).name,
-                self._policy_file(workspace).changes(),
-            )
-            restorable = {profile: len(own) for profile, own in changes.items()}
-            self._page.show_policy(policy_form(name, workspace.policy, restorable))
+        place = workspace.id, conversation.session.id if conversation is not None else ""
+        if place != self._edited_for:
+            self._edited, self._edited_for = None, place
+        if self._page is not None and self._preview is not None:
+            policy, in_use = self._policy(workspace), self._in_use(workspace)
+            self._page.show_policy(self._form(workspace, policy), self._use_of(workspace, policy))
+            self._preview.show(conversation, policy, in_use, workspace.policy)
         self._show_file_error()
+
+    def _follow_session(self) -> None:
+        """Show the session that is on screen now, if the page is in sight."""
+        if self._page is not None and self._page.isVisible():
+            self.show()
+
+    def _in_use(self, workspace: OpenWorkspace) -> ContextPolicy:
+        """Return the policy of the session on screen: its own, or its workspace's."""
+        return self._session_policy or workspace.policy
+
+    def _policy(self, workspace: OpenWorkspace) -> ContextPolicy:
+        """Return the policy on the page."""
+        return self._edited or self._in_use(workspace)
+
+    @property
+    def _session_policy(self) -> ContextPolicy | None:
+        conversation = self._session_controller.conversation
+        return conversation.session.transcript.session_policy if conversation is not None else None
+
+    def _form(self, workspace: OpenWorkspace, policy: ContextPolicy) -> PolicyForm:
+        changes = self._policy_file(workspace).changes()
+        restorable = {profile: len(own) for profile, own in changes.items()}
+        return policy_form(self._services.registry.get(workspace.id).name, policy, restorable)
+
+    def _use_of(self, workspace: OpenWorkspace, policy: ContextPolicy) -> PolicyUse:
+        conversation, session_policy = self._session_controller.conversation, self._session_policy
+        has_session = conversation is not None and not conversation.session.transcript.parent
+        return PolicyUse(
+            policy_name(workspace.policy),
+            policy_name(session_policy) if session_policy is not None and has_session else "",
+            has_session,
+            policy != self._in_use(workspace),
+            policy != self._in_use(workspace),
+            policy != workspace.policy,
+        )
 
     def _policy_file(self, workspace: OpenWorkspace) -> PolicyFile:
         return self._services.registry.policy_file(workspace.id)
 
-    def _change(self, fields: dict[str, object]) -> None:
-        """Change some fields; what was edited in the file meanwhile stays."""
-        workspace = self._active_workspace.opened
-        if workspace is None or not self._reload(workspace):
-            return
-        if fields.get("enabled") and not PROFILES[workspace.policy.profile].enabled:
-            self._choose_profile("balanced")  # the profile that is off cannot be on
-            return
-        changed = {**msgspec.structs.asdict(workspace.policy), **fields}
-        try:
-            policy = policy_from(changed)
-            self._policy_file(workspace).save(policy)
-        except ValueError:
-            form = policy_form(self._services.registry.get(workspace.id).name, workspace.policy)
-            self._show_field_error(conflict_text(changed, form), tuple(fields))
-        except HelixError as error:
-            self._async_actions.show_error(error)
-        else:
-            self._use(workspace, policy)
+    def _stop(self) -> None:
+        if self._preview is not None:
+            self._preview.stop()
 
-    def _choose_profile(self, name: str) -> None:
+    def _edit(self, policy: ContextPolicy | None) -> None:
+        """Put a policy on the page, that is used nowhere yet; None: the one in use."""
+        self._edited = policy
+        self.show()
+
+    def _change(self, fields: dict[str, object]) -> None:
+        """Change some fields of the policy on the page."""
         workspace = self._active_workspace.opened
-        if workspace is None or not self._reload(workspace):
+        if workspace is None:
             return
+        policy = self._policy(workspace)
+        if fields.get("enabled") and not PROFILES[policy.profile].enabled:
+            self._edit(PROFILES["balanced"])  # the profile that is off cannot be on
+            return
+        changed = {**msgspec.structs.asdict(policy), **fields}
         try:
-            self._use(workspace, self._policy_file(workspace).choose_profile(workspace.policy, name))
-        except HelixError as error:
-            self._async_actions.show_error(error)
+            self._edit(policy_from(changed))
+        except ValueError:
+            self._show_field_error(conflict_text(changed, self._form(workspace, policy)), tuple(fields))
+
+    def _select_profile(self, name: str) -> None:
+        self._edit(PROFILES[name])
 
     def _restore_changes(self, profile: str) -> None:
         workspace = self._active_workspace.opened
-        if workspace is None or not self._reload(workspace):
+        if workspace is None:
             return
+        policy = self._policy(workspace)
+        own = policy_fields(policy) if policy.profile == profile else {}
+        stored = self._policy_file(workspace).changes().get(profile, {})
         try:
-            self._use(workspace, self._policy_file(workspace).restore_changes(workspace.policy, profile))
+            self._edit(policy_from({**own, **stored, "profile": profile}))
         except ValueError:
             self._show_field_error(tr("Your stored changes conflict with your current ones."), ("enabled",))
+
+    def _apply_to_workspace(self) -> None:
+        workspace = self._active_workspace.opened
+        if workspace is None:
+            return
+        policy = self._policy(workspace)
+        if not self._reload(workspace):
+            return
+        try:
+            self._policy_file(workspace).replace_policy(workspace.policy, policy)
         except HelixError as error:
             self._async_actions.show_error(error)
+        else:
+            self._edited = None
+            self._use(workspace, policy)
+
+    def _apply_to_session(self) -> None:
+        workspace = self._active_workspace.opened
+        if workspace is not None:
+            self._set_session_policy(self._policy(workspace))
+
+    def _set_session_policy(self, policy: ContextPolicy | None) -> None:
+        workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
+        if workspace is None or conversation is None:
+            return
+        self._async_actions.start(
+            self._record_session_policy(workspace, conversation, policy), "policy of a session"
+        )
+
+    async def _record_session_policy(
+        self, workspace: OpenWorkspace, conversation: Conversation, policy: ContextPolicy | None
+    ) -> None:
+        replaced = conversation.session.transcript.session_policy
+        if replaced is not None:
+            self._policy_file(workspace).store_changes(replaced, policy)
+        await conversation.choose_policy(policy)
+        if conversation is self._session_controller.conversation:
+            self._edit(None)
+
+    async def _save_advanced(self, is_open: bool) -> None:
+        settings = self._services.settings
+        if settings.advanced_policy != is_open:
+            await self._services.save_settings(msgspec.structs.replace(settings, advanced_policy=is_open))
 
     def _show_field_error(self, why: str, fields: tuple[str, ...]) -> None:
         if self._page is not None:
             for key in fields:
-                self._page.show_error(key, why)
+                self._page.advanced.show_error(key, why)
 
     def _use(self, workspace: OpenWorkspace, policy: ContextPolicy) -> None:
         self._errors.pop(workspace.id, None)

@@ -67,7 +67,7 @@ class SettingsPresenter(QObject):
         self._window, self._services = context.window, context.services
         self._appearance, self._async_actions = appearance, context.async_actions
         self._built: _Pages | None = None
-        self._policy = PolicyPresenter(context, session_controller)
+        self.policy = PolicyPresenter(context, session_controller)
         self._keyboard = KeyboardPresenter(context)
         McpConsentBanner(context, session_controller, lambda: self._open("mcp"))
         self._effort = EffortController(context, session_controller, lambda: self._open("providers"))
@@ -124,7 +124,7 @@ class SettingsPresenter(QObject):
 
     def _connect(self, pages: _Pages) -> None:
         start, dialog = self._async_actions.start, pages.dialog
-        self._policy.attach(dialog.policy)
+        self.policy.attach(dialog.policy)
         self._keyboard.attach(dialog.keyboard)
         dialog.appearance.mode_chosen.connect(self._appearance.set_mode)
         dialog.appearance.text_px_chosen.connect(self._appearance.set_text_px)
@@ -205,7 +205,7 @@ class SettingsPresenter(QObject):
         dialog.appearance.show_appearance(
             self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.notify
         )
-        self._policy.show()
+        self.policy.show()
         self._keyboard.show()
         pages.roles.show()
         await pages.providers.show()

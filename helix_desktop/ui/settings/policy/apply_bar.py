@@ -1,0 +1,92 @@
+"""What stands below the policy page: which policy is in use, and what becomes of the one on the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
+from helix_desktop.ui.design.layout.boxes import column, line
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Settings: Policy")
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyUse:
+    """Which policies are in use, by name, and where the one on the page differs.
+
+    `session` is the session's own, empty without one; `has_session` is False without a session that can have
+    one. `is_edited`: the page has changes that are applied nowhere.
+    """
+
+    workspace: str
+    session: str = ""
+    has_session: bool = False
+    is_edited: bool = False
+    differs_from_session: bool = False
+    differs_from_workspace: bool = False
+
+
+class ApplyBar(QWidget):
+    """Says what is in use, and applies or discards what is on the page."""
+
+    apply_to_session = Signal()
+    apply_to_workspace = Signal()
+    discarded = Signal()
+    session_policy_removed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._text = label("", "muted", wrap=True)
+        self._text.setObjectName("policy_in_use")
+        self.use_workspace = PushButton(tr("Use workspace policy"), name="use_workspace_policy")
+        self.use_workspace.setToolTip(tr("This session follows the workspace again"))
+        self.discard = PushButton(tr("Discard"), name="discard_policy")
+        self.workspace = PushButton(tr("Apply to workspace"), name="apply_to_workspace")
+        self.session = PushButton(tr("Apply to this session"), "primary", name="apply_to_session")
+        self.session.setToolTip(tr("Only this session, the subagents it starts, and branches of it"))
+        for button, signal in (
+            (self.use_workspace, self.session_policy_removed),
+            (self.discard, self.discarded),
+            (self.workspace, self.apply_to_workspace),
+            (self.session, self.apply_to_session),
+        ):
+            button.clicked.connect(signal)
+        buttons = (self.use_workspace, self.discard, self.workspace, self.session)
+        words = BesideOrBelow(self._text, buttons, 180)
+        self.setLayout(column(line(), column(words, margins=(28, 10, 28, 12)), gap=0))
+
+    def show_use(self, use: PolicyUse) -> None:
+        """Show another state."""
+        self._text.setText(_use_text(use))
+        self.use_workspace.setVisible(bool(use.session) and not use.is_edited)
+        self.discard.setVisible(use.is_edited)
+        self.session.setVisible(use.has_session)
+        self.session.setEnabled(use.differs_from_session)
+        self.workspace.setEnabled(use.differs_from_workspace)
+        self.workspace.setToolTip(
+            tr("All sessions of the workspace but this one, which keeps its own policy")
+            if use.session
+            else tr("All sessions of the workspace without a policy of their own")
+        )
+
+    def text(self) -> str:
+        """Return what is said of the policy in use."""
+        return self._text.text()
+
+
+def _use_text(use: PolicyUse) -> str:
+    if use.is_edited:
+        return tr("Preview. Nothing changes until you apply it.")
+    if use.session:
+        return tr(
+            "In use: {session}, for this session only. Workspace: {workspace}.",
+            session=use.session,
+            workspace=use.workspace,
+        )
+    return tr("In use: {workspace}, in the whole workspace.", workspace=use.workspace)

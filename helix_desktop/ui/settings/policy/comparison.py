@@ -1,0 +1,148 @@
+"""What the policy page shows of a session's replay: two policies, their figures, and how far they differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from helix_desktop.replay.policy_replay import PolicyReplay
+from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Settings: Policy")
+
+ReplayState = Literal["empty", "busy", "ready", "failed"]
+_POINT = 0.005  # of a share, that is half a percentage point: less is shown as no difference
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChoice:
+    """A policy that can be compared: a key for the program, a name for the user."""
+
+    key: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two of the `choices` by key, and the session's replay under each as far as it is computed.
+
+    `message` says why there is no replay (empty), or what failed. `is_one`: both are the same policy.
+    """
+
+    choices: tuple[PolicyChoice, ...] = ()
+    policy: str = ""
+    reference: str = ""
+    replay: PolicyReplay | None = None
+    reference_replay: PolicyReplay | None = None
+    state: ReplayState = "empty"
+    message: str = ""
+    is_one: bool = True
+
+    @property
+    def is_exact(self) -> bool:
+        """Return True if both replays are exact."""
+        return all(replay is not None and replay.is_exact for replay in (self.replay, self.reference_replay))
+
+    def name_of(self, key: str) -> str:
+        """Return the name of a choice; KeyError if there is none."""
+        return {choice.key: choice.name for choice in self.choices}[key]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRow:
+    """One figure of both replays as text, and the difference."""
+
+    title: str
+    note: str
+    value: str
+    reference: str
+    difference: str
+
+
+def figure_rows(comparison: Comparison) -> tuple[FigureRow, ...]:
+    """Return what was sent and billed, and the coverage; an ellipsis for what is still computed."""
+    mine, other = comparison.replay, comparison.reference_replay
+    sent = (mine.sent if mine else None, other.sent if other else None)
+    billed = (mine.billed if mine else None, other.billed if other else None)
+    coverage = (mine.coverage if mine else None, other.coverage if other else None)
+    nothing = mine is not None and mine.coverage is None
+    return (
+        FigureRow(
+            tr("Sent"),
+            tr("All requests of the session, in tokens"),
+            _tokens(sent[0]),
+            _tokens(sent[1]),
+            _token_difference(*sent),
+        ),
+        FigureRow(
+            tr("Billed"),
+            tr("The same at the provider's cache prices, in tokens of new input"),
+            _tokens(billed[0]),
+            _tokens(billed[1]),
+            _token_difference(*billed),
+        ),
+        FigureRow(
+            tr("Coverage"),
+            tr("Share of what the agent used next that was in the context"),
+            _share(coverage[0], nothing),
+            _share(coverage[1], nothing),
+            _share_difference(*coverage),
+        ),
+    )
+
+
+def effect_text(before: PolicyReplay, after: PolicyReplay) -> str:
+    """Return what a change does to a session's bill and to coverage."""
+    saved = round(before.billed - after.billed)
+    if saved > 0:
+        bill = tr("saves {tokens} billed", tokens=format_tokens(saved))
+    elif saved < 0:
+        bill = tr("bills {tokens} more", tokens=format_tokens(-saved))
+    else:
+        bill = ""
+    points = _points(before.coverage, after.coverage)
+    sight = tr("coverage {points}", points=points) if points else ""
+    parts = [part for part in (bill, sight) if part]
+    if not parts:
+        return tr("No effect on this session")
+    return tr("This session: {effects}", effects=", ".join(parts))
+
+
+def _tokens(tokens: float | None) -> str:
+    return "…" if tokens is None else format_tokens(round(tokens))
+
+
+def _token_difference(tokens: float | None, reference: float | None) -> str:
+    """Return a difference in tokens and in percent of the reference."""
+    if tokens is None or reference is None:
+        return ""
+    difference = round(tokens) - round(reference)
+    if not difference:
+        return tr("same")
+    sign = "+" if difference > 0 else "\N{MINUS SIGN}"
+    amount = sign + format_tokens(abs(difference))
+    if not reference:
+        return amount
+    share = sign + format_whole_percent(abs(difference) / reference)
+    return tr("{amount} ({share})", amount=amount, share=share)
+
+
+def _share(share: float | None, nothing: bool) -> str:
+    if share is not None:
+        return format_whole_percent(share)
+    return tr("nothing used again") if nothing else "…"
+
+
+def _share_difference(share: float | None, reference: float | None) -> str:
+    if share is None or reference is None:
+        return ""
+    return _points(reference, share) or tr("same")
+
+
+def _points(before: float | None, after: float | None) -> str:
+    """Return a difference of shares in percentage points with its sign; empty if there is none."""
+    if before is None or after is None or abs(after - before) < _POINT:
+        return ""
+    sign = "+" if after > before else "\N{MINUS SIGN}"
+    return sign + format_whole_percent(abs(after - before))

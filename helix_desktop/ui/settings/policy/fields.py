@@ -1,0 +1,178 @@
+"""The policy's fields: each with its control, its unit, the way back, and its effect on the session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+
+from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.disclosure import DisclosureHead
+from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.settings.forms import PolicyField, PolicyForm, PolicyValue, validate_policy_value
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Settings: Policy")
+_NUMBER_PX, _CHOICE_PX = 110, 190
+
+
+class PolicyFieldInput(FormField):
+    """One field of the policy: its control, its unit, and the way back to what the profile says."""
+
+    changed = Signal(dict)
+
+    def __init__(self, field: PolicyField) -> None:
+        self._field = field
+        self.control = self._create_control(field)
+        self._reset_button = PushButton("", "link", "undo-2", px=13, name="reset")
+        self._reset_button.clicked.connect(self._reset)
+        trailing = QWidget()
+        trailing.setLayout(row(label(field.unit, "faint") if field.unit else None, self._reset_button, gap=6))
+        self._effect = label("", "note", wrap=True)
+        self._effect.setObjectName(f"effect:{field.key}")
+        self._effect.hide()
+        super().__init__(field.label, self.control, note=field.note, trailing=trailing, below=self._effect)
+        self.show_value(field)
+
+    def show_value(self, field: PolicyField) -> None:
+        """Show another value of the same field."""
+        self._field = field
+        control = self.control
+        control.blockSignals(True)
+        if isinstance(control, Switch):
+            control.setChecked(bool(field.value))
+            control.setText(field.format_value(field.value))
+        elif isinstance(control, Combo):
+            control.setCurrentIndex(control.findData(field.value))
+        elif isinstance(control, QLineEdit) and not isinstance(field.value, str):
+            is_valid = validate_policy_value(field, control.text()) == ""
+            if not is_valid or field.parse(control.text()) != field.value:
+                control.setText(field.typed(field.value))
+        control.blockSignals(False)
+        self._reset_button.setVisible(field.is_changed)
+        if field.default is not None:
+            default = field.format_value(field.default)
+            self._reset_button.setText(f" {default}")
+            self._reset_button.setToolTip(tr("Reset to profile default ({value})", value=default))
+            self._reset_button.setAccessibleName(
+                tr("{name}: reset to profile default ({value})", name=field.label, value=default)
+            )
+        self.show_error("")
+
+    def show_effect(self, effect: str) -> None:
+        """Say what the field does to the session on screen; an empty text removes it."""
+        self._effect.setText(effect)
+        self._effect.setVisible(bool(effect))
+
+    def _create_control(self, field: PolicyField) -> QWidget:
+        if isinstance(field.value, bool):
+            switch = Switch(field.format_value(field.value), on=field.value)
+            switch.setAccessibleName(field.label)
+            switch.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)  # its text is one word
+            switch.toggled.connect(self._emit)
+            return switch
+        if isinstance(field.value, str):
+            choice = Combo(_CHOICE_PX)
+            for value, title in field.choices:
+                choice.addItem(title, value)
+            choice.activated.connect(lambda _: self._emit(choice.currentData()))
+            return choice
+        entry = QLineEdit(field.typed(field.value))
+        entry.setMaximumWidth(_NUMBER_PX)
+        entry.setAlignment(Qt.AlignmentFlag.AlignRight)
+        entry.textEdited.connect(lambda text: self.show_error(validate_policy_value(self._field, text)))
+        entry.editingFinished.connect(lambda: self._on_edited(entry.text()))
+        return entry
+
+    def _on_edited(self, text: str) -> None:
+        if not validate_policy_value(self._field, text):
+            value = self._field.parse(text)
+            if value != self._field.value:
+                self._emit(value)
+
+    def _reset(self) -> None:
+        if self._field.default is not None:
+            self._emit(self._field.default)
+
+    def _emit(self, value: PolicyValue) -> None:
+        self.changed.emit({self._field.key: value})
+
+
+class AdvancedFields(Themed, QWidget):
+    """All fields by mechanism, behind a heading that opens and closes them."""
+
+    changed = Signal(dict)
+    """Key and new value of each field that was changed and is valid."""
+    opened = Signal(bool)
+
+    def __init__(self) -> None:
+        """Start closed, without fields."""
+        super().__init__()
+        self.head = DisclosureHead(tr("Advanced"), tr("every number of the policy"))
+        self.head.setObjectName("advanced")
+        self.head.toggled.connect(self._on_toggled)
+        self._body = QWidget()
+        self._groups = QVBoxLayout(self._body)
+        self._groups.setContentsMargins(0, 0, 0, 0)
+        self._groups.setSpacing(12)
+        self._body.hide()
+        self._inputs: dict[str, PolicyFieldInput] = {}
+        self._managed_cards: list[QFrame] = []
+        self.setLayout(column(self.head, self._body, gap=6))
+
+    @property
+    def is_open(self) -> bool:
+        """Return True if the fields are in sight."""
+        return self.head.isChecked()
+
+    def show_form(self, form: PolicyForm) -> None:
+        """Show the values of a form; fields that are there already keep the keyboard."""
+        if list(self._inputs) != [field.key for field in form.fields]:
+            self._build(form)
+        for field in form.fields:
+            self._inputs[field.key].show_value(field)
+        for framed in self._managed_cards:
+            framed.setEnabled(form.is_managed)
+
+    def show_effects(self, effects: Mapping[str, str]) -> None:
+        """Say at each field what it does to the session; fields without a text say nothing."""
+        for key, field_input in self._inputs.items():
+            field_input.show_effect(effects.get(key, ""))
+
+    def field_input(self, key: str) -> PolicyFieldInput:
+        """Return the input of a field; KeyError when the policy has none of that key."""
+        return self._inputs[key]
+
+    def show_error(self, key: str, message: str) -> None:
+        """Open the fields, and say at one why its value cannot be used."""
+        if key in self._inputs:
+            self.head.setChecked(True)
+            self._inputs[key].show_error(message)
+
+    def _on_toggled(self, is_open: bool) -> None:
+        self._body.setVisible(is_open)
+        self.opened.emit(is_open)
+
+    def _build(self, form: PolicyForm) -> None:
+        clear_layout(self._groups)
+        self._inputs.clear()
+        self._managed_cards.clear()
+        for group in form.groups:
+            body = column(label(group.title, "strong"), margins=(16, 13, 16, 14), gap=9)
+            if group.lead:
+                body.addWidget(label(group.lead, "faint", wrap=True))
+            for field in group.fields:
+                field_input = PolicyFieldInput(field)
+                field_input.changed.connect(self.changed)
+                self._inputs[field.key] = field_input
+                body.addWidget(field_input)
+            framed = card(body)
+            retint(framed, self._theme)
+            self._groups.addWidget(framed)
+            if not any(field.key == "enabled" for field in group.fields):
+                self._managed_cards.append(framed)

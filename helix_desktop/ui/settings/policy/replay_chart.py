@@ -1,0 +1,214 @@
+"""The window of a session over its requests under two policies, with the rewrites as dots."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.settings.policy.comparison import Comparison
+from helix_desktop.ui.timeline.chart.plot import (
+    Plot,
+    axis_width,
+    nearest_seq,
+    paint_axis,
+    paint_curve,
+    paint_dot,
+    paint_times,
+    times_height,
+)
+from helix_desktop.words.numbers import format_token_change, format_tokens, format_whole_percent
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Settings: Policy")
+
+_HEIGHT = 190  # pixels at the usual text size
+_TOP, _RIGHT = 8.0, 8.0  # pixels around the plot
+_MAX_POINTS = 900  # of one curve: more than the pixels that it has
+_NEAR = 7.0  # pixels around a dot in which the mouse is on it
+
+
+def fullest_points(points: Sequence[WindowPoint], most: int) -> list[WindowPoint]:
+    """Return about `most` points: the fullest and the emptiest of each stretch, in order, and the last."""
+    if len(points) <= most:
+        return list(points)
+    step = -(-2 * len(points) // most)
+    sampled: list[WindowPoint] = []
+    for begin in range(0, len(points), step):
+        stretch = points[begin : begin + step]
+        ends = {min(stretch, key=lambda it: it.tokens).seq, max(stretch, key=lambda it: it.tokens).seq}
+        sampled += [point for point in stretch if point.seq in ends]
+    return sampled if sampled[-1] == points[-1] else [*sampled, points[-1]]
+
+
+def rewrite_text(rewrite: PolicyRewrite) -> str:
+    """Return what a rewrite would have done."""
+    kinds = {
+        "sweep-made": tr("outputs cached"),
+        "fold-made": tr("steps noted"),
+        "observations-placed": tr("messages noted as observations"),
+        "handover-made": tr("messages summarized"),
+    }
+    change = format_token_change(rewrite.tokens_before, rewrite.tokens_after)
+    parts = (kinds.get(rewrite.kind, tr("context rewritten")), change, f"e{rewrite.seq}")
+    return " · ".join(parts)
+
+
+class ReplayChart(Themed, QWidget):
+    """The curve of one policy with its dots, and dashed that of the one it is compared with."""
+
+    accessible_role = QAccessible.Role.Chart
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._comparison = Comparison()
+        self._seqs: list[int] = []
+        self._curves: tuple[list[WindowPoint], list[WindowPoint]] = ([], [])
+        self.setObjectName("policy_chart")
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def show_comparison(self, comparison: Comparison) -> None:
+        """Show other curves."""
+        self._comparison = comparison
+        replays = (comparison.replay, None if comparison.is_one else comparison.reference_replay)
+        first, second = (fullest_points(it.points, _MAX_POINTS) if it else [] for it in replays)
+        self._curves = first, second
+        self._seqs = sorted({point.seq for curve in self._curves for point in curve})
+        self.setAccessibleName(self._summary())
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """As wide as there is room."""
+        return QSize(400, scaled(_HEIGHT))
+
+    def text_at(self, place: QPointF) -> str:
+        """Return what the mouse is on: a rewrite, or the window under both policies at that request."""
+        replay, plot = self._comparison.replay, self._plot()
+        if replay is None or not self._seqs:
+            return ""
+        for rewrite in replay.rewrites:
+            dot = self._dot(plot, rewrite)
+            if abs(dot.x() - place.x()) <= _NEAR and abs(dot.y() - place.y()) <= _NEAR:
+                return rewrite_text(rewrite)
+        seq = self._seqs[plot.index_at(place.x())]
+        lines = [self._point_text(key, curve, seq) for key, curve in self._named_curves() if curve]
+        return "\n".join([*lines, f"e{seq}"])
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Say what the mouse is on."""
+        if text := self.text_at(event.position()):
+            QToolTip.showText(event.globalPosition().toPoint(), text, self)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw axis, bounds, both curves and the rewrites."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        plot, theme, replay = self._plot(), self._theme, self._comparison.replay
+        paint_axis(painter, plot, theme)
+        if not self._seqs:
+            return
+        times = {point.seq: point.at * 1000 for curve in self._curves for point in curve}
+        paint_times(painter, plot, theme, [times[seq] for seq in self._seqs])
+        if replay is not None:
+            _paint_bounds(painter, plot, replay, theme)
+        mine, other = (self._line(plot, curve) for curve in self._curves)
+        if self._curves[0]:
+            painter.fillPath(plot.area_below(mine), _faint(theme))
+        paint_curve(painter, other, theme.muted, dashed=True)
+        paint_curve(painter, mine, theme.accent)
+        for rewrite in replay.rewrites if replay is not None else ():
+            paint_dot(painter, self._dot(plot, rewrite), _dot_color(rewrite.kind, theme), theme)
+
+    def _summary(self) -> str:
+        curves = [(key, curve) for key, curve in self._named_curves() if curve]
+        if not curves:
+            return tr("Context over the session: no replay yet")
+        parts = [
+            tr(
+                "{policy}: at most {peak}, {end} at the end",
+                policy=self._comparison.name_of(key),
+                peak=format_tokens(max(point.tokens for point in curve)),
+                end=format_tokens(curve[-1].tokens),
+            )
+            for key, curve in curves
+        ]
+        return tr("Context over the session. {curves}", curves="; ".join(parts))
+
+    def _named_curves(self) -> tuple[tuple[str, list[WindowPoint]], ...]:
+        return (self._comparison.policy, self._curves[0]), (self._comparison.reference, self._curves[1])
+
+    def _point_text(self, key: str, curve: Sequence[WindowPoint], seq: int) -> str:
+        replay = self._comparison.replay
+        tokens, window = _tokens_at(curve, seq), replay.window if replay is not None else 0
+        return tr(
+            "{policy}: {tokens} tokens, {share} of the context window",
+            policy=self._comparison.name_of(key),
+            tokens=format_tokens(tokens),
+            share=format_whole_percent(tokens / window if window else 0.0),
+        )
+
+    def _plot(self) -> Plot:
+        replay = self._comparison.replay
+        fullest = max((point.tokens for curve in self._curves for point in curve), default=0)
+        before = max((rewrite.tokens_before for rewrite in replay.rewrites), default=0) if replay else 0
+        top = max(1_000, round(max(fullest, before) * 1.05))
+        left = axis_width(top)
+        height = self.height() - _TOP - times_height()
+        rect = QRectF(left, _TOP, max(1.0, self.width() - left - _RIGHT), max(1.0, height))
+        return Plot(rect, len(self._seqs), top)
+
+    def _place(self, plot: Plot, seq: int, tokens: int) -> QPointF:
+        return QPointF(plot.x_of(nearest_seq(self._seqs, seq)), plot.y_of(tokens))
+
+    def _dot(self, plot: Plot, rewrite: PolicyRewrite) -> QPointF:
+        return self._place(plot, rewrite.seq, rewrite.tokens_after)
+
+    def _line(self, plot: Plot, curve: Sequence[WindowPoint]) -> QPainterPath:
+        return plot.line_of([_tokens_at(curve, seq) for seq in self._seqs]) if curve else QPainterPath()
+
+
+def _tokens_at(curve: Sequence[WindowPoint], seq: int) -> int:
+    """Return the tokens of the newest point up to an event, or of the first. Needs a point."""
+    return curve[max(0, bisect_right(curve, seq, key=lambda point: point.seq) - 1)].tokens
+
+
+def _faint(theme: Theme) -> QColor:
+    color = QColor(theme.accent)
+    color.setAlphaF(0.16 if theme.dark else 0.09)
+    return color
+
+
+def _paint_bounds(painter: QPainter, plot: Plot, replay: PolicyReplay, theme: Theme) -> None:
+    """Draw where compaction is due, and the window's edge, if the curve comes near."""
+    bounds = (
+        (replay.handover_at, theme.warn, tr("compacts")),
+        (replay.window, theme.error, tr("context window")),
+    )
+    painter.setFont(ui_font(11, 500))
+    for tokens, color, name in bounds:
+        if 0 < tokens <= plot.top:
+            pen = QPen(QColor(color), 1)
+            pen.setDashPattern([4, 4])
+            painter.setPen(pen)
+            y = plot.y_of(tokens)
+            painter.drawLine(QPointF(plot.rect.left(), y), QPointF(plot.rect.right(), y))
+            place = QRectF(plot.rect.left() + 4, y + 1, plot.rect.width() - 8, scaled(16))
+            painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop, name)
+
+
+def _dot_color(kind: str, theme: Theme) -> str:
+    colors = {
+        "sweep-made": theme.seg_output,
+        "fold-made": theme.seg_fold,
+        "observations-placed": theme.seg_observations,
+        "handover-made": theme.seg_handover,
+    }
+    return colors.get(kind, theme.muted)

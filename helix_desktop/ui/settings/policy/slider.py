@@ -1,0 +1,295 @@
+"""One slider from "keep more" to "spend less": the profiles are its stops, own changes stand between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QColor,
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QAccessibleWidget, QSizePolicy, QWidget
+
+from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.settings.forms import PolicyForm, Profile
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Settings: Policy")
+
+_KNOB, _STOP = 8.0, 3.5  # radius in pixels
+_MARGIN = 12.0  # pixels from the ends of the widget to the first and last stop
+_BACK = (Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_PageDown)
+_ON = (Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_PageUp)
+
+
+class _SliderInterface(QAccessibleWidget):
+    """A slider whose value is a text."""
+
+    def __init__(self, track: StopTrack) -> None:
+        super().__init__(track, QAccessible.Role.Slider)
+        self._track = track
+
+    def text(self, kind: QAccessible.Text) -> str:
+        """Return the name of the stop as the value."""
+        return self._track.value_text if kind == QAccessible.Text.Value else super().text(kind)
+
+
+def _stop_x(width: float, stops: int, stop: float) -> float:
+    """Return where a stop of a slider of this width stands, in pixels."""
+    return _MARGIN + (width - 2 * _MARGIN) * stop / max(1, stops - 1)
+
+
+class StopTrack(Themed, QWidget):
+    """The line with its stops and its knob; arrow keys, Home, End, click and drag move the knob."""
+
+    stop_selected = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stops, self._stop, self._is_between = 1, 0, False
+        self.value_text = ""
+        self.setObjectName("policy_slider")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def make_accessible(self) -> QAccessibleWidget:
+        """Return the interface that assistive technology asks."""
+        return _SliderInterface(self)
+
+    def set_stop(self, stops: int, stop: int, is_between: bool, value_text: str) -> None:
+        """Put the knob at a stop, or `is_between` it and its neighbor: its numbers were changed."""
+        is_other = self.value_text not in ("", value_text)
+        self._stops, self._stop, self._is_between, self.value_text = stops, stop, is_between, value_text
+        self.setAccessibleDescription(value_text)
+        if is_other and self.hasFocus():
+            announce(self, value_text)
+        self.update()
+
+    def x_of(self, stop: float) -> float:
+        """Return where a stop stands, in pixels."""
+        return _stop_x(self.width(), self._stops, stop)
+
+    def sizeHint(self) -> QSize:
+        """Return the height of the knob with its ring."""
+        return QSize(320, scaled(26))
+
+    def _knob_stop(self) -> float:
+        if not self._is_between:
+            return self._stop
+        return self._stop + (0.5 if self._stop < self._stops - 1 else -0.5)
+
+    def _select(self, stop: int) -> None:
+        stop = min(max(stop, 0), self._stops - 1)
+        if stop != self._stop or self._is_between:
+            self.stop_selected.emit(stop)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go to the next stop on either side of the knob, or to an end."""
+        at = self._knob_stop()
+        if event.key() in _BACK:
+            self._select(-int(-at // 1) - 1)  # the next whole number below
+        elif event.key() in _ON:
+            self._select(int(at // 1) + 1)
+        elif event.key() == Qt.Key.Key_Home:
+            self._select(0)
+        elif event.key() == Qt.Key.Key_End:
+            self._select(self._stops - 1)
+        else:
+            super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Go to the stop nearest to the mouse."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._select_at(event.position().x())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Follow the mouse from stop to stop."""
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            self._select_at(event.position().x())
+
+    def _select_at(self, x: float) -> None:
+        room = max(1.0, self.width() - 2 * _MARGIN)
+        self._select(round((x - _MARGIN) / room * (self._stops - 1)))
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Draw the ring."""
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Remove the ring."""
+        super().focusOutEvent(event)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the line, the part up to the knob, the stops and the knob."""
+        theme, painter, y = self._theme, QPainter(self), self.height() / 2
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        knob = QPointF(self.x_of(self._knob_stop()), y)
+        for color, right in ((theme.border_strong, self.x_of(self._stops - 1)), (theme.accent, knob.x())):
+            painter.setPen(QPen(QColor(color), 4, c=Qt.PenCapStyle.RoundCap))
+            painter.drawLine(QPointF(self.x_of(0), y), QPointF(right, y))
+        painter.setPen(QPen(QColor(theme.surface), 1.5))
+        for stop in range(self._stops):
+            is_passed = stop <= self._knob_stop()
+            painter.setBrush(QColor(theme.accent if is_passed else theme.border_strong))
+            painter.drawEllipse(QPointF(self.x_of(stop), y), _STOP + 1, _STOP + 1)
+        painter.setPen(QPen(QColor(theme.accent), 2.5))
+        painter.setBrush(QColor(theme.surface if self._is_between else theme.accent))
+        painter.drawEllipse(knob, _KNOB, _KNOB)
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(theme.accent), 1.5))
+            painter.drawEllipse(knob, _KNOB + 3.5, _KNOB + 3.5)
+
+
+class _StopNames(QWidget):
+    """The names below the stops, each a button; in two rows where one is too narrow."""
+
+    stop_selected = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.buttons = list[PushButton]()
+
+    def set_names(self, profiles: Sequence[Profile]) -> None:
+        """Show other names."""
+        for button in self.buttons:
+            button.setParent(None)
+            button.deleteLater()
+        self.buttons = []
+        for stop, profile in enumerate(profiles):
+            button = PushButton(profile.title, "link", name=f"profile:{profile.name}")
+            button.setParent(self)
+            button.setToolTip(profile.description)
+            button.setAccessibleDescription(profile.description)
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the slider has the keyboard
+            button.clicked.connect(lambda _=False, stop=stop: self.stop_selected.emit(stop))
+            button.show()
+            self.buttons.append(button)
+        self._place()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place the names for the new width."""
+        super().resizeEvent(event)
+        self._place()
+
+    def event(self, event: QEvent) -> bool:
+        """Place the names when one needs another width."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._place()
+        return super().event(event)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the width of the widest two names."""
+        widths = sorted((button.sizeHint().width() for button in self.buttons), reverse=True)
+        return QSize(sum(widths[:3]), self.sizeHint().height())
+
+    def _place(self) -> None:
+        places = [self._place_of(stop, button) for stop, button in enumerate(self.buttons)]
+        overlaps = any(first.right() > second.left() for first, second in pairwise(places))
+        line = max((place.height() for place in places), default=0.0)
+        for stop, (button, place) in enumerate(zip(self.buttons, places, strict=True)):
+            place.moveTop(line * (stop % 2) if overlaps else 0.0)
+            button.setGeometry(place.toRect())
+        self.setFixedHeight(round(line * (2 if overlaps else 1)))
+
+    def _place_of(self, stop: int, button: PushButton) -> QRectF:
+        size = button.sizeHint()
+        left = _stop_x(self.width(), len(self.buttons), stop) - size.width() / 2
+        left = max(0.0, min(left, self.width() - float(size.width())))
+        return QRectF(left, 0, size.width(), size.height())
+
+
+class PolicySlider(Themed, QWidget):
+    """The slider with its ends, the names of its stops, and what the selected profile means."""
+
+    profile_selected = Signal(str)
+    restore_requested = Signal(str)
+    """The profile whose stored changes are to be restored."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.track = StopTrack()
+        self.track.setAccessibleName(tr("Context policy, from keep more to spend less"))
+        self._names = _StopNames()
+        self._title, self._description = label("", "strong", wrap=True), label("", "faint", wrap=True)
+        self._title.setObjectName("policy_title")
+        self._stops: tuple[Profile, ...] = ()
+        self._restore: dict[str, PushButton] = {}
+        self._restore_row = FlowBox([])
+        self._restore_room = column(self._restore_row)
+        self.track.stop_selected.connect(self._on_selected)
+        self._names.stop_selected.connect(self._on_selected)
+        ends = row(label(tr("Keep more"), "muted"), None, label(tr("Spend less"), "muted"))
+        self.setLayout(
+            column(
+                ends, self.track, self._names, 4, self._title, self._description, self._restore_room, gap=3
+            )
+        )
+
+    def show_form(self, form: PolicyForm) -> None:
+        """Show the profile of a form, and how many numbers differ from it."""
+        stops = form.profiles[::-1]  # the profiles are in order, the one that spends least first
+        if stops != self._stops:
+            self._stops = stops
+            self._names.set_names(stops)
+            self._build_restore()
+        names = [profile.name for profile in stops]
+        profile = stops[names.index(form.profile)]
+        changed = sum(field.is_changed for field in form.fields)
+        title = (
+            tr.plural(
+                changed,
+                "{profile}, with %n change of yours",
+                "{profile}, with %n changes of yours",
+                profile=profile.title,
+            )
+            if changed
+            else profile.title
+        )
+        self._title.setText(title)
+        self._description.setText(profile.description)
+        self.track.set_stop(len(stops), names.index(form.profile), bool(changed), title)
+        self._show_restorable(form.restorable)
+
+    def _show_restorable(self, restorable: Mapping[str, int]) -> None:
+        for profile in self._stops:
+            count, button = restorable.get(profile.name, 0), self._restore[profile.name]
+            button.setText(
+                " " + tr("Restore my changes to {profile} ({count})", profile=profile.title, count=count)
+            )
+            button.setVisible(bool(count))
+        self._restore_row.setVisible(any(restorable.values()))
+
+    def _build_restore(self) -> None:
+        buttons = []
+        for profile in self._stops:
+            button = PushButton("", "link", "undo-2", px=13, name=f"restore:{profile.name}")
+            button.setToolTip(tr("Use {profile} with your earlier changes", profile=profile.title))
+            button.clicked.connect(lambda _=False, name=profile.name: self.restore_requested.emit(name))
+            self._restore[profile.name] = button
+            buttons.append(button)
+        self._restore_row.deleteLater()
+        self._restore_row = FlowBox(buttons)
+        self._restore_room.addWidget(self._restore_row)
+        retint(self._restore_row, self._theme)
+
+    def _on_selected(self, stop: int) -> None:
+        self.profile_selected.emit(self._stops[stop].name)

@@ -1,0 +1,201 @@
+"""Replays the session on screen under the policies that the policy page compares, and its single fields."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
+
+import msgspec
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.replay.policy_replay import PolicyReplay
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.settings.policy.comparison import Comparison, PolicyChoice, ReplayState, effect_text
+from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.words.policies import policy_name, profile_name
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Settings: Policy")
+
+EDITED, IN_USE, WORKSPACE = "edited", "in_use", "workspace"
+_LEAST_REQUESTS = 2
+_MOST_REPLAYS = 64  # of one session, kept to be shown again at once
+
+
+class PolicyReplays(Protocol):
+    """Replays one session under any policy, beside the window's own process."""
+
+    async def load(self, conversation: Conversation) -> None:
+        """Take the session as it is now. Raises HelixError."""
+        ...
+
+    def replay(self, policy: ContextPolicy) -> AsyncIterator[PolicyReplay]:
+        """Yield a first, approximate picture, then the exact one; a later call ends it. Raises HelixError."""
+        ...
+
+    async def close(self) -> None:
+        """End the process."""
+        ...
+
+
+class PolicyPreview:
+    """Fills the replay and the fields' effects on the policy page while it is in sight."""
+
+    def __init__(
+        self,
+        page: PolicyPage,
+        async_actions: AsyncActions,
+        create_replays: Callable[[], PolicyReplays] | None,
+    ) -> None:
+        """`create_replays` is called when a session is first replayed; without one none ever is."""
+        self._page, self._async_actions, self._create_replays = page, async_actions, create_replays
+        self._replays: PolicyReplays | None = None
+        self._conversation: Conversation | None = None
+        self._policies: dict[str, ContextPolicy] = {}
+        self._compared = EDITED, IN_USE
+        self._comparison = Comparison()
+        self._loaded: tuple[str, int] = ("", 0)  # session and last event
+        self._cache: dict[ContextPolicy, PolicyReplay] = {}
+        self._task: asyncio.Task[None] | None = None
+        page.replay_card.compared.connect(self._compare)
+        page.replay_card.retry_requested.connect(self.update)
+        page.advanced.opened.connect(lambda _: self.update())
+
+    def show(
+        self,
+        conversation: Conversation | None,
+        edited: ContextPolicy,
+        in_use: ContextPolicy,
+        workspace: ContextPolicy,
+    ) -> None:
+        """Compare the policy on the page with the one in use; `workspace` is what other sessions have."""
+        if conversation is not self._conversation:
+            self._conversation, self._compared = conversation, (EDITED, IN_USE)
+        policies = {EDITED: edited, IN_USE: in_use}
+        if workspace != in_use:
+            policies[WORKSPACE] = workspace
+        policies |= {name: PROFILES[name] for name in reversed(tuple(PROFILES))}
+        is_other = policies != self._policies
+        self._policies = policies
+        policy, reference = (key if key in policies else IN_USE for key in self._compared)
+        self._compared = policy, reference
+        if is_other or self._loaded != self._present():
+            self.update()
+
+    def update(self) -> None:
+        """Compute what is missing of the replays that the page compares; what was begun before ends."""
+        self.stop()
+        conversation = self._conversation
+        if conversation is None or conversation.session.transcript.steps < _LEAST_REQUESTS:
+            self._show(
+                "empty", tr("After two requests, you can see here what a policy does to this session.")
+            )
+        elif self._create_replays is not None and self._page.isVisible():
+            self._task = self._async_actions.start(
+                self._compute(conversation, self._create_replays), "replay of a policy"
+            )
+
+    def stop(self) -> None:
+        """End what is being computed."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def close(self) -> None:
+        """End what is being computed, and its process."""
+        self.stop()
+        if self._replays is not None:
+            await self._replays.close()
+
+    def _present(self) -> tuple[str, int]:
+        session = self._conversation.session if self._conversation is not None else None
+        return (session.id, session.transcript.last_seq) if session is not None else ("", 0)
+
+    def _compare(self, policy: str, reference: str) -> None:
+        self._compared = policy, reference
+        self.update()
+
+    async def _compute(self, conversation: Conversation, create_replays: Callable[[], PolicyReplays]) -> None:
+        compared = [self._policies[key] for key in self._compared]
+        self._show("busy")
+        self._show_effects("…")
+        try:
+            replays = self._replays = self._replays or create_replays()
+            if self._loaded != self._present():
+                self._cache.clear()
+                present = self._present()
+                await replays.load(conversation)
+                self._loaded = present
+            for policy in compared:
+                await self._replay(replays, policy)
+            self._show("ready")
+            await self._compute_effects(replays)
+        except HelixError as error:
+            self._loaded = ("", 0)
+            message = " ".join(filter(None, (translate(error.what), translate(error.why))))
+            self._show("failed", message)
+
+    async def _replay(self, replays: PolicyReplays, policy: ContextPolicy) -> PolicyReplay | None:
+        """Compute the exact replay of a policy, and show each picture of it on the way."""
+        if (newest := self._cache.get(policy)) is not None and newest.is_exact:
+            return newest
+        async for replay in replays.replay(policy):
+            while len(self._cache) >= _MOST_REPLAYS:
+                del self._cache[next(iter(self._cache))]
+            self._cache[policy] = replay
+            self._show("busy")
+        return self._cache.get(policy)
+
+    async def _compute_effects(self, replays: PolicyReplays) -> None:
+        """Say at each field that differs from its profile what that does, while the fields are in sight."""
+        effects = self._show_effects("…")
+        if not self._page.advanced.is_open:
+            return
+        edited = self._policies[EDITED]
+        after = await self._replay(replays, edited)
+        for name in effects:
+            effects[name] = ""
+            try:
+                without = msgspec.structs.replace(edited, **{name: getattr(PROFILES[edited.profile], name)})
+            except ValueError:  # it works with the other changes only
+                continue
+            before = await self._replay(replays, without)
+            if before is not None and after is not None:
+                effects[name] = effect_text(before, after)
+            self._page.advanced.show_effects(effects)
+
+    def _show_effects(self, text: str) -> dict[str, str]:
+        """Say the same at each field that differs from its profile; return these texts by field."""
+        edited = self._policies[EDITED]
+        effects = {name: text for name in policy_fields(edited) if name != "profile"}
+        self._page.advanced.show_effects(effects)
+        return effects
+
+    def _show(self, state: ReplayState, message: str = "") -> None:
+        policy, reference = self._compared
+        mine, other = self._policies.get(policy), self._policies.get(reference)
+        self._comparison = Comparison(
+            tuple(PolicyChoice(key, self._name_of(key)) for key in self._policies),
+            policy,
+            reference,
+            self._cache.get(mine) if mine is not None else None,
+            self._cache.get(other) if other is not None else None,
+            state,
+            message,
+            is_one=mine == other,
+        )
+        self._page.replay_card.show_comparison(self._comparison)
+
+    def _name_of(self, key: str) -> str:
+        policy = policy_name(self._policies[key])
+        match key:
+            case "edited":
+                return tr("This page: {policy}", policy=policy)
+            case "in_use":
+                return tr("In use: {policy}", policy=policy)
+            case "workspace":
+                return tr("Workspace: {policy}", policy=policy)
+        return profile_name(key)

@@ -1,0 +1,61 @@
+"""The policy page with a session replayed under two policies, for pictures and for checks of long texts."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
+from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
+from helix_desktop.ui.settings.policy.comparison import Comparison, PolicyChoice
+from helix_desktop.ui.settings.policy.form import policy_form
+from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.words.policies import policy_name
+
+EDITED = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, intake_ask=False)
+_BEGIN, _STEP = 1_763_700_000, 95  # seconds
+_GROWTH = 1_400  # tokens a request
+
+
+def sample_replay(kept: int, sweep_every: int, *, is_exact: bool = True) -> PolicyReplay:
+    """Return a session of 120 requests that is swept down to `kept` tokens so often."""
+    points, rewrites, tokens = [], [], 9_000
+    for number in range(120):
+        seq, at = 2 + 3 * number, _BEGIN + number * _STEP
+        tokens += _GROWTH + (number * 733) % 900
+        if number % sweep_every == sweep_every - 1:
+            kind = "handover-made" if number > 100 else ("fold-made" if number % 2 else "sweep-made")
+            rewrites.append(PolicyRewrite(seq, at, kind, tokens, kept))
+            tokens = kept
+        points.append(WindowPoint(seq, at, tokens))
+    sent = sum(point.tokens for point in points)
+    return PolicyReplay(
+        tuple(points), tuple(rewrites), 128_000, 108_800, sent, sent * 0.21, 0.9 + kept / 1e6, is_exact
+    )
+
+
+def sample_comparison(*, is_exact: bool = True) -> Comparison:
+    """Return an edited policy beside the one in use."""
+    names = {"edited": EDITED, "in_use": PROFILES["balanced"], "lean": PROFILES["lean"]}
+    return Comparison(
+        tuple(PolicyChoice(key, policy_name(policy)) for key, policy in names.items()),
+        "edited",
+        "in_use",
+        sample_replay(24_000, 13, is_exact=is_exact),
+        sample_replay(52_000, 21),
+        "ready" if is_exact else "busy",
+        is_one=False,
+    )
+
+
+def fill_policy(page: PolicyPage) -> None:
+    """Show an edited policy with its replay, effects, stored changes and all fields."""
+    form = policy_form("helix-desktop", EDITED, {"lean": 2, "classic": 11})
+    name = policy_name(PROFILES["balanced"])
+    page.show_policy(form, PolicyUse(name, "", True, True, True, True))
+    page.replay_card.show_comparison(sample_comparison(is_exact=False))
+    page.advanced.head.setChecked(True)
+    page.advanced.show_effects({"protect_steps": "This session: bills 12k more, coverage +1 %"})
+    page.advanced.show_error(
+        "observe_place_at", "“Write observations above” can't be above “Apply observations above”."
+    )

@@ -1,0 +1,125 @@
+"""The policy page over a session: the replay of what is previewed, and what applying it changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtCore import QPointF
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import PolicyChosen
+from helix_desktop.domain.user_text import verbatim
+from helix_desktop.replay.policy_replay import PolicyReplay
+from tests.support.galleries.policy_gallery import sample_replay
+from tests.support.window.buttons import find_button
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+class ScriptedReplays:
+    """Replays of a made-up session, in which more protected steps send more; `go` lets the exact one end."""
+
+    def __init__(self) -> None:
+        self.go, self.fails, self.loads = asyncio.Event(), False, 0
+        self.policies: list[ContextPolicy] = []
+
+    async def load(self, conversation: Conversation) -> None:
+        """Count, or fail as a worker does that cannot start."""
+        self.loads += 1
+        if self.fails:
+            raise HelixError(verbatim("The session can't be replayed."), verbatim("No memory."))
+
+    async def replay(self, policy: ContextPolicy) -> AsyncIterator[PolicyReplay]:
+        """Yield an approximate picture, and the exact one when it may."""
+        self.policies.append(policy)
+        approximate = sample_replay(1_000 * policy.protect_steps, 13, is_exact=False)
+        yield approximate
+        await self.go.wait()
+        yield msgspec.structs.replace(approximate, is_exact=True)
+
+    async def close(self) -> None:
+        """Nothing runs."""
+
+
+async def _open_page(rig: WindowRig, replays: ScriptedReplays) -> None:
+    rig.wiring.settings.policy.create_replays = lambda: replays
+    await rig.wiring.settings.show("policy")
+
+
+def _text(page: QWidget, name: str) -> str:
+    words = page.findChild(QLabel, name)
+    assert isinstance(words, QLabel)
+    return "" if words.isHidden() else words.text()
+
+
+async def test_a_preview_is_replayed_at_once_and_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
+    """First an approximate picture that says so, then the exact one, beside the policy in use."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        replays = ScriptedReplays()
+        await _open_page(rig, replays)
+        page = rig.wiring.settings.dialog.policy
+        card = page.replay_card
+        assert "After two requests" in _text(card, "replay_message")
+        rig.wiring.settings.dialog.close()
+        await rig.run_turn("Begin.")
+        await rig.run_turn("Go on.")
+        replays.fails = True
+        await _open_page(rig, replays)
+        await until(lambda: "No memory." in _text(card, "replay_message"), "what failed")
+        replays.fails = False
+        find_button(card, "retry_replay").click()
+        await until(lambda: "Approximate" in card.status.text(), "the first picture")
+        assert replays.loads == 2
+        replays.go.set()
+        await until(card.status.isHidden, "the exact picture")
+
+        find_button(page, "profile:lean").click()
+        await until(lambda: "Difference" in card.figures.text() and card.status.isHidden(), "both policies")
+        assert "This page: Lean | In use: Balanced | Difference" in card.figures.text()
+        assert "\N{MINUS SIGN}" in card.figures.text()
+        assert "tokens" in card.chart.text_at(QPointF(card.chart.width() / 2, 5))
+        assert "outputs cached" in "".join(card.chart.text_at(QPointF(x, y)) for x in range(0, 700, 6)
+                                           for y in range(0, 190, 6))  # fmt: skip
+        assert rig.workspace.policy == PROFILES["balanced"]
+        assert _text(page, "policy_in_use") == "Preview. Nothing changes until you apply it."
+
+        page.advanced.head.setChecked(True)
+        page.advanced.changed.emit({"protect_steps": 9})
+        await until(lambda: "billed" in _text(page, "effect:protect_steps") or "bills" in
+                    _text(page, "effect:protect_steps"), "the effect of the field")  # fmt: skip
+        assert _text(page, "effect:protect_steps").startswith("This session: bills ")
+        find_button(page, "discard_policy").click()
+        assert page.slider.track.value_text == "Balanced"
+        rig.wiring.settings.dialog.close()
+        await until(lambda: rig.wiring.services.settings.advanced_policy, "open the next time too")
+
+
+async def test_a_policy_is_applied_to_one_session_and_taken_back(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        rig.window.commands.change_policy.trigger()
+        await until(rig.wiring.settings.dialog.isVisible, "the page")
+        page = rig.wiring.settings.dialog.policy
+        assert rig.wiring.settings.dialog.current_page() == "policy"
+        assert not find_button(page, "apply_to_session").isEnabled()
+        page.advanced.changed.emit({"protect_steps": 9})
+        find_button(page, "apply_to_session").click()
+        await until(lambda: rig.events(PolicyChosen), "the event")
+        in_use = "In use: Balanced with 1 change, for this session only. Workspace: Balanced."
+        await until(lambda: _text(page, "policy_in_use") == in_use, "what is in use")
+        assert rig.workspace.policy == PROFILES["balanced"]
+        await until(lambda: "for this session only" in rig.window.top_bar.gauge.toolTip(), "the gauge")
+        find_button(page, "use_workspace_policy").click()
+        await until(lambda: len(rig.events(PolicyChosen)) > 1, "the other event")
+        await until(lambda: "whole workspace" in _text(page, "policy_in_use"), "the workspace's again")
+        assert not find_button(page, "restore:balanced").isHidden(), "own changes can be restored"
+        rig.wiring.settings.dialog.close()
