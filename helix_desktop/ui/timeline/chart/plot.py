@@ -55,6 +55,8 @@ class Plot:
 
     def area_below(self, line: QPainterPath) -> QPainterPath:
         """Return what lies between a curve and the lower edge."""
+        if line.isEmpty():
+            return line
         area = QPainterPath(line)
         area.lineTo(line.currentPosition().x(), self.rect.bottom())
         area.lineTo(self.x_of(0), self.rect.bottom())

@@ -78,6 +78,9 @@ class Scrubber(Themed, QSlider):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Go by steps, by turns, to the first step or to now."""
+        if not self.steps:
+            event.ignore()
+            return
         by_turn = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         places = {
             Qt.Key.Key_Left: self._turn_place(-1) if by_turn else self.value() - 1,
@@ -101,10 +104,15 @@ class Scrubber(Themed, QSlider):
     def _turn_place(self, direction: int) -> int:
         """Return the first step of this turn or the one before it (-1), or of the next one (1)."""
         here = self.value()
-        firsts = [at for at, step in enumerate(self.steps) if at == 0 or self.steps[at - 1].turn != step.turn]
+        turn = self.steps[here].turn if here < len(self.steps) else self.steps[-1].turn + 1
         if direction > 0:
-            return next((at for at in firsts if at > here), len(self.steps))
-        return next((at for at in reversed(firsts) if at < here), 0)
+            return self._first_of(turn + 1)
+        first = self._first_of(turn)
+        return first if first < here else self._first_of(self.steps[max(0, here - 1)].turn)
+
+    def _first_of(self, turn: int) -> int:
+        """Return the first step of a turn, or of the next one that has any; the end without one."""
+        return bisect_left(self.steps, turn, key=lambda step: step.turn)
 
     def _describe(self) -> None:
         text = step_text(self.step) if self.step is not None else tr("Now")

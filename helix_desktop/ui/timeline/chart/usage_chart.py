@@ -14,12 +14,14 @@ from PySide6.QtGui import (
     QPainterPath,
     QPaintEvent,
     QPen,
+    QPixmap,
     QResizeEvent,
 )
 from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint
 from helix_desktop.ui.timeline.card_texts import point_kind_text
@@ -88,6 +90,7 @@ class UsageChart(Themed, QWidget):
         self._points: list[UsagePoint] = []
         self._seqs: list[int] = []
         self._window, self._threshold, self._top = 0, 0.85, 1
+        self._picture: QPixmap | None = None  # of all but what moves: a step must not draw the curve again
         self._hovered: UsagePoint | None = None
         self._pressed: QPointF | None = None
         self._is_dragging = False
@@ -111,6 +114,7 @@ class UsageChart(Themed, QWidget):
             peak=format_tokens(max((point.used for point in points), default=0)),
         )
         self.setAccessibleName(name)
+        self._picture = None
         self.updateGeometry()
         self.update()
 
@@ -147,8 +151,14 @@ class UsageChart(Themed, QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Let the scrubber lie on the lower edge of the plot."""
         super().resizeEvent(event)
+        self._picture = None
         top = round(self.plot.rect.bottom() - SCRUBBER_HEIGHT / 2)
         self.scrubber.setGeometry(0, top, self.width(), SCRUBBER_HEIGHT)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme, and the size of text in force."""
+        super().tint(theme)
+        self._picture = None
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Take the handle at once where it lies; elsewhere wait whether it becomes a drag or a click."""
@@ -198,15 +208,33 @@ class UsageChart(Themed, QWidget):
             self.scrubber.choose(self.scrubber.step_before(self._points[plot.index_at(x)].seq))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw axis, times, the window's edge and the threshold, area, line, drops, and where one looks."""
+        """Draw the chart, the point under the mouse, and the step that is looked at."""
+        ratio = self.devicePixelRatioF()
+        if self._picture is None or self._picture.devicePixelRatioF() != ratio:
+            self._picture = QPixmap(self.size() * ratio)
+            self._picture.setDevicePixelRatio(ratio)
+            self._picture.fill(Qt.GlobalColor.transparent)
+            self._paint_chart(QPainter(self._picture))
         painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.drawPixmap(0, 0, self._picture)
+        if not self._points:
+            return
+        plot, step = self.plot, self.scrubber.step
+        self._paint_hovered(painter, plot)
+        if step is not None:
+            self._paint_past(painter, plot, step)
+        else:
+            last = QPointF(plot.x_of(len(self._points) - 1), plot.y_of(self._points[-1].used))
+            plots.paint_dot(painter, last, self._theme.accent, self._theme, 4.5)
+
+    def _paint_chart(self, painter: QPainter) -> None:
+        """Draw axis, times, the window's edge and the threshold, area, line and drops; end the painter."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         plot = self.plot
         plots.paint_axis(painter, plot, self._theme)
         plots.paint_times(painter, plot, self._theme, [point.at_ms for point in self._points])
         self._paint_bounds(painter, plot)
-        if not self._points:
-            return
         line = plot.line_of([point.used for point in self._points])
         area = plot.area_below(line)
         background = QColor(self._theme.accent)
@@ -217,13 +245,7 @@ class UsageChart(Themed, QWidget):
         plots.paint_curve(painter, line, self._theme.seg_system)
         for at, point in enumerate(self._points):
             self._paint_mark(painter, QPointF(plot.x_of(at), plot.y_of(point.used)), point.kind)
-        self._paint_hovered(painter, plot)
-        step = self.scrubber.step
-        if step is not None:
-            self._paint_past(painter, plot, step)
-        else:
-            last = QPointF(plot.x_of(len(self._points) - 1), plot.y_of(self._points[-1].used))
-            plots.paint_dot(painter, last, self._theme.accent, self._theme, 4.5)
+        painter.end()
 
     def _paint_bounds(self, painter: QPainter, plot: Plot) -> None:
         """Draw the edge of the window and the threshold at their true height, and label them."""
