@@ -20864,6 +20864,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Previous pane</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/switcher/commands.py" />
             <source>Prompt files</source>
             <translation type="unfinished" />

@@ -35,6 +35,7 @@ from helix_desktop.ui.cache.table_model import CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.boxes import column as stack_of
 from helix_desktop.ui.design.menus import popup_below
@@ -69,6 +70,7 @@ class CacheBrowser(Themed, QWidget):
         self._current_filter, self._is_searching = CacheFilter(), False
         self.model = CacheTableModel(start, self, now)
         self.table = CacheTable(self.model, now)
+        mark_pane_stop(self.table)
         self.preview = Preview(start, now)
         self.entry_actions = EntryActions(self.table, self.preview)
         self.filter_bar = CacheFilterBar(now)

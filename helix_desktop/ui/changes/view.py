@@ -33,6 +33,7 @@ from helix_desktop.ui.changes.shortcuts import add_shortcuts
 from helix_desktop.ui.changes.texts import empty_button_text, empty_text
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.style.theme import LIGHT
@@ -62,6 +63,7 @@ class ChangesPage(Themed, QWidget):
         self._line_counts: dict[Contents, LineCounts] = {}
         self.filter_bar = ChangesFilterBar()
         self.list = ChangeList(self.counts_of, now)
+        mark_pane_stop(self.list)
         self.change_actions = ChangeActions(self.list)
         self.detail = ChangeDetail(start, now)
         self.coverage = CoverageStrip()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QAccessible, QColor, QFocusEvent, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 
 from helix_desktop.ui.design.themed import Themed
 
@@ -12,6 +12,19 @@ KEYBOARD_REASONS = frozenset(
     {Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason}
 )
 """Reasons of a focus that came by a key, and has to be seen."""
+
+
+_PANE_STOP = "pane_stop"
+
+
+def mark_pane_stop(widget: QWidget, is_stop: bool = True) -> None:
+    """Let the key that goes from pane to pane stop here: at a list, a page, or a field to write in."""
+    widget.setProperty(_PANE_STOP, is_stop)
+
+
+def is_pane_stop(widget: QWidget) -> bool:
+    """Return True if the key that goes from pane to pane stops here."""
+    return bool(widget.property(_PANE_STOP))
 
 
 class FocusableScrollArea(QScrollArea):
@@ -39,6 +52,35 @@ class FocusableScrollArea(QScrollArea):
         """Keep the ring at the edge."""
         super().resizeEvent(event)
         self._ring.setGeometry(self.rect())
+
+
+class FocusReturn(QObject):
+    """Gives the keyboard back to where it was before a part of the window, which comes and goes, took it."""
+
+    def __init__(self, part: QWidget) -> None:
+        super().__init__(part)
+        self._part = part
+        self._before: QWidget | None = None
+        part.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Note where the keyboard is when the part appears, and when the pointer comes to it."""
+        if event.type() in {QEvent.Type.Show, QEvent.Type.Enter}:
+            focused = QApplication.focusWidget()
+            if focused is not None and not self._part.isAncestorOf(focused):
+                self._before = focused
+        return False
+
+    def give_back_from(self, leaving: QWidget) -> None:
+        """Move the keyboard if it is in a widget that is about to be hidden."""
+        focused = QApplication.focusWidget()
+        if focused is None or not (leaving is focused or leaving.isAncestorOf(focused)):
+            return
+        try:
+            target = self._before if self._before is not None and self._before.isVisible() else None
+        except RuntimeError:
+            target = None  # Qt has deleted it meanwhile
+        (target or self._part.window()).setFocus(Qt.FocusReason.OtherFocusReason)
 
 
 class FocusRing(Themed, QWidget):

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, 
 
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card, EmptyState, KeyValue
+from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import line
@@ -56,6 +57,7 @@ class Inspector(Themed, QWidget):
             "layers", tr("Nothing to send yet. The next request appears here."), tr("Write a message")
         )
         self.requests = RequestList()
+        mark_pane_stop(self.requests)
         self.provider_cache = ProviderCacheCard()
         self.page = ContentViewer()
         self._stack = QStackedLayout(self)

@@ -56,6 +56,7 @@ SPECS: dict[str, ActionSpec] = {
     "toggle_inspector": ActionSpec(text("Context inspector"), ("Ctrl+I",), checkable=True),
     "focus_composer": ActionSpec(text("Focus message input"), ("Ctrl+L",)),
     "next_pane": ActionSpec(text("Next pane"), ("F6",)),
+    "previous_pane": ActionSpec(text("Previous pane"), ("Shift+F6",)),
     "theme_system": ActionSpec(text("System theme"), checkable=True),
     "theme_light": ActionSpec(text("Light theme"), checkable=True),
     "theme_dark": ActionSpec(text("Dark theme"), checkable=True),
@@ -119,6 +120,7 @@ class WindowActions(NamedTuple):
     toggle_inspector: QAction
     focus_composer: QAction
     next_pane: QAction
+    previous_pane: QAction
     theme_system: QAction
     theme_light: QAction
     theme_dark: QAction

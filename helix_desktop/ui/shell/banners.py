@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.focus import FocusReturn
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -80,6 +81,7 @@ class BannerArea(Themed, QWidget):
         super().__init__()
         self._cards: dict[tuple[str, str, str], tuple[Banner, _BannerCard]] = {}
         self._context_ids = ("", "")
+        self._focus_return = FocusReturn(self)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(20, 10, 20, 4)
         self._column.setSpacing(8)
@@ -120,13 +122,17 @@ class BannerArea(Themed, QWidget):
     def _remove(self, key: tuple[str, str, str]) -> None:
         _, card = self._cards.pop(key, (None, None))
         if card is not None:
+            self._focus_return.give_back_from(card)
             self._column.removeWidget(card)
             card.hide()
             card.deleteLater()
 
     def _show_cards(self) -> None:
         for banner, card in self._cards.values():
-            card.setVisible(banner.applies_to(*self._context_ids))
+            applies = banner.applies_to(*self._context_ids)
+            if not applies:
+                self._focus_return.give_back_from(card)
+            card.setVisible(applies)
         self.setVisible(bool(self.banner_ids()))
 
     def _dismiss(self, banner: Banner) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.focus import FocusReturn
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
 from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.ui.design.themed import Themed, retint
@@ -64,6 +65,7 @@ class JobLines(Themed, QWidget):
         self.setObjectName("jobs")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._lines: dict[str, _JobLine] = {}
+        self._focus_return = FocusReturn(self)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 2, 0, 2)
         self._column.setSpacing(0)
@@ -79,6 +81,7 @@ class JobLines(Themed, QWidget):
         job_ids = {job.id for job in jobs}
         for gone in self._lines.keys() - job_ids:
             line = self._lines.pop(gone)
+            self._focus_return.give_back_from(line)
             self._column.removeWidget(line)
             line.hide()
             line.deleteLater()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QScrollArea, QWidget
 
+from helix_desktop.ui.design.focus import is_pane_stop
 from helix_desktop.ui.shell.actions import WindowActions
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -26,18 +27,54 @@ def connect_editing(actions: WindowActions) -> None:
         action.triggered.connect(lambda _=False, chord=(key, modifiers): _press(*chord))
 
 
-def focus_next(panes: Sequence[QWidget]) -> None:
-    """Move the keyboard to the next visible pane that has something to focus."""
-    visible = [pane for pane in panes if pane.isVisible()]
+def focus_pane(panes: Sequence[QWidget], step: int) -> None:
+    """Move the keyboard to the next (1) or previous (-1) stop in the visible panes.
+
+    Those are their lists and the field to write in; of a pane without any the first thing that takes Tab.
+    """
+    stops = [stop for pane in panes if pane.isVisible() for stop in _stops_in(pane)]
     focused = QApplication.focusWidget()
-    here = next(
-        (at for at, pane in enumerate(visible) if focused is not None and pane.isAncestorOf(focused)), -1
-    )
-    for step in range(1, len(visible) + 1):
-        target = _first_focus(visible[(here + step) % len(visible)])
-        if target is not None:
-            target.setFocus(Qt.FocusReason.ShortcutFocusReason)
-            return
+    if not stops:
+        return
+    here = _place_of(focused, stops, panes)
+    target = stops[(here + step) % len(stops) if here >= 0 else 0 if step > 0 else -1]
+    if isinstance(target, QAbstractItemView):
+        _choose_line(target)
+    target.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+
+def _place_of(focused: QWidget | None, stops: Sequence[QWidget], panes: Sequence[QWidget]) -> int:
+    """Return the stop that the keyboard is at, in, or else in the pane of; -1 for none."""
+    if focused is None:
+        return -1
+    inside = (at for at, stop in enumerate(stops) if stop is focused or stop.isAncestorOf(focused))
+    pane = next((pane for pane in panes if pane.isAncestorOf(focused)), None)
+    beside = (at for at, stop in enumerate(stops) if pane is not None and pane.isAncestorOf(stop))
+    return next(inside, next(beside, -1))
+
+
+def _stops_in(pane: QWidget) -> list[QWidget]:
+    first = _first_focus(pane)
+    stops = [widget for widget in _focus_chain(pane) if is_pane_stop(widget) and widget.isVisible()]
+    return stops or ([] if first is None else [first])
+
+
+def _choose_line(view: QAbstractItemView) -> None:
+    """Let a list have a current line, where the ring is, and bring it into sight."""
+    model, current = view.model(), view.currentIndex()
+    if not current.isValid() and model is not None:
+        lines = (model.index(place, 0) for place in range(model.rowCount()))
+        current = next((line for line in lines if line.flags() & Qt.ItemFlag.ItemIsSelectable), current)
+        view.setCurrentIndex(current)
+    view.scrollTo(current)
+    around = view.parentWidget()
+    while around is not None:
+        content = around.widget() if isinstance(around, QScrollArea) else None
+        if isinstance(around, QScrollArea) and content is not None:  # a list at its full height
+            line = view.visualRect(current)
+            middle = view.viewport().mapTo(content, line.center())
+            around.ensureVisible(middle.x(), middle.y(), 0, line.height())
+        around = around.parentWidget()
 
 
 def _press(key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
@@ -48,10 +85,17 @@ def _press(key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
 
 
 def _first_focus(pane: QWidget) -> QWidget | None:
+    def takes_tab(widget: QWidget) -> bool:
+        takes = widget.focusPolicy().value & Qt.FocusPolicy.TabFocus.value
+        return bool(takes) and widget.isVisible() and widget.isEnabled()
+
+    return next(filter(takes_tab, _focus_chain(pane)), None)
+
+
+def _focus_chain(pane: QWidget) -> Iterator[QWidget]:
+    """Return what is in a pane, in the order of Tab."""
     widget = pane.nextInFocusChain()
     while widget is not None and widget is not pane:
-        takes = widget.focusPolicy().value & Qt.FocusPolicy.TabFocus.value
-        if pane.isAncestorOf(widget) and takes and widget.isVisible() and widget.isEnabled():
-            return widget
+        if pane.isAncestorOf(widget):
+            yield widget
         widget = widget.nextInFocusChain()
-    return None

@@ -36,7 +36,7 @@ from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.ui.shell.help_windows import HelpWindows
 from helix_desktop.ui.shell.jobs import JobLines
 from helix_desktop.ui.shell.key_bindings import KeyBindings
-from helix_desktop.ui.shell.keyboard import connect_editing, focus_next
+from helix_desktop.ui.shell.keyboard import connect_editing, focus_pane
 from helix_desktop.ui.shell.menus import fill_menu_bar
 from helix_desktop.ui.shell.panes import LayoutStore, Panes
 from helix_desktop.ui.shell.sidebar.rail import Rail
@@ -183,7 +183,8 @@ class MainWindow(QMainWindow):
         actions.toggle_inspector.triggered.connect(self._panes.set_inspector_visible)
         self._panes.panes_shown.connect(self._show_panes)
         panes = (self.rail, self.sidebar, self._center, self._inspector)
-        actions.next_pane.triggered.connect(lambda: focus_next(panes))
+        actions.next_pane.triggered.connect(lambda: focus_pane(panes, 1))
+        actions.previous_pane.triggered.connect(lambda: focus_pane(panes, -1))
         actions.all_commands.triggered.connect(self.help_windows.show_commands)
         actions.stop.triggered.connect(self.stop_requested)
         connect_editing(actions)

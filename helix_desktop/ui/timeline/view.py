@@ -11,7 +11,7 @@ from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card as CardFrame
 from helix_desktop.ui.design.cards import EmptyState
-from helix_desktop.ui.design.focus import FocusableScrollArea
+from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -169,6 +169,7 @@ class Timeline(Themed, QWidget):
 
     def _lay_out(self) -> None:
         self._scroll = FocusableScrollArea()
+        mark_pane_stop(self._scroll)
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setAccessibleName(tr("Timeline"))

@@ -14,6 +14,7 @@ from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.composer.message_history import MessageHistory
 from helix_desktop.ui.chat.items.painting import paint_box
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
@@ -74,6 +75,7 @@ class Composer(Themed, QWidget):
         self._style = ChatStyle(theme)
         self._frame = ComposerFrame(self)
         self.editor = Editor(self._frame)
+        mark_pane_stop(self.editor)
         self.editor.setAccessibleName(tr("Message"))
         self.history = MessageHistory(self.editor)
         self.completer = Completer(self.editor, self._frame)

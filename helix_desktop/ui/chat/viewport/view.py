@@ -37,7 +37,7 @@ from helix_desktop.ui.chat.viewport.new_rows_button import NewRowsButton
 from helix_desktop.ui.chat.viewport.selection import Selection
 from helix_desktop.ui.chat.viewport.tool_menu import ToolMenu
 from helix_desktop.ui.design import accessibility
-from helix_desktop.ui.design.focus import FocusRing
+from helix_desktop.ui.design.focus import FocusRing, mark_pane_stop
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
@@ -92,6 +92,7 @@ class ChatView(Themed, QAbstractScrollArea):
         self._tool_menu = ToolMenu(self.chat_viewport, self.viewport())
         self._new_rows_button = NewRowsButton(self)
         self._ring = FocusRing(self)
+        mark_pane_stop(self)
         Spinner(self.chat_viewport)
         self._zoom = 1.0
         self.is_past = False

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QAbstractButton, QFrame, QMenu, QScrollArea, QVBox
 from helix_desktop import APP_NAME
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.drops import dropped_folder
+from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import Theme
@@ -166,6 +167,7 @@ class Rail(Themed, QFrame):
         for place, workspace in enumerate(workspaces):
             button = self._buttons.get(workspace.id) or self._make(workspace)
             button.show_workspace(workspace)
+            mark_pane_stop(button, workspace.active)
             if self._button_layout.indexOf(button) != place:
                 self._button_layout.insertWidget(place, button)
 

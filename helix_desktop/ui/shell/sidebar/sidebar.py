@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QWidget
 
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
@@ -105,6 +106,7 @@ class Sidebar(QFrame):
         from helix_desktop.ui.shell.sidebar.session_list import SessionList
 
         self.session_list = SessionList()
+        mark_pane_stop(self.session_list)
         self.session_list.session_selected.connect(self.session_selected)
         self.session_list.renamed.connect(self.session_renamed)
         self.session_list.pin_requested.connect(self.session_pin_requested)
