@@ -10,7 +10,7 @@ from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.past_windows import PastWindow, PastWindows
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.context.window.window import Window
+from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.events.rewrite import Form, Pinned, Redone, Undone, Unpinned
 from helix_desktop.domain.events.session import ToolAnswered
@@ -27,6 +27,11 @@ class SessionWindow:
     def policy(self) -> ContextPolicy:
         """The context policy, scaled to the model's window."""
         return self._runtime.policy
+
+    @property
+    def frame(self) -> PromptFrame:
+        """The model that answers now, its system prompt and its tools."""
+        return self._runtime.frame
 
     def measure(self) -> tuple[Window, UsageGauge]:
         """Return the window of the next request, and its usage."""

@@ -99,8 +99,8 @@ def _is_word_character(character: str) -> bool:
 
 def find_uses(messages: Sequence[Message]) -> list[tuple[IdentifierUse, ...]]:
     """Return for each model call of a recording what its arguments use of what occurred before."""
-    names = [_argument_names(message) for message in messages]
-    history = _History({_key_word(name) for of_message in names for name in of_message})
+    names = [argument_names(message) for message in messages]
+    history = _History({key_word(name) for of_message in names for name in of_message})
     uses = []
     for message, of_message in zip(messages, names, strict=True):
         if message.role == "assistant":
@@ -110,15 +110,20 @@ def find_uses(messages: Sequence[Message]) -> list[tuple[IdentifierUse, ...]]:
     return uses
 
 
-def _argument_names(message: Message) -> tuple[str, ...]:
+def argument_names(message: Message) -> tuple[str, ...]:
     """Return the identifiers in the arguments of a message's calls, each once."""
     return identifiers_in("\n".join(argument_text(call.arguments) for call in message.calls))
 
 
-def _key_word(name: str) -> str:
+def key_word(name: str) -> str:
     """Return the word of an identifier by which texts that may have it are found: the longest."""
     words: list[str] = _WORD.findall(name)
     return max(words, key=len)
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words of a text, as `key_word` reads them."""
+    return set(_WORD.findall(text))
 
 
 class _History:
@@ -132,7 +137,7 @@ class _History:
 
     def add(self, message: Message) -> None:
         for text in message_texts(message):
-            for word in self._key_words.intersection(_WORD.findall(text)):
+            for word in self._key_words & words_of(text):
                 self._numbers_by_word.setdefault(word, []).append(len(self._texts))
             self._texts.append((text, self.calls))
 
@@ -146,7 +151,7 @@ class _History:
 
     def _last_occurrence(self, name: str) -> tuple[str, int] | None:
         """Return the newest text with an identifier, and the number of model calls up to it."""
-        for number in reversed(self._numbers_by_word.get(_key_word(name), [])):
+        for number in reversed(self._numbers_by_word.get(key_word(name), [])):
             text, calls = self._texts[number]
             if occurs_in(name, text):
                 return text, calls

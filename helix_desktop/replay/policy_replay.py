@@ -47,3 +47,25 @@ class PolicyReplay(msgspec.Struct, frozen=True):
     billed: float
     coverage: float | None
     is_exact: bool
+
+
+class FieldEffect(msgspec.Struct, frozen=True):
+    """What a field of a policy changes in a session, against the value that the field has in its profile.
+
+    `billed` in tokens, `coverage` as a share (None: nothing was used again), `rewrites`: how many more.
+    """
+
+    field: str
+    billed: float
+    coverage: float | None
+    rewrites: int
+
+
+def effect_of(field: str, own: PolicyReplay, default: PolicyReplay) -> FieldEffect:
+    """Return what differs between a policy and the same with one field as its profile has it."""
+    coverage = None
+    if own.coverage is not None and default.coverage is not None:
+        coverage = own.coverage - default.coverage
+    return FieldEffect(
+        field, own.billed - default.billed, coverage, len(own.rewrites) - len(default.rewrites)
+    )

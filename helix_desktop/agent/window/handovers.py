@@ -50,7 +50,7 @@ class Handovers:
         if self.is_busy or self._job.is_budget_exhausted:
             return
         policy, transcript = self._runtime.policy, self._runtime.transcript
-        _, gauge = self._rewriter.measure()
+        gauge = self._rewriter.gauge()
         if self._job.is_asking and (
             gauge.pressure == "none" or planner.handover_now(transcript, policy, gauge) is None
         ):
@@ -71,7 +71,7 @@ class Handovers:
                 HandoverTrigger.THRESHOLD, cut, "", ask_model, policy.handover_at, self._job.require_approval
             ):
                 return True
-            plan = planner.handover_now(transcript, policy, self._rewriter.measure()[1])
+            plan = planner.handover_now(transcript, policy, self._rewriter.gauge())
             if transcript.turn_open or not self._job.is_asking or plan is None or plan.cut == cut:
                 return False
             cut = plan.cut
@@ -83,20 +83,18 @@ class Handovers:
         """
         if not self._job.answer_ask(answer == "allow") or answer == "refuse":
             return
-        plan = planner.handover_now(
-            self._runtime.transcript, self._runtime.policy, self._rewriter.measure()[1]
-        )
+        plan = planner.handover_now(self._runtime.transcript, self._runtime.policy, self._rewriter.gauge())
         if plan is not None:
             self._start_due(plan.cut, ask_model=answer == "allow")
 
     def cuts(self) -> list[CutPoint]:
         """Return the legal cuts at which a handover is worthwhile now, the furthest first."""
-        _, gauge = self._rewriter.measure()
+        gauge = self._rewriter.gauge()
         transcript, policy = self._runtime.transcript, self._runtime.policy
         return [cut for cut in self._legal_cuts() if planner.is_worthwhile(transcript, policy, gauge, cut)]
 
     def _legal_cuts(self) -> list[CutPoint]:
-        _, gauge = self._rewriter.measure()
+        gauge = self._rewriter.gauge()
         kept_tokens = int(gauge.window * self._runtime.policy.handover_keep / gauge.ratio)
         return list(cut_points.available_cuts(self._runtime.transcript, kept_tokens))
 
@@ -234,7 +232,7 @@ class Handovers:
                 _text("It can only end after a complete step, before the newest part."),
                 _text("Choose another message."),
             )
-        policy, (_, gauge) = self._runtime.policy, self._rewriter.measure()
+        policy, gauge = self._runtime.policy, self._rewriter.gauge()
         if not planner.is_worthwhile(self._runtime.transcript, policy, gauge, cut):
             raise CompactionRefused(  # before starting: a recorded refusal counts towards the breaker
                 _text("Not enough to compact yet."),

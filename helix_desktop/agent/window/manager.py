@@ -58,16 +58,22 @@ class ContextManager:
 
         Raises RequestTooLarge or RequestInvalid if it cannot be sent.
         """
-        policy = self._runtime.policy
-        await self.rewriter.apply_due_rewrites()
-        self._start_due_handover()
-        window, gauge = self.rewriter.measure()
-        if policy.enabled and (not gauge.fits or gauge.pressure == "panic"):
-            await self._make_room(int(policy.panic_to * gauge.window))
-            window, gauge = self.rewriter.measure()
+        gauge = await self.apply_due_work()
+        window, _ = self.rewriter.measure()
         if not gauge.fits:
             raise self._too_large_error(window, gauge)
         return self._validated(window)
+
+    async def apply_due_work(self) -> UsageGauge:
+        """Apply the rewrites that are due before a request, start a due handover; return the usage then."""
+        policy = self._runtime.policy
+        await self.rewriter.apply_due_rewrites()
+        self._start_due_handover()
+        gauge = self.rewriter.gauge()
+        if policy.enabled and (not gauge.fits or gauge.pressure == "panic"):
+            await self._make_room(int(policy.panic_to * gauge.window))
+            gauge = self.rewriter.gauge()
+        return gauge
 
     async def make_room_after_overflow(self, rejection: ContextWindowExceeded) -> bool:
         """Make room after the provider rejected a request as too large. Return True if the window shrank.
@@ -77,20 +83,20 @@ class ContextManager:
         policy = self._runtime.policy
         if not policy.enabled:
             return False
-        _, gauge = self.rewriter.measure()
+        gauge = self.rewriter.gauge()
         fits = min(gauge.used, gauge.window)
         if rejection.window:
             token_ratio = gauge.used / rejection.request_tokens if rejection.request_tokens else 1.0
             fits = min(fits, int(rejection.window * token_ratio))
         await self._make_room(int(policy.panic_to * fits))
-        return self.rewriter.measure()[1].used < gauge.used
+        return self.rewriter.gauge().used < gauge.used
 
     async def _make_room(self, target_tokens: int) -> None:
         """Make a request fit: await what is being written, then run the overflow ladder if needed."""
         if self.handovers.is_running or self.observations.is_running:
             await self.wait_for_background_work()
             await self.rewriter.apply_due_rewrites()
-            if self.rewriter.measure()[1].used <= target_tokens:
+            if self.rewriter.gauge().used <= target_tokens:
                 return
         await self._ladder.make_fit(target_tokens)
 

@@ -40,7 +40,7 @@ class Observations:
 
         A handover would drop what is being written, and then be needed less: only panic does not wait.
         """
-        _, gauge = self._rewriter.measure()
+        gauge = self._rewriter.gauge()
         if gauge.pressure != "compact":
             return False
         if not (self._job.is_running or self._job.is_budget_exhausted):

@@ -65,7 +65,7 @@ class Observer:
     def find_due(self) -> EventRange | None:
         """Return the event range to observe or refine now; None if none is due."""
         policy = self._runtime.policy
-        _, gauge = self._rewriter.measure()
+        gauge = self._rewriter.gauge()
         return planner.observation_due(self._runtime.transcript, policy, gauge, self._runtime.clock())
 
     def find_possible(self) -> EventRange | None:

@@ -42,7 +42,7 @@ class OverflowLadder:
 
     @property
     def _used_tokens(self) -> int:
-        return self._rewriter.measure()[1].used
+        return self._rewriter.gauge().used
 
     async def _place_observations(self) -> None:
         pending_seq = observation.pending_observations(self._runtime.transcript)
@@ -51,7 +51,7 @@ class OverflowLadder:
 
     async def _make_handover(self) -> None:
         policy = self._runtime.policy
-        _, gauge = self._rewriter.measure()
+        gauge = self._rewriter.gauge()
         due = planner.handover_now(self._runtime.transcript, policy, gauge)
         if due is not None and planner.is_worthwhile(self._runtime.transcript, policy, gauge, due.cut):
             await self._compactor.run(HandoverTrigger.OVERFLOW, due.cut, ask_model=False)

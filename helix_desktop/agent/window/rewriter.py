@@ -21,12 +21,14 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
-from helix_desktop.context.window.window import Projector, PromptFrame, Window, project
+from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request, measure_next_request
+from helix_desktop.context.window.window import Projector, PromptFrame, Window
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
 from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsPlaced
+
+_State = tuple[int, ContextPolicy, PromptFrame]
 
 
 class WindowRewriter:
@@ -40,20 +42,25 @@ class WindowRewriter:
         self.observing_range: EventRange | None = None
         self._projector = Projector()
         self._names = IdentifierIndex()
-        self._cached_for: tuple[int, ContextPolicy, PromptFrame] | None = None
-        self._cached: tuple[Window, UsageGauge] | None = None
+        self._measured_for: _State | None = None
+        self._window: Window | None = None
+        self._gauge: UsageGauge | None = None
 
     def measure(self) -> tuple[Window, UsageGauge]:
         """Return the window of the next request, and its usage."""
-        policy, frame = self._runtime.policy, self._runtime.frame
-        transcript = self._runtime.transcript
+        gauge, runtime = self.gauge(), self._runtime
+        if self._window is None:
+            self._window = self._projector.project(runtime.transcript, runtime.policy, runtime.frame)
+        return self._window, gauge
+
+    def gauge(self) -> UsageGauge:
+        """Return the usage of the next request, without making it: most work that may be due asks no more."""
+        transcript, (policy, frame, _) = self._runtime.transcript, self._runtime.settings()
         state = (transcript.last_seq, policy, frame)
-        cached = self._cached
-        if cached is None or self._cached_for is None or not _is_same(self._cached_for, state):
-            window = self._projector.project(transcript, policy, frame)
-            cached = (window, measure_usage(window, transcript, policy, frame))
-            self._cached, self._cached_for = cached, state
-        return cached
+        if self._gauge is None or self._measured_for is None or not _is_same(self._measured_for, state):
+            self._measured_for, self._window = state, None
+            self._gauge = measure_next_request(transcript, policy, frame)
+        return self._gauge
 
     async def apply_due_rewrites(self) -> None:
         """Record the due rewrites that need no model. One due rewrite also applies all that are ready."""
@@ -116,7 +123,7 @@ class WindowRewriter:
             return PlacementReason.COLD
         if is_rewriting:
             return PlacementReason.REWRITE
-        _, gauge = self.measure()
+        gauge = self.gauge()
         reached = gauge.used >= _placement_threshold(policy) * gauge.window
         return PlacementReason.THRESHOLD if reached else None
 
@@ -143,7 +150,8 @@ class WindowRewriter:
         forked = self._runtime.transcript.fork()
         placed = ObservationsPlaced(observations_seq, PlacementReason.MANUAL, 0)
         forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, placed))
-        return self.measure()[0].estimate - project(forked, policy, frame).estimate
+        now = estimate_next_request(self._runtime.transcript, policy, frame)
+        return now - estimate_next_request(forked, policy, frame)
 
     @property
     def _protected_edges(self) -> tuple[int, ...]:
@@ -294,7 +302,5 @@ def _placement_threshold(policy: ContextPolicy) -> float:
     return min(policy.observe_place_at, policy.handover_at)
 
 
-def _is_same(
-    left: tuple[int, ContextPolicy, PromptFrame], right: tuple[int, ContextPolicy, PromptFrame]
-) -> bool:
+def _is_same(left: _State, right: _State) -> bool:
     return left[0] == right[0] and left[1] is right[1] and left[2] is right[2]

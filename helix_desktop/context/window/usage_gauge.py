@@ -67,6 +67,20 @@ def measure_usage(
     return _build_gauge(window.estimate, _latest_report(transcript, frame.info.label), policy, frame)
 
 
+def measure_next_request(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> UsageGauge:
+    """Return what `measure_usage` returns for the window of a session, without projecting it."""
+    estimate = estimate_next_request(transcript, policy, frame)
+    return _build_gauge(estimate, _latest_report(transcript, frame.info.label), policy, frame)
+
+
+def estimate_next_request(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> int:
+    """Return the tokens of a session's next request by our count, as those of its window."""
+    entries, images = transcript.window_tokens
+    standing = frame.fixed_tokens + transcript.opening_tokens + entries
+    standing += handover_tokens(transcript, policy, frame.info.window)
+    return standing - (0 if frame.info.images else images)
+
+
 def usage_from_count(count: WindowCount, policy: ContextPolicy, frame: PromptFrame) -> UsageGauge:
     """Return the same from a session's stored count, without its log; exact unless `is_outdated`."""
     estimate = frame.fixed_tokens + count.opening + count.entries - (0 if frame.info.images else count.images)

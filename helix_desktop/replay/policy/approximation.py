@@ -1,0 +1,272 @@
+"""A first picture of a replay within a moment: the policy's thresholds on plain sums, no text is read.
+
+It follows the order in which the live engine acts, but protects by steps and tokens alone, takes what notes
+and handovers need from their bounds, and knows neither what is superseded nor what is in work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+import msgspec
+
+from helix_desktop.context.log.message_log import FRAMING_TOKENS, saving_of, tokens_of, word_tokens_of
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites.anchors import FOLD_SHARE
+from helix_desktop.context.rewrites.fold import PHRASE_TOKENS, condensed_tokens
+from helix_desktop.context.rewrites.planner import OBSERVATION_TOKENS, SUMMARY_TOKENS
+from helix_desktop.context.rewrites.sweep import CACHED_PRICE, MIN_PROTECTED_STEPS, REWRITE_PRICE
+from helix_desktop.context.summaries.handover import user_text_budget
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    RecordedEvent,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
+from helix_desktop.replay.request_totals import CACHED, FRESH
+
+_MS = 1_000
+
+
+class _Message(msgspec.Struct, frozen=True, array_like=True):
+    """The tokens of a message: in full, what its markers save, and what a note has of it; and its call."""
+
+    tokens: int
+    saving: int
+    in_note: int
+    step: int
+    total: int  # of all messages up to it
+    user_total: int  # of the user's own words up to it
+
+
+class SessionSums:
+    """The messages of a session as plain figures; grows with the log."""
+
+    def __init__(self) -> None:
+        self.messages: list[_Message] = []
+        self.moments: list[tuple[int, int, int, bool]] = []  # seq, at_ms, messages so far, True: a turn's end
+        self._newest = (0, 0)  # seq and time of the newest event
+        self._steps = self._total = self._user_total = 0
+
+    def add(self, events: Sequence[RecordedEvent]) -> None:
+        """Read further events of the session."""
+        for recorded in events:
+            event = recorded.event
+            if isinstance(event, AssistantSpoke):
+                self.moments.append((*self._newest, len(self.messages), False))
+                self._steps += 1
+            if isinstance(event, UserSpoke | AssistantSpoke | ToolAnswered):
+                tokens, saving = tokens_of(event), 0 if isinstance(event, UserSpoke) else saving_of(event)
+                phrase = PHRASE_TOKENS if isinstance(event, ToolAnswered) else 2
+                self._total += tokens
+                self._user_total += event.tokens if isinstance(event, UserSpoke) else 0
+                in_note = min(tokens, word_tokens_of(event) + phrase)
+                figures = (tokens, saving, in_note, self._steps, self._total, self._user_total)
+                self.messages.append(_Message(*figures))
+            elif isinstance(event, TurnEnded):
+                self.moments.append((recorded.seq, recorded.at, len(self.messages), True))
+            self._newest = recorded.seq, recorded.at
+
+
+class _Batch:
+    """What has become ready for one kind of rewrite, and what waiting for it has cost."""
+
+    def __init__(self, protected_steps: int, protected_tokens: int) -> None:
+        self._steps, self._tokens = protected_steps, protected_tokens
+        self.position = self.gain = 0
+        self.first: int | None = None  # total tokens before the first ready message
+        self.rent = 0.0
+
+    def advance(self, messages: Sequence[_Message], count: int, step: int, gains: Sequence[int]) -> None:
+        """Add the messages that are old enough by model call `step`."""
+        total = messages[count - 1].total if count else 0
+        while self.position < count:
+            message = messages[self.position]
+            if message.step > step - self._steps or total - message.total < self._tokens:
+                break
+            if gains[self.position] > 0:
+                self.gain += gains[self.position]
+                self.first = message.total - message.tokens if self.first is None else self.first
+            self.position += 1
+        self.rent += CACHED_PRICE * self.gain
+
+    def price(self, total: int) -> float:
+        """Return what sending again costs that lies behind the first ready message."""
+        return REWRITE_PRICE * max(0, total - (self.first or 0) - self.gain)
+
+    def clear(self, position: int = 0) -> None:
+        """Start over; what lies before a message is gone."""
+        self.gain, self.first, self.rent = 0, None, 0.0
+        self.position = max(self.position, position)
+
+
+class _Approximation:
+    """One approximate replay in progress."""
+
+    def __init__(self, sums: SessionSums, policy: ContextPolicy, facts: SessionFacts) -> None:
+        self._messages, self._moments = sums.messages, sums.moments
+        self._policy, self._facts = policy.scaled(facts.info.window), facts
+        policy, floor = self._policy, max(policy.least_saving, 1)
+        self._savings = [message.saving if message.saving >= floor else 0 for message in sums.messages]
+        self._saved_upto = list(accumulate(self._savings, initial=0))
+        self._gains = [message.tokens - message.in_note for message in sums.messages]
+        self._sweeps = _Batch(max(policy.protect_steps, MIN_PROTECTED_STEPS), policy.protect_tokens)
+        self._folds = _Batch(policy.fold_after_steps, policy.protect_tokens)
+        self._room = facts.info.window / facts.ratio
+        self._window = facts.fixed_tokens
+        self._count = 0  # messages so far
+        self._covered = self._masked_upto = self._turn_start = self._notes = self._observed = 0
+        self._handed_over_at = 0
+        self._points: list[WindowPoint] = []
+        self._rewrites: list[PolicyRewrite] = []
+
+    def play(self) -> PolicyReplay:
+        """Return the picture."""
+        facts, sent, billed = self._facts, 0, 0.0
+        for seq, at, count, is_end in self._moments:
+            self._window += self._total(count) - self._total(self._count)
+            self._count = count
+            if is_end:
+                self._observe(seq, at)
+                self._turn_start = count
+                continue
+            shared: float = self._window
+            if self._policy.enabled:
+                shared = self._rewrite(seq, at)
+            used = round(self._window * facts.ratio)
+            shared = min(shared, self._points[-1].tokens / facts.ratio if self._points else 0)
+            self._points.append(WindowPoint(seq, at // _MS, used))
+            sent += used
+            billed += (CACHED * shared + FRESH * (self._window - shared)) * facts.ratio
+        window = facts.info.window
+        threshold = int(window * self._policy.handover_at)
+        return PolicyReplay(
+            tuple(self._points), tuple(self._rewrites), window, threshold, sent, billed, None, is_exact=False
+        )
+
+    def _total(self, count: int) -> int:
+        return self._messages[count - 1].total if count else 0
+
+    def _saved_between(self, start: int, end: int) -> int:
+        """Return what the markers of these messages save together."""
+        return self._saved_upto[end] - self._saved_upto[start] if end > start else 0
+
+    def _quoted(self, upto: int) -> int:
+        """Return what a summary of the first messages keeps of the user's words, at most."""
+        words = self._messages[upto - 1].user_total if upto else 0
+        return min(words, user_text_budget(self._policy.user_text_tokens, int(self._room)))
+
+    def _rewrite(self, seq: int, at: int) -> float:
+        """Make what is due before a request; return the leading tokens that stay as they were."""
+        policy, messages, count = self._policy, self._messages, self._count
+        step = messages[count - 1].step if count else 0
+        sweeps, folds = self._sweeps, self._folds
+        sweeps.advance(messages, count, step, self._savings)
+        before, total = self._window, self._total(count)
+        shared = float(before)
+        if policy.fold_after_steps:
+            folds.advance(messages, count, step, self._gains)
+            is_ready = folds.gain >= policy.fold_least
+            if is_ready and folds.rent + sweeps.rent >= folds.price(total) - REWRITE_PRICE * sweeps.gain:
+                shared = before - (total - (folds.first or 0))
+                self._fold(seq, at)
+        if sweeps.gain and self._is_sweep_due(total):
+            shared = min(shared, before - (total - (sweeps.first or 0)))
+            self._shrink(seq, at, SweepMade, sweeps.gain)
+            self._masked_upto = sweeps.position
+            sweeps.clear()
+        place_at = min(policy.observe_place_at, policy.handover_at) * self._room
+        if policy.observe_at and self._observed and self._window >= place_at:
+            shared = float(self._facts.fixed_tokens)
+            self._place(seq, at)
+        if self._window >= policy.handover_at * self._room and self._is_handover_possible(at):
+            shared = float(self._facts.fixed_tokens)
+            self._hand_over(seq, at)
+        return max(0.0, shared)
+
+    def _is_sweep_due(self, total: int) -> bool:
+        policy, sweeps = self._policy, self._sweeps
+        if policy.sweep == "at once":
+            return True
+        if policy.sweep == "fixed":
+            return sweeps.gain >= policy.sweep_fixed
+        if sweeps.gain < policy.sweep_min:
+            return False
+        return sweeps.gain >= policy.sweep_max or sweeps.rent >= sweeps.price(total)
+
+    def _shrink(self, seq: int, at: int, kind: type[msgspec.Struct], freed: int) -> None:
+        before, self._window = self._window, max(self._facts.fixed_tokens, self._window - freed)
+        ratio, tag = self._facts.ratio, str(kind.__struct_config__.tag)
+        figures = (round(before * ratio), round(self._window * ratio))
+        self._rewrites.append(PolicyRewrite(seq, at // _MS, tag, *figures))
+
+    def _fold(self, seq: int, at: int) -> None:
+        """Fold all that is ready, and condense the notes once they outgrow their share."""
+        policy, folds = self._policy, self._folds
+        upto = folds.position
+        masked = self._saved_between(self._covered, min(upto, self._masked_upto))
+        anchors = int(policy.anchor_tokens * FOLD_SHARE)
+        self._notes += anchors + sum(message.in_note for message in self._messages[self._covered : upto])
+        freed, cap = folds.gain - masked - anchors, policy.condense_at * self._room
+        if cap and self._notes > cap:
+            briefly = condensed_tokens(policy, int(self._room)) + self._quoted(upto)
+            briefly += policy.ledger_tokens + policy.anchor_tokens
+            if self._notes - briefly >= policy.fold_least:
+                freed, self._notes = freed + self._notes - briefly, briefly
+        self._shrink(seq, at, FoldMade, freed)
+        beyond = self._saved_between(max(upto, self._masked_upto), self._sweeps.position)
+        if beyond:
+            self._shrink(seq, at, SweepMade, beyond)
+        self._covered = max(self._covered, upto)
+        self._masked_upto = max(self._masked_upto, self._sweeps.position, upto)
+        folds.clear()
+        self._sweeps.clear(upto)
+
+    def _observe(self, seq: int, at: int) -> None:
+        """Prepare observations at the end of a turn: of all before the turn."""
+        policy = self._policy
+        if not (policy.enabled and policy.observe_at) or self._observed:
+            return
+        if self._window - self._facts.fixed_tokens > policy.observe_at * self._room and self._turn_start:
+            self._observed = self._turn_start
+
+    def _place(self, seq: int, at: int) -> None:
+        tail = self._total(self._count) - self._total(self._observed)
+        new_tokens = OBSERVATION_TOKENS + self._policy.ledger_tokens + self._quoted(self._observed)
+        freed = self._window - self._facts.fixed_tokens - tail - new_tokens
+        self._cover(self._observed, new_tokens)
+        self._observed = 0
+        if freed > 0:
+            self._shrink(seq, at, ObservationsPlaced, freed)
+
+    def _is_handover_possible(self, at: int) -> bool:
+        return at - self._handed_over_at >= self._policy.handover_cooldown_s * _MS
+
+    def _hand_over(self, seq: int, at: int) -> None:
+        policy = self._policy
+        tail = int(policy.handover_keep * self._room)
+        new_tokens = SUMMARY_TOKENS + policy.ledger_tokens + FRAMING_TOKENS + self._quoted(self._count)
+        freed = self._window - self._facts.fixed_tokens - tail - new_tokens
+        if freed < policy.handover_least_gain * self._room:
+            return
+        self._handed_over_at = at
+        self._cover(self._count, new_tokens)
+        self._observed = 0
+        self._shrink(seq, at, HandoverMade, freed)
+
+    def _cover(self, position: int, new_tokens: int) -> None:
+        self._covered, self._notes = max(self._covered, position), 0
+        self._masked_upto = max(self._masked_upto, position)
+        self._sweeps.clear(position)
+        self._folds.clear(position)
+
+
+def approximate_policy(sums: SessionSums, policy: ContextPolicy, facts: SessionFacts) -> PolicyReplay:
+    """Return the first picture of a policy (its numbers as set): points, rewrites and sums, no coverage."""
+    return _Approximation(sums, policy, facts).play()

@@ -1,0 +1,184 @@
+"""The live engine, fed with the events of a session under any policy; it stores nothing, asks no model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from msgspec.structs import replace
+
+from helix_desktop.agent.model_choice import ModelChoice
+from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.ports import TokenCounter
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.window.manager import ContextManager
+from helix_desktop.config.prompts import load_prompts
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.prompt_version import split_versions
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.events.rewrite import FormChosen, Pinned, Redone, Undone, Unpinned
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    TurnEnded,
+    TurnRetried,
+)
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.replayer import SummaryWriter
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.system.task_scope import TaskScope
+
+_SESSION = "0" * 32
+OnRewrite = Callable[[RecordedEvent], None]
+
+
+class _UnstoredSession(Session):
+    """A session whose events are applied at once, and stored nowhere."""
+
+    def __init__(self, clock: Callable[[], int], scope: TaskScope, on_rewrite: OnRewrite) -> None:
+        super().__init__(_SESSION, MemoryStore(clock), clock, scope, [], Transcript())
+        self._on_rewrite = on_rewrite
+
+    def feed(self, at: int, event: Event) -> None:
+        """Apply an event of the session's own log."""
+        self.transcript.apply(RecordedEvent(self.transcript.last_seq + 1, at, event))
+
+    async def record_decided(
+        self,
+        decide: Callable[[], Sequence[Event]],
+        contents: Sequence[Content] = (),
+        recalls: Sequence[str] = (),
+    ) -> list[RecordedEvent]:
+        """Apply the events that the engine decided on."""
+        applied = []
+        for event in decide():
+            recorded = RecordedEvent(self.transcript.last_seq + 1, self._clock(), event)
+            self.transcript.apply(recorded)
+            self._on_rewrite(recorded)
+            applied.append(recorded)
+        return applied
+
+
+class PolicyEngine:
+    """One session under one policy: `step` feeds its events, `prepare` is the moment before a request.
+
+    `seqs` are the events' numbers in this run by those in the session's log: rewrites have numbers too.
+    """
+
+    def __init__(
+        self, policy: ContextPolicy, facts: SessionFacts, counter: MessageTokenCounter, on_rewrite: OnRewrite
+    ) -> None:
+        self.policy = policy.scaled(facts.info.window)
+        self.now_ms = 0
+        self.seqs: dict[int, int] = {0: 0}
+        self.scope = TaskScope()
+        self._facts = facts
+        self._frames: dict[str, PromptFrame] = {}
+        self._session = _UnstoredSession(lambda: self.now_ms, self.scope, on_rewrite)
+        self.transcript = self._session.transcript
+        self._writer = SummaryWriter(facts.info, counter)
+        self._settings = (self.policy, self._frame_of(facts.info.label), ModelRoles(self._writer))
+        self._manager = ContextManager(self._runtime(counter))
+
+    def _runtime(self, counter: TokenCounter) -> SessionRuntime:
+        prompts, versions = split_versions(load_prompts())
+        return SessionRuntime(
+            session=self._session,
+            settings=lambda: self._settings,
+            counter=counter,
+            clock=lambda: self.now_ms,
+            scope=self.scope,
+            prompts=prompts,
+            prompt_versions=versions,
+            model_choice=ModelChoice(self._session, lambda: self._settings),
+        )
+
+    @property
+    def frame(self) -> PromptFrame:
+        """The frame of the newest request."""
+        return self._settings[1]
+
+    @property
+    def summary_tokens(self) -> int:
+        """The tokens that summarizing calls would have read."""
+        return sum(self._writer.input_tokens)
+
+    def _frame_of(self, label: str) -> PromptFrame:
+        """Return the frame with the model that answered: the provider's cache of another one has nothing."""
+        frame = self._frames.get(label)
+        if frame is None:
+            provider, _, name = label.partition("/")
+            info = replace(self._facts.info, provider=provider, name=name)
+            frame = self._frames[label] = PromptFrame(
+                info, "", (), 0, self._facts.fixed_tokens, self._facts.ratio
+            )
+        return frame
+
+    async def prepare(self, answer: AssistantSpoke) -> UsageGauge:
+        """Do what is due before the request that `answer` came from; return the usage of that request.
+
+        What that starts in the background is ready when the answer comes.
+        """
+        if answer.model != self._settings[1].info.label:
+            policy, _, roles = self._settings
+            self._settings = (policy, self._frame_of(answer.model), roles)
+        return await self._manager.apply_due_work()
+
+    async def step(self, recorded: RecordedEvent) -> None:
+        """Feed the next event of the session."""
+        event = recorded.event
+        if isinstance(event, AssistantSpoke):
+            await self._manager.wait_for_background_work()
+        self.now_ms = recorded.at
+        self._session.feed(recorded.at, self._renumbered(event))
+        self.seqs[recorded.seq] = self.transcript.last_seq
+        if isinstance(event, TurnEnded):
+            self._manager.after_turn()
+            await self._manager.wait_for_background_work()
+
+    def _renumbered(self, event: Event) -> Event:
+        """Return an event that names others by their numbers with the numbers of this run."""
+        match event:
+            case Pinned(target=seq) | Unpinned(target=seq) | FormChosen(target=seq):
+                return replace(event, target=self.seqs.get(seq, 0))
+            case Undone(target=seq) | Redone(target=seq):
+                return replace(event, target=self.seqs.get(seq, 0))
+            case TurnRetried(after=seq):
+                return replace(event, after=self.seq_at(seq))
+        return event
+
+    def seq_at(self, seq: int) -> int:
+        """Return the number in this run of an event of the session's log, or of the newest one before it."""
+        while seq not in self.seqs:
+            seq -= 1
+        return self.seqs[seq]
+
+
+class _InlineExecutor(ThreadPoolExecutor):
+    """Runs what the engine gives to threads at once: nothing waits for a replay's loop."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - it is the awaiting caller's
+            future.set_exception(error)
+        return future
+
+
+def run_inline(work: Callable[[], Any]) -> Any:
+    """Run a coroutine to its end on a loop of its own that starts no thread."""
+
+    async def main() -> Any:
+        asyncio.get_running_loop().set_default_executor(_InlineExecutor(1))
+        return await work()
+
+    return asyncio.run(main())

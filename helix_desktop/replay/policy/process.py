@@ -1,0 +1,140 @@
+"""The worker process of policy replays: one session, one replay at a time, the newest change first."""
+
+from __future__ import annotations
+
+import gc
+import signal
+from collections import deque
+from multiprocessing.connection import Connection
+
+from msgspec.structs import replace
+
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.policy.messages import (
+    AddEvents,
+    EffectDone,
+    OpenSession,
+    ReplayDone,
+    ReplayEnded,
+    Reply,
+    Request,
+    StartReplay,
+    StopReplay,
+    decode_request,
+    encode,
+)
+from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay
+from helix_desktop.replay.policy_replay import PolicyReplay, effect_of
+
+_MAX_RESULTS = 16  # exact replays that are remembered until the session goes on
+_QUIET_S = 0.05  # a session comes in parts
+
+
+def serve(connection: Connection) -> None:
+    """Answer requests until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal reaches every process of it
+    gc.disable()  # replays make few cycles, and a pause would be seen
+    try:
+        _Server(connection).run()
+    except (EOFError, OSError):
+        return
+
+
+class _Server:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._jobs: deque[StartReplay] = deque()
+        self._session: SessionReplay | None = None
+        self._results: dict[ContextPolicy, PolicyReplay] = {}
+        self._current: StartReplay | None = None
+        self._is_stopped = False
+
+    def run(self) -> None:
+        while True:
+            if not self._jobs and not self._prepare():
+                self._receive()
+            if self._jobs:
+                self._work(self._jobs.popleft())
+                gc.collect()
+
+    def _prepare(self) -> bool:
+        """Read ahead while nothing is asked; return True if something was."""
+        if self._session is None or self._connection.poll(_QUIET_S):
+            return False
+        try:
+            self._session.prepare(self._has_message)
+        except ReplayStopped:
+            self._receive()
+            return True
+        return False
+
+    def _has_message(self) -> bool:
+        return self._connection.poll()
+
+    def _receive(self) -> None:
+        """Take the next message; what runs is called off by another replay, or by other events."""
+        request: Request = decode_request(self._connection.recv_bytes())
+        match request:
+            case OpenSession(facts=facts):
+                self._session = SessionReplay(facts, MessageTokenCounter.bundled())
+                self._results.clear()
+            case AddEvents(events=events) if self._session is not None:
+                self._session.add(events)
+                self._results.clear()
+            case StartReplay(field=""):
+                for job in [job for job in self._jobs if not job.field]:
+                    self._jobs.remove(job)
+                    self._send(ReplayEnded(job.number))
+                self._jobs.appendleft(request)
+            case StartReplay():
+                self._jobs.append(request)
+                return
+            case StopReplay(number=number):
+                self._jobs = deque(job for job in self._jobs if job.number != number)
+                if self._current is None or self._current.number != number:
+                    return
+        self._is_stopped = self._current is not None
+
+    def _should_stop(self) -> bool:
+        while not self._is_stopped and self._has_message():
+            self._receive()
+        return self._is_stopped
+
+    def _work(self, job: StartReplay) -> None:
+        self._current, self._is_stopped = job, False
+        try:
+            self._answer(job)
+        except ReplayStopped:
+            self._send(ReplayEnded(job.number))
+        except Exception as error:  # noqa: BLE001 - told to the window: the next policy may do
+            self._send(ReplayEnded(job.number, f"{type(error).__name__}: {error}"))
+        finally:
+            self._current = None
+
+    def _answer(self, job: StartReplay) -> None:
+        if self._session is None:
+            raise ReplayStopped
+        policy = job.policy
+        if job.field:
+            default = getattr(PROFILES[policy.profile], job.field)
+            own, other = self._exact(policy), self._exact(replace(policy, **{job.field: default}))
+            self._send(EffectDone(job.number, effect_of(job.field, own, other)))
+            return
+        if policy not in self._results:
+            self._send(ReplayDone(job.number, self._session.approximate(policy)))
+        self._send(ReplayDone(job.number, self._exact(policy)))
+
+    def _exact(self, policy: ContextPolicy) -> PolicyReplay:
+        result = self._results.get(policy)
+        if result is None:
+            if self._session is None:
+                raise ReplayStopped
+            result = self._session.run(policy, self._should_stop)
+            while len(self._results) >= _MAX_RESULTS:
+                del self._results[next(iter(self._results))]
+            self._results[policy] = result
+        return result
+
+    def _send(self, reply: Reply) -> None:
+        self._connection.send_bytes(encode(reply))

@@ -1,0 +1,166 @@
+"""Replay a session under a policy by the live engine's own decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnRetried
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.policy.approximation import SessionSums, approximate_policy
+from helix_desktop.replay.policy.coverage import UsedNames, WindowNames
+from helix_desktop.replay.policy.engine import PolicyEngine, run_inline
+from helix_desktop.replay.policy.session import SessionFacts, events_to_replay
+from helix_desktop.replay.policy.sums import RequestSums
+from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
+
+MS = 1_000
+_ASKED_EVERY = 64  # events between two looks at whether the replay is still wanted
+_TEXTS_AT_ONCE = 200  # read between two such looks
+ShouldStop = Callable[[], bool]
+
+
+class ReplayStopped(Exception):
+    """A replay was called off: nobody waits for it."""
+
+
+def replay_policy(
+    log: Sequence[RecordedEvent],
+    policy: ContextPolicy,
+    model: ModelInfo,
+    fixed_tokens: int,
+    ratio: float = 1.0,
+) -> PolicyReplay:
+    """Return the session of a log as a policy (its numbers as set, not scaled) would have managed it.
+
+    `fixed_tokens` stand in every request: system prompt and tools; `ratio` is the model's tokens per token of
+    ours, from earlier sessions.
+    """
+    replay = SessionReplay(SessionFacts(model, fixed_tokens, ratio), MessageTokenCounter.bundled())
+    replay.add(log)
+    return replay.run(policy)
+
+
+class SessionReplay:
+    """A session that is replayed again and again; what does not depend on the policy is read once."""
+
+    def __init__(self, facts: SessionFacts, counter: MessageTokenCounter) -> None:
+        self.facts, self._counter = facts, counter
+        self.events: list[RecordedEvent] = []
+        self._names, self._sums = UsedNames(), SessionSums()
+        self._uses: dict[int, list[tuple[str, list[int]]]] | None = None  # None: to be read
+
+    def add(self, log: Sequence[RecordedEvent]) -> None:
+        """Add the next events of the session's log."""
+        events = events_to_replay(log)
+        self.events += events
+        self._sums.add(events)
+        self._names.add(events)
+        self._uses = None
+
+    def prepare(self, should_stop: ShouldStop = lambda: False) -> None:
+        """Read what coverage needs of the new events; once, it takes longer than a replay.
+
+        Raises ReplayStopped once `should_stop` returns True; the next call goes on from there.
+        """
+        if self._uses is not None:
+            return
+        self._counter.text_tokens("")  # loads the vocabulary
+        while self._names.read(_TEXTS_AT_ONCE):
+            if should_stop():
+                raise ReplayStopped
+        self._uses = self._names.by_call()
+
+    def approximate(self, policy: ContextPolicy) -> PolicyReplay:
+        """Return a first picture of a policy, without the coverage."""
+        return approximate_policy(self._sums, policy, self.facts)
+
+    def run(self, policy: ContextPolicy, should_stop: ShouldStop = lambda: False) -> PolicyReplay:
+        """Return the exact replay of a policy. Raises ReplayStopped once `should_stop` returns True."""
+        self.prepare(should_stop)
+        run = _Run(policy, self.facts, self._counter, self._uses or {})
+        run_inline(lambda: run.play(self.events, should_stop))
+        return run.result()
+
+
+class _Run:
+    """One replay in progress."""
+
+    def __init__(
+        self,
+        policy: ContextPolicy,
+        facts: SessionFacts,
+        counter: MessageTokenCounter,
+        uses: dict[int, list[tuple[str, list[int]]]],
+    ) -> None:
+        self._facts, self._uses = facts, uses
+        self._engine = PolicyEngine(policy, facts, counter, self._on_rewrite)
+        transcript = self._transcript = self._engine.transcript
+        self._sums = RequestSums(transcript, facts.fixed_tokens)
+        self._in_window = WindowNames(transcript, self._engine.policy, self._engine.frame)
+        self._points: list[WindowPoint] = []
+        self._rewrites: list[PolicyRewrite] = []
+        self._seq = 0  # the newest event of the session's own log
+        self._scale = facts.ratio
+
+    async def play(self, events: Sequence[RecordedEvent], should_stop: ShouldStop) -> None:
+        """Feed all events, with a request before each answer."""
+        try:
+            for number, recorded in enumerate(events):
+                if number % _ASKED_EVERY == 0 and should_stop():
+                    raise ReplayStopped
+                if isinstance(recorded.event, AssistantSpoke):
+                    await self._request(recorded.seq, recorded.event)
+                self._note_retry(recorded)
+                await self._engine.step(recorded)
+                self._seq = recorded.seq
+        finally:
+            await self._engine.scope.close()
+
+    def _note_retry(self, recorded: RecordedEvent) -> None:
+        if isinstance(recorded.event, TurnRetried):
+            self._sums.note_change(self._engine.seq_at(recorded.event.after) + 1)
+
+    async def _request(self, seq: int, answer: AssistantSpoke) -> None:
+        gauge = await self._engine.prepare(answer)
+        estimate = self._estimate()
+        self._scale = gauge.used / estimate if estimate else 1.0
+        self._points.append(WindowPoint(self._seq, self._engine.now_ms // MS, gauge.used))
+        self._sums.add(gauge, estimate)
+        if seq in self._uses and self._is_sent(gauge):
+            self._in_window.add(self._uses[seq], self._engine.seqs)
+
+    def _is_sent(self, gauge: UsageGauge) -> bool:
+        return gauge.fits
+
+    def _estimate(self) -> int:
+        return estimate_next_request(self._transcript, self._engine.policy, self._engine.frame)
+
+    def _on_rewrite(self, recorded: RecordedEvent) -> None:
+        event = recorded.event
+        if not isinstance(event, SweepMade | FoldMade | ObservationsPlaced | HandoverMade):
+            return
+        self._sums.note_change(self._transcript.rewrites.first_changed(event))
+        freed = event.before - event.after if isinstance(event, HandoverMade) else event.saved * self._scale
+        tokens = round(self._estimate() * self._scale)
+        kind = str(type(event).__struct_config__.tag)
+        rewrite = PolicyRewrite(self._seq, recorded.at // MS, kind, tokens + round(freed), tokens)
+        self._rewrites.append(rewrite)
+
+    def result(self) -> PolicyReplay:
+        """Return what the run came to."""
+        window, policy, covered = self._facts.info.window, self._engine.policy, self._in_window.result
+        return PolicyReplay(
+            points=tuple(self._points),
+            rewrites=tuple(self._rewrites),
+            window=window,
+            handover_at=int(window * policy.handover_at),
+            sent=self._sums.sent,
+            billed=self._sums.billed(self._engine.summary_tokens),
+            coverage=covered.share if covered.identifiers else None,
+            is_exact=True,
+        )

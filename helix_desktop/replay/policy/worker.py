@@ -1,0 +1,280 @@
+"""Policy replays for the window: one worker process, started at the first need, ended when nobody asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, suppress
+from itertools import count
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.replay.policy.messages import (
+    AddEvents,
+    EffectDone,
+    OpenSession,
+    ReplayDone,
+    ReplayEnded,
+    Reply,
+    Request,
+    StartReplay,
+    StopReplay,
+    decode_reply,
+    encode,
+)
+from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
+from helix_desktop.system.task_scope import TaskScope
+
+_text = TextContext("Replay")
+
+IDLE_S = 180.0
+"""Seconds without a replay after which the process ends; it takes some 150 MB."""
+
+_EVENTS_AT_ONCE = 250  # encoded while the interpreter's lock is held
+_TRIES = 2
+_STOP_WAIT_S = 2.0
+
+
+class PolicyReplayWorker:
+    """Replays the policies of one session at a time in a process of its own. Use it from one event loop."""
+
+    def __init__(self, idle_s: float = IDLE_S) -> None:
+        self._idle_s = idle_s
+        self._process: SpawnProcess | None = None
+        self._connection: Connection | None = None
+        self._sending = asyncio.Lock()
+        self._numbers = count(1)
+        self._waiting: dict[int, asyncio.Queue[Reply | None]] = {}  # None: the process died
+        self._stopped: list[int] = []  # replays that nobody waits for, and the process does not know
+        self._replays: set[int] = set()  # those of `_waiting` that a later change calls off
+        self._scope = TaskScope()
+        self._reader: asyncio.Task[None] | None = None
+        self._idle: asyncio.TimerHandle | None = None
+        self._ending: asyncio.Task[None] | None = None
+        self._log: Sequence[RecordedEvent] = ()
+        self._facts: SessionFacts | None = None
+        self._sent = 0  # events of the log that the process has
+        self._is_open = False  # True if the process has the session's facts
+
+    @property
+    def is_running(self) -> bool:
+        """True while there is a process."""
+        return self._process is not None
+
+    @property
+    def process_id(self) -> int | None:
+        """The process by its id; None if there is none."""
+        return self._process.pid if self._process is not None else None
+
+    async def load(self, log: Sequence[RecordedEvent], facts: SessionFacts) -> None:
+        """Give it a session; called again with a longer log of the same one, only what is new is sent.
+
+        Raises HelixError if no process can be started.
+        """
+        is_same = facts == self._facts and len(log) >= len(self._log)
+        is_same = is_same and (not self._log or log[len(self._log) - 1] is self._log[-1])
+        if not is_same:
+            self._is_open, self._sent = False, 0
+        self._log, self._facts = tuple(log), facts
+        async with self._sending:
+            await self._send_session()
+        self._watch_idle()
+
+    async def replay(self, policy: ContextPolicy) -> AsyncIterator[PolicyReplay]:
+        """Yield a first picture of a policy (its numbers as set, not scaled), then the exact one.
+
+        A later call ends this one, without the exact picture. Raises HelixError if the replay failed.
+        """
+        for number in self._replays & self._waiting.keys():
+            self._waiting[number].put_nowait(ReplayEnded(number))
+        async with aclosing(self._exchange(policy, "")) as replies:
+            async for reply in replies:
+                if isinstance(reply, ReplayDone):
+                    yield reply.replay
+
+    async def effect(self, policy: ContextPolicy, field: str) -> FieldEffect:
+        """Return what a field changes against its profile's value; replays go before it.
+
+        Raises HelixError if the replay failed.
+        """
+        while True:
+            async with aclosing(self._exchange(policy, field)) as replies:
+                async for reply in replies:
+                    if isinstance(reply, EffectDone):
+                        return reply.effect
+            await asyncio.sleep(0)  # a replay went before it
+
+    async def _exchange(self, policy: ContextPolicy, field: str) -> AsyncGenerator[Reply, None]:
+        """Yield the replies to a request; once the process died, it is asked once more."""
+        for _ in range(_TRIES):
+            number, replies = next(self._numbers), asyncio.Queue[Reply | None]()
+            self._waiting[number] = replies
+            if not field:
+                self._replays.add(number)
+            try:
+                await self._send(StartReplay(number, policy, field))
+                while (reply := await replies.get()) is not None:
+                    if isinstance(reply, ReplayEnded):
+                        if reply.failure:
+                            raise HelixError(_text("The policy can't be replayed."), verbatim(reply.failure))
+                        return
+                    yield reply
+                    if _is_last(reply):
+                        return
+            finally:
+                self._replays.discard(number)
+                if self._waiting.pop(number, None) is not None:
+                    self._stopped.append(number)
+                    self._tell_stopped()
+                self._watch_idle()
+        raise HelixError(
+            _text("The policy can't be replayed."),
+            _text("The process that replays it ended twice."),
+            _text("The system may be out of memory. Close other programs and try again."),
+        )
+
+    def _tell_stopped(self) -> None:
+        """Tell the process for which replays nobody waits any more, unless something is being sent."""
+        if self._connection is None or self._sending.locked():
+            return
+        with suppress(OSError):
+            for number in self._stopped:
+                self._connection.send_bytes(encode(StopReplay(number)))
+        self._stopped.clear()
+
+    async def _send(self, request: Request) -> None:
+        async with self._sending:
+            await self._send_session()
+            if self._connection is None:
+                return
+            with suppress(OSError):  # the reader finds the same, and tells all that wait
+                await asyncio.to_thread(self._connection.send_bytes, encode(request))
+            self._start_reader()
+        self._tell_stopped()
+
+    async def _send_session(self) -> None:
+        """Start the process if there is none, and send what it does not have of the session."""
+        if self._facts is None:
+            raise ValueError("no session was loaded")
+        if self._process is None:
+            await self._start()
+        connection = self._connection
+        assert connection is not None  # it was started
+        try:
+            if not self._is_open:
+                await asyncio.to_thread(connection.send_bytes, encode(OpenSession(self._facts)))
+                self._is_open, self._sent = True, 0
+            while self._sent < len(self._log):
+                events = list(self._log[self._sent : self._sent + _EVENTS_AT_ONCE])
+                await asyncio.to_thread(_send_events, connection, events)
+                self._sent += len(events)
+        except OSError:
+            self._start_reader()
+
+    async def _start(self) -> None:
+        if self._ending is not None:
+            await asyncio.wait([self._ending])
+        try:
+            self._process, self._connection = await asyncio.to_thread(_start_process)
+        except OSError as error:
+            raise HelixError(
+                _text("The policy can't be replayed."),
+                verbatim(str(error)),
+                _text("Close other programs and try again."),
+            ) from error
+        self._is_open, self._sent = False, 0
+
+    def _start_reader(self) -> None:
+        if self._reader is None or self._reader.done():
+            self._reader = self._scope.start(self._read(), "policy replays")
+
+    async def _read(self) -> None:
+        """Hand the replies to those that wait, as long as somebody does."""
+        connection = self._connection
+        while connection is not None and self._waiting:
+            try:
+                data = await asyncio.to_thread(connection.recv_bytes)
+            except (EOFError, OSError):
+                await self._end()
+                for replies in self._waiting.values():
+                    replies.put_nowait(None)
+                return
+            reply = decode_reply(data)
+            is_last = _is_last(reply)
+            waiting = self._waiting.pop(reply.number, None) if is_last else self._waiting.get(reply.number)
+            if waiting is not None:
+                waiting.put_nowait(reply)
+
+    def _watch_idle(self) -> None:
+        """End the process when nobody asks for a while."""
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+        if self._process is not None and not self._waiting:
+            self._idle = asyncio.get_running_loop().call_later(self._idle_s, self._end_idle)
+
+    def _end_idle(self) -> None:
+        if not self._waiting and not self._sending.locked():
+            self._ending = self._scope.start(self._end(), "end policy replays")
+
+    async def close(self) -> None:
+        """End the process; replays that wait end without a result."""
+        if self._idle is not None:
+            self._idle.cancel()
+        for number, replies in self._waiting.items():
+            replies.put_nowait(ReplayEnded(number))
+        async with self._sending:
+            await self._end()
+        pending = [task for task in (self._reader, self._ending) if task is not None]
+        if pending:
+            await asyncio.wait(pending)
+
+    async def _end(self) -> None:
+        process, connection = self._process, self._connection
+        self._process = self._connection = None
+        if process is None or connection is None:
+            return
+        process.terminate()  # its end of the pipe closes, so that nobody waits for a reply any more
+        await asyncio.to_thread(_join, process)
+        if self._reader is None or self._reader.done() or self._reader is asyncio.current_task():
+            connection.close()
+        else:
+            self._reader.add_done_callback(lambda _: connection.close())
+
+
+def _is_last(reply: Reply) -> bool:
+    return not isinstance(reply, ReplayDone) or reply.replay.is_exact
+
+
+def _send_events(connection: Connection, events: list[RecordedEvent]) -> None:
+    connection.send_bytes(encode(AddEvents(events)))
+
+
+def _start_process() -> tuple[SpawnProcess, Connection]:
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), name="policy replays", daemon=True)
+    process.start()
+    theirs.close()
+    return process, ours
+
+
+def _serve(connection: Connection) -> None:
+    """Run the worker process; only there the engine is imported."""
+    from helix_desktop.replay.policy.process import serve
+
+    serve(connection)
+
+
+def _join(process: SpawnProcess) -> None:
+    process.join(_STOP_WAIT_S)
+    if process.is_alive():
+        process.kill()
+        process.join()
+    process.close()

@@ -1,0 +1,56 @@
+"""The replay of a session of 10,000 events under a changed policy: the first picture and the exact one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from statistics import median
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.replay import Replayer
+from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.policy.replay import SessionReplay
+from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.recording import with_turn_ends
+from tests.support.synthetic_recordings import make_session
+
+EVENTS = 10_000
+WINDOW = 128_000
+FIRST_S, EXACT_S = 0.1, 1.0  # what they may take
+_ROUNDS = 3
+
+
+def main() -> list[tuple[str, float, str]]:
+    """Measure processor seconds in this process: the worker of the window does the same."""
+    replay = SessionReplay(
+        SessionFacts(ModelInfo("replay", "recorded", WINDOW)), MessageTokenCounter.bundled()
+    )
+    with closing(Replayer("off", window=1 << 40)) as replayer:
+        for message, is_turn_end in with_turn_ends(make_session(20, EVENTS // 2)):
+            replayer.feed(message)
+            if is_turn_end:
+                replayer.end_turn()
+        log = replayer.session.log[:EVENTS]
+    replay.add(log)
+    loading = _seconds(replay.prepare)
+    figures = [(f"policy replay: read {len(log):,} events, once", loading * 1e3, "ms")]
+    for name in ("balanced", "lean", "classic"):
+        policy = PROFILES[name]
+        first = median(_seconds(partial(replay.approximate, policy)) for _ in range(_ROUNDS))
+        new = _seconds(partial(replay.run, policy))
+        again = median(_seconds(partial(replay.run, policy)) for _ in range(_ROUNDS))
+        figures += [
+            (f"policy replay per change, {name}: first picture", first / FIRST_S, "of 100 ms"),
+            (f"policy replay per change, {name}: exact", new / EXACT_S, "of 1 s"),
+            (f"policy replay per change, {name}: exact, notes counted before", again / EXACT_S, "of 1 s"),
+        ]
+    return figures
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started

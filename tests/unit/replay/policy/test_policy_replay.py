@@ -1,0 +1,162 @@
+"""The replay of a policy decides what the live engine decides that is asked before each request."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned, SweepMade
+from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered, TurnRetried
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.replay import Replayer
+from helix_desktop.replay.coverage import CoverageCounter, find_uses
+from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.policy.replay import SessionReplay, replay_policy
+from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy_replay import PolicyReplay
+from helix_desktop.replay.recording import as_message, with_turn_ends
+from helix_desktop.replay.request_totals import RequestTotals
+from tests.support.synthetic_recordings import make_session
+
+WINDOW = 12_000
+MODEL = ModelInfo("replay", "recorded", WINDOW, reserve=0)
+FORMS = {"intake_above": 0, "preview_above": 0.8, "handle_digits": 12}
+"""What is decided when an output arrives is in the log: it does not depend on the policy replayed."""
+POLICIES = {
+    name: msgspec.structs.replace(PROFILES[profile], **FORMS, **fields)
+    for name, profile, fields in (
+        ("balanced", "balanced", {}),
+        ("lean", "lean", {}),
+        ("handovers", "classic", {"handover_at": 0.4, "handover_least_messages": 4}),
+        ("observations", "lean", {"observe_at": 0.1, "observe_place_at": 0.12}),
+        ("off", "off", {}),
+    )
+}
+
+
+class Live(NamedTuple):
+    """What the live engine did: its log, the tokens of each request, and what was measured of these."""
+
+    log: list[RecordedEvent]
+    estimates: list[int]
+    totals: RequestTotals
+    coverage: CoverageCounter
+    summary_tokens: list[int]
+
+
+def run_live(messages: list[dict[str, Any]], policy: ContextPolicy) -> Live:
+    """Feed a recording to the live engine and take every request."""
+    counter = MessageTokenCounter.bundled()
+    totals, coverage = RequestTotals(counter, WINDOW), CoverageCounter()
+    uses, estimates = find_uses(list(map(as_message, messages))), []
+    with closing(Replayer(policy, WINDOW)) as replayer:
+        for message, is_turn_end in with_turn_ends(messages):
+            if message["role"] == "assistant":
+                request = tuple(map(as_message, replayer.request()))
+                estimates.append(replayer._estimate)
+                totals.add(request)
+                coverage.add(len(estimates), uses[len(estimates) - 1], request)
+            replayer.feed(message)
+            if is_turn_end:
+                replayer.end_turn()
+        return Live(replayer.session.log, estimates, totals, coverage, replayer.summaries)
+
+
+def session(seed: int, steps: int) -> list[dict[str, Any]]:
+    """A recording without a system prompt: only the log of a session is replayed."""
+    return make_session(seed, steps)[1:]
+
+
+def rewrites_of(log: list[RecordedEvent]) -> list[tuple[int, str, int]]:
+    """The time, kind and gain of each rewrite in a log."""
+    return [
+        (recorded.at // 1_000, str(type(event).__struct_config__.tag), gain_of(event))
+        for recorded in log
+        if isinstance(event := recorded.event, SweepMade | FoldMade | ObservationsPlaced | HandoverMade)
+    ]
+
+
+def gain_of(event: Event) -> int:
+    if isinstance(event, HandoverMade):
+        return event.before - event.after
+    assert isinstance(event, SweepMade | FoldMade | ObservationsPlaced)
+    return event.saved
+
+
+def rewrites_in(replay: PolicyReplay) -> list[tuple[int, str, int]]:
+    return [
+        (rewrite.at, rewrite.kind, rewrite.tokens_before - rewrite.tokens_after)
+        for rewrite in replay.rewrites
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in POLICIES if name != "off"])
+def test_a_policy_is_replayed_as_the_live_engine_would_have_managed_the_session(name: str) -> None:
+    """Also one under which the session did not run: what its own policy did is left out."""
+    messages = session(7, 40)
+    recorded, live = run_live(messages, POLICIES["lean"]), run_live(messages, POLICIES[name])
+    replay = replay_policy(recorded.log, POLICIES[name], MODEL, 0)
+    assert rewrites_in(replay) == rewrites_of(live.log)
+    assert [point.tokens for point in replay.points] == live.estimates
+    totals = live.totals.result(live.summary_tokens)
+    assert replay.sent == pytest.approx(totals.input_tokens, rel=0.001)
+    assert replay.billed == pytest.approx(totals.billed, rel=0.02)
+    assert replay.coverage == pytest.approx(live.coverage.result.share)
+    assert replay.is_exact
+    assert replay.window == WINDOW
+    assert replay.rewrites
+
+
+def test_what_the_user_did_to_single_outputs_stays_whatever_the_policy() -> None:
+    """Pins, chosen forms and repeated steps name events, whose numbers differ in each run."""
+    log = run_live(session(3, 30), POLICIES["lean"]).log
+    replay = SessionReplay(SessionFacts(MODEL), MessageTokenCounter.bundled())
+    output = next(entry for entry in reversed(log) if isinstance(entry.event, ToolAnswered))
+    size = 4_321
+    replay.add(log)
+    before = replay.run(POLICIES["balanced"])
+    at, seq = log[-1].at, log[-1].seq
+    added: list[Event] = [Pinned(output.seq), FormChosen(output.seq, "preview", "x", size)]
+    added += [entry.event for entry in run_live(session(4, 2), POLICIES["lean"]).log[1:]]
+    replay.add([RecordedEvent(seq + n, at, event) for n, event in enumerate(added, 1)])
+    after = replay.run(POLICIES["balanced"])
+    assert after.points[: len(before.points)] == before.points
+    assert after.points[len(before.points)].tokens > before.points[-1].tokens + size / 2
+
+
+def test_a_repeated_step_takes_its_messages_out_of_the_window() -> None:
+    log = run_live(session(3, 12), POLICIES["lean"]).log
+    middle = log[len(log) // 2]
+    added = [
+        TurnRetried(0, middle.seq),
+        *(entry.event for entry in run_live(session(4, 2), POLICIES["lean"]).log[1:]),
+    ]
+    log += [RecordedEvent(log[-1].seq + n, log[-1].at, event) for n, event in enumerate(added, 1)]
+    points = replay_policy(log, POLICIES["off"], MODEL, 0).points
+    assert points[-2].tokens < points[-3].tokens
+
+
+def test_the_first_picture_has_every_request_and_no_coverage() -> None:
+    """Without rewrites it is exact; with them it is of the same size."""
+    live = run_live(session(7, 40), POLICIES["lean"])
+    replay = SessionReplay(SessionFacts(MODEL, 500), MessageTokenCounter.bundled())
+    replay.add(live.log)
+    for name in ("off", "balanced", "handovers"):
+        first, exact = replay.approximate(POLICIES[name]), replay.run(POLICIES[name])
+        assert [point.seq for point in first.points] == [point.seq for point in exact.points]
+        assert not first.is_exact
+        assert first.coverage is None
+        if name == "off":
+            assert first.sent == exact.sent
+            assert first.billed == pytest.approx(exact.billed)
+        assert 0.5 < first.sent / exact.sent < 2
+
+
+def test_an_empty_session_is_replayed() -> None:
+    replay = replay_policy([], PROFILES["balanced"], MODEL, 100)
+    assert (replay.points, replay.rewrites, replay.sent, replay.coverage) == ((), (), 0, None)

@@ -1,0 +1,72 @@
+"""The worker of policy replays: a later change ends the one before, a dead process is replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    SessionStarted,
+    UserSpoke,
+)
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.replay.policy.replay import replay_policy
+from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy.worker import PolicyReplayWorker
+from helix_desktop.replay.policy_replay import PolicyReplay
+from helix_desktop.system.task_scope import TaskScope
+
+MODEL = ModelInfo("test", "small", 12_000, reserve=0)
+FACTS = SessionFacts(MODEL, 100)
+
+
+def log_of(turns: int) -> list[RecordedEvent]:
+    """A session of plain messages."""
+    events: list[Event] = [SessionStarted("A session")]
+    for number in range(turns):
+        events += [UserSpoke(f"Question {number}", 50), AssistantSpoke("An answer.", "test/small", 150)]
+    return [RecordedEvent(seq, seq * 1_000, event) for seq, event in enumerate(events, 1)]
+
+
+async def pictures(worker: PolicyReplayWorker, policy: ContextPolicy) -> list[PolicyReplay]:
+    return [picture async for picture in worker.replay(policy)]
+
+
+async def test_the_exact_replay_follows_a_first_picture_and_a_later_change_ends_the_one_before() -> None:
+    log, worker, scope = log_of(30), PolicyReplayWorker(), TaskScope()
+    try:
+        await worker.load(log, FACTS)
+        first = scope.start(pictures(worker, PROFILES["lean"]), "lean")
+        effect = scope.start(worker.effect(PROFILES["balanced"], "handover_at"), "effect")
+        await asyncio.sleep(0)
+        found = await pictures(worker, PROFILES["classic"])
+        assert [picture.is_exact for picture in found] == [False, True]
+        assert found[-1] == await asyncio.to_thread(replay_policy, log, PROFILES["classic"], MODEL, 100)
+        assert not any(picture.is_exact for picture in await first)
+        assert (await effect).billed == 0
+        process = worker.process_id
+        assert process is not None
+        os.kill(process, signal.SIGTERM)
+        longer = log_of(40)
+        await worker.load([*log, *longer[len(log) :]], FACTS)
+        (*_, exact) = await pictures(worker, PROFILES["lean"])
+        assert len(exact.points) == 40
+        assert worker.process_id not in (None, process)
+    finally:
+        await worker.close()
+    assert not worker.is_running
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_the_process_ends_when_nobody_asks() -> None:
+    worker = PolicyReplayWorker(idle_s=0.0)
+    await worker.load(log_of(1), FACTS)
+    async with asyncio.timeout(5):
+        while worker.is_running:  # noqa: ASYNC110 - a timer ends it
+            await asyncio.sleep(0.005)
+    await worker.close()
