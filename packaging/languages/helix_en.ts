@@ -12712,6 +12712,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/replay/policy/worker.py" />
+            <source>Close other programs and try again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/replay/replayer.py" />
             <source>It must be the first message.</source>
             <translation type="unfinished" />
@@ -12752,6 +12757,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/replay/policy/worker.py" />
+            <source>The policy can't be replayed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/policy/worker.py" />
+            <source>The process that replays it ended twice.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/replay/recording.py" />
             <source>The recording {path} can't be read.</source>
             <translation type="unfinished" />
@@ -12764,6 +12779,11 @@
         <message>
             <location filename="../../helix_desktop/replay/parallel.py" />
             <source>The system may be out of memory.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/policy/worker.py" />
+            <source>The system may be out of memory. Close other programs and try again.</source>
             <translation type="unfinished" />
         </message>
         <message>
