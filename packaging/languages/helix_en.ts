@@ -13776,6 +13776,14 @@
             <source>Continue with {model}</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/session/changes/first_copy.py" />
+            <source>Copying files for undo · %n files</source>
+            <translation>
+                <numerusform>Copying files for undo · %n file</numerusform>
+                <numerusform>Copying files for undo · %n files</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/session/navigation.py" />
             <source>Couldn't save {file}.</source>
@@ -13842,6 +13850,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/call_jobs.py" />
+            <source>Its output so far is kept.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/composer_controller.py" />
             <source>Message: ≈ 1 token</source>
             <translation type="unfinished" />
@@ -13894,6 +13907,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/banners.py" />
             <source>Not now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/background_jobs.py" />
+            <source>Nothing changes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13960,6 +13978,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/navigation.py" />
             <source>Request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/call_jobs.py" />
+            <source>Running {tool}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14053,6 +14076,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/banners.py" />
             <source>Update observations? {estimate}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/background_jobs.py" />
+            <source>What it did so far is kept in its session.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -39,6 +39,11 @@ class RunningCalls:
         running = self._running.get(call_id)
         return running[0] if running else None
 
+    @property
+    def running(self) -> tuple[RunningCall, ...]:
+        """Return those that run now, the first started first."""
+        return tuple(call for call, _ in self._running.values())
+
     def create(self, call: ToolCall) -> RunningCall:
         """Return a record for a call that is about to run."""
         return RunningCall(call, self._clock())

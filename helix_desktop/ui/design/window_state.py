@@ -69,12 +69,16 @@ class SessionHeader:
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """One running job: verb and count as text, progress 0..1 or None when unknown."""
+    """One running job: verb and count as text, progress 0..1 or None when unknown.
+
+    `on_cancel` says what is kept, or that nothing changes, when it is canceled.
+    """
 
     id: str
     text: str
     progress: float | None
     cancellable: bool
+    on_cancel: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ tr = Translator("Session")
 
 _JOB_IDS: dict[Attempt, str] = {"handover": "compaction", "observations": "observation"}
 SIDE_QUESTION_JOB = "side_question"
+CALL_JOB = "call:"
+"""Begins the id of a job that is a call; the call's id follows."""
 _BY_URGENCY: tuple[SubagentActivity, ...] = ("waiting", "working", "thinking", "queued")
 
 
@@ -73,7 +75,7 @@ class BackgroundJobs:
     def jobs(self) -> list[JobRow]:
         """Return a line for each that runs."""
         jobs = [
-            JobRow(_JOB_IDS[what], _job_text(what, progress), None, True)
+            JobRow(_JOB_IDS[what], _job_text(what, progress), None, True, tr("Nothing changes."))
             for what, progress in self._compactions.items()
             if progress.phase != "idle"
         ]
@@ -88,13 +90,25 @@ class BackgroundJobs:
         """Return a line for a subagent; one for all where there are several, whose cards say more."""
         if len(self._subagents) <= 1:
             return [
-                JobRow(child, _subagent_text(moved), None, False) for child, moved in self._subagents.items()
+                JobRow(
+                    call_job_id(moved.call_id) if moved.call_id else child,
+                    _subagent_text(moved),
+                    None,
+                    bool(moved.call_id),
+                    tr("What it did so far is kept in its session."),
+                )
+                for child, moved in self._subagents.items()
             ]
         doing = Counter[str](moved.phase for moved in self._subagents.values())
         count = len(self._subagents)
         parts = [tr.plural(count, "%n subagent", "%n subagents")]
         parts += [_activity_text(phase, doing[phase]) for phase in _BY_URGENCY if phase in doing]
         return [JobRow("subagents", " · ".join(parts), None, False)]
+
+
+def call_job_id(call_id: str) -> str:
+    """Return the job of a call."""
+    return CALL_JOB + call_id
 
 
 def _job_text(what: Attempt, progress: CompactionProgress | ObservationProgress) -> str:

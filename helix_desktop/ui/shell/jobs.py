@@ -51,6 +51,8 @@ class _JobLine(QWidget):
             self._bar.setValue(round(job.progress * _PARTS))
         self._bar.setAccessibleName(job.text)
         self._cancel.setVisible(job.cancellable)
+        self._cancel.setToolTip(job.on_cancel)
+        self._cancel.setAccessibleDescription(job.on_cancel)
         self._cancel.setAccessibleName(tr("Cancel: {job}", job=job.text))
 
 

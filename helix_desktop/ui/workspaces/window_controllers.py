@@ -6,7 +6,9 @@ from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.session.approvals import ApprovalController
 from helix_desktop.ui.session.banners import SessionBanners
+from helix_desktop.ui.session.call_jobs import CallJobs
 from helix_desktop.ui.session.changes.controller import ChangesController
+from helix_desktop.ui.session.changes.first_copy import FirstCopyJob
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -70,6 +72,8 @@ class WindowControllers:
         self.reverts = RevertFlow(context)
         ChangesController(context, session, self.reverts)
         ToolCardController(context, session)
+        CallJobs(context, session)
+        FirstCopyJob(context, session)
         ApprovalController(context, session)
         SideQuestionController(context, session)
         SessionBanners(context.window.banners, session)

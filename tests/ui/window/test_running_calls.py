@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.session import ToolAnswered, TurnEnded
 from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import ElidedLabel
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -44,6 +46,25 @@ def lines(rig: WindowRig) -> tuple[str, ...]:
 def press_stop(rig: WindowRig) -> None:
     """Click the button in the newest card."""
     click_area(rig.chat.view, card(rig).key, "stop:card")
+
+
+async def test_a_long_call_has_a_job_that_cancels_it(qapp: QApplication, tmp_path: Path) -> None:
+    async with runs("echo before; sleep 60") as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Run it")
+        await rig.answer_approval("once")
+        jobs = rig.window.jobs
+        await until(lambda: [job for job in jobs.job_ids() if job.startswith("call:")], "its line")
+        rig.window.show_page("timeline")
+        (line,) = (words.full_text() for words in jobs.findChildren(ElidedLabel))
+        assert line.startswith("Running run_command · echo before; sleep 60 · 0:0")
+        (cancel,) = jobs.findChildren(PushButton, "cancel_job")
+        assert cancel.toolTip() == "Its output so far is kept."
+        cancel.click()
+        await rig.wait_for_turn_end()
+        assert "before" in rig.last_output("run_command").text
+        await until(lambda: not jobs.job_ids(), "the end of the line")
 
 
 async def test_the_newest_lines_appear_while_it_runs(qapp: QApplication, tmp_path: Path) -> None:
