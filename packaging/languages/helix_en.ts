@@ -4826,6 +4826,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
+            <source>Summarize up to here…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>The agent chose this form.</source>
             <translation type="unfinished" />
@@ -19035,6 +19040,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>By the policy: over the size limit</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Cached</source>
             <translation type="unfinished" />
         </message>
@@ -19049,13 +19059,43 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/cards.py" />
+            <source>Change form</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/cards.py" />
+            <source>Change form of {output}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/cards.py" />
+            <source>Changed by you</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Check</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/from_events.py" />
+            <source>Choose another effort in the model menu, or leave it to the provider.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/fallbacks.py" />
             <source>Choose another model for summaries in Settings → Model roles.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Chosen by the agent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Chosen by you</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19115,8 +19155,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/from_events.py" />
+            <source>Every message and output until then is stored.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>Export as Markdown…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Extract of {output}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19217,6 +19267,16 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/cards.py" />
+            <source>Instructions: “{instructions}”</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Large outputs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/fallbacks.py" />
             <source>Latest reason:</source>
             <translation type="unfinished" />
@@ -19253,8 +19313,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>No form was chosen</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/bullet_view.py" />
             <source>No source</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Not chosen in time</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19347,6 +19417,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Outputs over the size limit, and the form in which the agent got them.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Outputs that you pinned or sent to the agent in another form.</source>
             <translation type="unfinished" />
         </message>
@@ -19367,6 +19442,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Preview instead of the requested extract</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Preview of {output}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
             <source>Priority {number} of {count}</source>
             <translation type="unfinished" />
@@ -19374,6 +19459,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
             <source>Prompt version: {version}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/from_events.py" />
+            <source>Raise the budget to continue.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19439,6 +19529,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Send extract…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Send full output</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Send preview</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
             <source>Show</source>
             <comment>button: show this in the chat</comment>
@@ -19492,8 +19597,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/from_events.py" />
+            <source>The context is as it was, with every message.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
             <source>The context is {used} full.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/cards.py" />
+            <source>The full output is cached: choose another form, or let the agent recall it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19572,6 +19687,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/present_view.py" />
             <source>What the active handover says otherwise</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>What was tried and failed. Nothing stored was lost.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19707,6 +19827,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/present_card.py" />
             <source>{names} and {count} more</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>{output} in full</source>
             <translation type="unfinished" />
         </message>
         <message>

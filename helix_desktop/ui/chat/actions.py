@@ -196,6 +196,13 @@ class EditHandover:
 
 
 @dataclass(frozen=True, slots=True)
+class SummarizeUpTo:
+    """Open the dialog to compact with the range that ends at an event, or as near before it as can be."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
 class RetrySummary:
     """Write a summary again that failed."""
 
@@ -285,6 +292,7 @@ SessionAction: TypeAlias = (
     | ReadExcerpt
     | ReadChanges
     | StopCall
+    | SummarizeUpTo
     | ShowGuide
 )
 """What the session does, not the view."""

@@ -22,7 +22,13 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.compare_rows import handover_titles
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, draft_row, handover_ranges, whole_range
+from helix_desktop.ui.handover.rows import (
+    WHOLE_CONVERSATION,
+    draft_row,
+    handover_ranges,
+    nearest_range,
+    whole_range,
+)
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.models import writer_name
 from helix_desktop.words.translation import Translator, translate
@@ -66,9 +72,10 @@ class HandoverPresenter:
         )
         retint(self.dialog, theme)
 
-    async def run(self) -> None:
+    async def run(self, upto: int = 0) -> None:
         """Open the dialog and wait until it is closed; what is being written then ends.
 
+        With `upto` the range ends at that event, or as near before it as it can.
         Raises CompactionRefused when there is nothing to compact.
         """
         handovers, transcript = self._conversation.handovers, self._conversation.session.transcript
@@ -78,6 +85,8 @@ class HandoverPresenter:
         for_new_session = [whole_range(len(transcript.items))] if self._start_session is not None else []
         ranges = handover_ranges(cuts, transcript, is_same_first=bool(self._again))
         self.dialog.show_ranges([*ranges, *for_new_session])
+        if upto:
+            self.dialog.range_box.setCurrentIndex(nearest_range(cuts, upto))
         self.dialog.range_box.currentIndexChanged.connect(lambda _: self._estimate())
         self._estimate()
         leave = self._conversation.session.listen(self._on_update)

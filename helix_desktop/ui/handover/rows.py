@@ -111,6 +111,12 @@ def handover_ranges(
         yield HandoverRange(cut.upto, f"{name} · {messages} · {tokens}")
 
 
+def nearest_range(cuts: Sequence[CutPoint], upto: int) -> int:
+    """Return the place of the range that ends at an event: as near before it as can be, else the shortest."""
+    before = (place for place, cut in enumerate(cuts) if cut.upto <= upto)
+    return next(before, max(0, len(cuts) - 1))
+
+
 def _end_text(upto: int, transcript: Transcript) -> str:
     """Return the last message of a range, as text."""
     last = _last_text(upto, transcript)

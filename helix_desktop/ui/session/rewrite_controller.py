@@ -12,7 +12,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FormChosen, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
-from helix_desktop.ui.chat.actions import EditHandover, Redo, RetrySummary, SessionAction, Undo
+from helix_desktop.ui.chat.actions import EditHandover, Redo, RetrySummary, SessionAction, SummarizeUpTo, Undo
 from helix_desktop.ui.handover.compare_presenter import ComparePresenter
 from helix_desktop.ui.handover.edit_presenter import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
@@ -117,6 +117,15 @@ class RewriteController(QObject):
                 lambda conversation: self._start(self._run_handover(conversation), "compact")
             )
 
+    def compact_up_to(self, seq: int) -> None:
+        """Open the same dialog with the range that ends at an event, or as near before it as can be."""
+        if self.handover_presenter is None:
+            self._with_conversation(
+                lambda conversation: self._start(
+                    self._run_handover(conversation, upto=seq), "summarize up to here"
+                )
+            )
+
     async def _compact_with_focus(self, focus: str) -> None:
         """Open the dialog with what the handover is to dwell on, as typed behind the command."""
         conversation = self._session_controller.conversation
@@ -192,15 +201,19 @@ class RewriteController(QObject):
                 self.redo(seq)
             case EditHandover(seq=seq):
                 self.edit(seq)
+            case SummarizeUpTo(seq=seq):
+                self.compact_up_to(seq)
             case RetrySummary(kind=kind):
                 self.retry(kind)
             case _:
                 pass
 
     def retry(self, attempt: str) -> None:
-        """Try a handover or observations again."""
+        """Try a handover, observations or the newest turn again."""
         if attempt == "handover":
             self.compact()
+        elif attempt == "turn":
+            self._with_conversation(lambda conversation: self._start(conversation.retry(), "retry"))
         else:
             self.observe()
 
@@ -210,13 +223,14 @@ class RewriteController(QObject):
         start_session: StartSession | None = None,
         focus: str = "",
         again: int = 0,
+        upto: int = 0,
     ) -> None:
         self.handover_presenter = HandoverPresenter(
             conversation, self._async_actions, self._window, self._window.theme, start_session, again
         )
         self.handover_presenter.dialog.focus_input.setText(focus)
         try:
-            await self.handover_presenter.run()
+            await self.handover_presenter.run(upto)
         finally:
             self.handover_presenter = None
 

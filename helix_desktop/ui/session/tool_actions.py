@@ -50,6 +50,9 @@ class ToolCardController(QObject):
         self._session_controller, self._async_actions = session_controller, context.async_actions
         self._chat = context.views.chat
         context.views.chat.view.action_triggered.connect(self._on_action)
+        context.views.timeline.form_requested.connect(
+            lambda seq, form, instructions: self._on_action(ChooseForm(seq, form, instructions))
+        )
 
     def _on_action(self, action: SessionAction) -> None:
         conversation, start = self._session_controller.conversation, self._async_actions.start

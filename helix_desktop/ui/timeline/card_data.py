@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.fallback_rate import NO_SUMMARIES, FallbackRate
-from helix_desktop.domain.events.rewrite import FoldKind
+from helix_desktop.domain.events.rewrite import FoldKind, Form
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
 
 Phase: TypeAlias = Literal["read", "summarise", "check", "write"]
@@ -22,15 +22,19 @@ Group: TypeAlias = Literal[
     "placements",
     "notes",
     "sweeps",
+    "forms",
     "yours",
     "undos",
     "failures",
 ]
-"""What a card is, for the filter; `notes` are all kinds of folds, `yours` pins and chosen forms."""
+"""What a card is, for the filter; `notes` are all kinds of folds, `forms` large outputs, `yours` pins and
+forms that the user chose."""
 PRESENT = -1
 """Stands for the handover as it would be now where others stand as their events."""
 GROUPS: tuple[Group, ...] = get_args(Group)
 Attempt: TypeAlias = Literal["handover", "observations"]
+Retry: TypeAlias = Literal["handover", "observations", "turn"]
+FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +211,37 @@ class ManualActionCard:
 
 
 @dataclass(frozen=True, slots=True)
-class FailureCard:
-    """A handover or observations that were tried and not made; nothing changed.
+class FormCard:
+    """A large output and the form in which the agent got it: tokens in full (0: unknown) and as it is.
 
-    `refused` is what a model wrote that was not used, `retry` what can be tried again.
+    `note` says why it is not the form that was asked for; `is_changed`: the user chose another one later.
+    """
+
+    seq: int
+    at_ms: int
+    output: str
+    form: Form
+    chooser: FormChooser
+    before: int
+    after: int
+    digest: str = ""
+    instructions: str = ""
+    note: str = ""
+    cost: str = ""
+    is_changed: bool = False
+
+    @property
+    def has_failed(self) -> bool:
+        """Return True if nobody chose in time or at all, or the extract that was asked for is none."""
+        return self.chooser == "timeout" or (self.form == "preview" and bool(self.instructions or self.note))
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCard:
+    """What was tried and failed: a handover, observations, a turn, or a request; nothing stored was lost.
+
+    `refused` is what a model wrote that was not used, `retry` what can be tried again. `safe` says what is as
+    it was, `fix` what the user can do; of a turn, `is_turn`, the place in the chat can be shown.
     """
 
     seq: int
@@ -220,7 +251,10 @@ class FailureCard:
     spent: int = 0
     cost: float = 0.0
     refused: str = ""
-    retry: Attempt | None = None
+    retry: Retry | None = None
+    safe: str = ""
+    fix: str = ""
+    is_turn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +275,7 @@ TimelineCard: TypeAlias = (
     | ObservationsCard
     | PlacedCard
     | ManualActionCard
+    | FormCard
     | FailureCard
     | UndoCard
 )
@@ -320,6 +355,8 @@ def card_group(card: TimelineCard) -> Group:
     """Return what a card is; an undo is no handover, whatever it undid."""
     if isinstance(card, ObservationsCard):
         return "reflections" if card.is_reflection else "observations"
+    if isinstance(card, FormCard) and card.has_failed:
+        return "failures"
     return _GROUPS[type(card)]
 
 
@@ -329,6 +366,7 @@ _GROUPS: dict[type[TimelineCard], Group] = {
     FoldCard: "notes",
     SweepCard: "sweeps",
     ManualActionCard: "yours",
+    FormCard: "forms",
     UndoCard: "undos",
     FailureCard: "failures",
 }

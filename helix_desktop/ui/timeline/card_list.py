@@ -12,6 +12,7 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.timeline.card_data import (
     FailureCard,
     FoldCard,
+    FormCard,
     HandoverCard,
     ObservationsCard,
     SweepCard,
@@ -177,6 +178,8 @@ def _node(card: TimelineCard, is_live: bool) -> Node:
             node = "fold"
         case SweepCard() if not card.is_undone:
             node = "sweep"
-        case FailureCard():
+        case FailureCard() | FormCard(has_failed=True):
             node = "failure"
+        case FormCard():
+            node = "sweep"
     return node

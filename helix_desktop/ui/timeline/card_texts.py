@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.timeline.card_data import (
     Attempt,
     FoldCard,
+    FormCard,
     Group,
     HandoverCard,
     ManualActionCard,
@@ -42,12 +44,12 @@ def card_title(card: TimelineCard) -> str:
             title = _placed_title(card)
         case SweepCard():
             title = masked_contents_text(card.outputs, card.steps, card.image_messages)
-        case UndoCard(kind="undo"):
-            title = tr("Undone: {title}", title=card.name)
         case UndoCard():
-            title = tr("Redone: {title}", title=card.name)
+            title = _undo_title(card)
         case ManualActionCard():
             title = card.text
+        case FormCard():
+            title = _form_title(card)
         case _:
             title = translate(card.what)
     return title
@@ -73,6 +75,50 @@ def handover_title(number: int, *, is_revision: bool = False, is_repeat: bool = 
     if is_revision:
         return tr("Handover {number}, edited", number=number)
     return tr("Handover {number}", number=number)
+
+
+def _undo_title(card: UndoCard) -> str:
+    if card.kind == "undo":
+        return tr("Undone: {title}", title=card.name)
+    return tr("Redone: {title}", title=card.name)
+
+
+def _form_title(card: FormCard) -> str:
+    match card.form:
+        case "full":
+            return tr("{output} in full", output=card.output)
+        case "preview":
+            return tr("Preview of {output}", output=card.output)
+        case "compact":
+            return tr("Extract of {output}", output=card.output)
+
+
+def send_form_text(form: Form) -> str:
+    """Return the words of the action that sends a large output in a form."""
+    match form:
+        case "full":
+            return tr("Send full output")
+        case "preview":
+            return tr("Send preview")
+        case "compact":
+            return tr("Send extract…")
+
+
+def chooser_text(card: FormCard) -> str:
+    """Return who chose the form of a large output, and why it is not another one."""
+    if card.has_failed and card.instructions:
+        return tr("Preview instead of the requested extract")
+    if card.has_failed and card.chooser == "rule":
+        return tr("No form was chosen")
+    match card.chooser:
+        case "rule":
+            return tr("By the policy: over the size limit")
+        case "agent":
+            return tr("Chosen by the agent")
+        case "timeout":
+            return tr("Not chosen in time")
+        case "user":
+            return tr("Chosen by you")
 
 
 def _observations_title(card: ObservationsCard) -> str:
@@ -140,6 +186,7 @@ def group_text(group: Group | None) -> str:
         "placements": tr("Noted as observations"),
         "notes": tr("Noted"),
         "sweeps": tr("Cached"),
+        "forms": tr("Large outputs"),
         "yours": tr("Your choices"),
         "undos": tr("Undo and redo"),
         "failures": tr("Failed"),
@@ -156,6 +203,8 @@ def explain_group(group: Group | None) -> str:
         "placements": explain_noted(),
         "notes": explain_noted(),
         "sweeps": explain_cached(),
+        "forms": tr("Outputs over the size limit, and the form in which the agent got them."),
+        "failures": tr("What was tried and failed. Nothing stored was lost."),
         "yours": tr("Outputs that you pinned or sent to the agent in another form."),
     }
     return texts.get(group, "")

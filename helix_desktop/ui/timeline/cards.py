@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
-from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
+from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
@@ -19,6 +21,7 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.timeline.card_data import (
     FailureCard,
     FoldCard,
+    FormCard,
     HandoverCard,
     ManualActionCard,
     ObservationsCard,
@@ -26,11 +29,11 @@ from helix_desktop.ui.timeline.card_data import (
     SweepCard,
     UndoCard,
 )
-from helix_desktop.ui.timeline.card_texts import card_title
+from helix_desktop.ui.timeline.card_texts import card_title, chooser_text, send_form_text
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.left_context import explain_cached, explain_noted
 from helix_desktop.words.models import writer_name
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_change, format_tokens
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
@@ -52,7 +55,8 @@ class CardSignals(QObject):
     source = Signal(int)
     digest = Signal(str)
     export = Signal(int)
-    retry = Signal(str)  # an Attempt
+    retry = Signal(str)  # a Retry
+    choose_form = Signal(int, str, str)  # an output by its event, the form, and instructions for an extract
     cancel = Signal()
     compact = Signal()
     copy = Signal(str)  # Markdown
@@ -220,18 +224,94 @@ class SweepView(Card):
         self.unfold_button.set_tip(tr("Hide digests") if visible else tr("Show digests"))
 
 
+class FormView(Card):
+    """A large output in one line, with who chose its form; another form can be chosen."""
+
+    def __init__(self, card: FormCard, signals: CardSignals, now_ms: int) -> None:
+        super().__init__((14, 5, 12, 5), 3)
+        self._card, self._signals = card, signals
+        tokens = (
+            format_token_change(card.before, card.after)
+            if card.before not in (0, card.after)
+            else tr("{tokens} tokens", tokens=format_tokens(card.after))
+        )
+        title = " · ".join((card_title(card), tokens, chooser_text(card)))
+        icon = (
+            IconLabel("circle-alert", px=15, color_token="warn")
+            if card.has_failed
+            else IconLabel("replace", px=15, color_token="muted")
+        )
+        show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
+        show.setAccessibleName(tr("Show in chat: {title}", title=card_title(card)))
+        show.clicked.connect(lambda: signals.source.emit(card.seq))
+        self.form_button = PushButton(tr("Change form"), "link", name="change-form")
+        self.form_button.setAccessibleName(tr("Change form of {output}", output=card.output))
+        self.form_button.clicked.connect(self._open_menu)
+        for button in (show, self.form_button):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        end: list[QWidget] = [time_label(card.at_ms, now_ms), show, self.form_button]
+        if card.is_changed:
+            end.insert(0, Pill(tr("Changed by you")))
+        words = SelectableText(title, 13, "faint" if card.is_changed else "text", weight=500)
+        self.body.addLayout(icon_line(icon, words, end))
+        below = column(margins=(24, 0, 0, 0), gap=3)
+        for text in filter(None, self._details()):
+            below.addWidget(SelectableText(text, 12, "muted"))
+        self.body.addLayout(below)
+        self.setAccessibleName(" · ".join(filter(None, (title, *self._details()))))
+
+    def _details(self) -> list[str]:
+        card = self._card
+        instructions = tr("Instructions: “{instructions}”", instructions=card.instructions)
+        cost = tr("Used {amount}", amount=card.cost)
+        safe = tr("The full output is cached: choose another form, or let the agent recall it.")
+        return [
+            card.note,
+            instructions if card.instructions else "",
+            cost if card.cost else "",
+            safe if card.has_failed else "",
+        ]
+
+    def form_menu(self) -> QMenu:
+        """Return the forms that can be chosen instead."""
+        menu, card = QMenu(self), self._card
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for form in get_args(Form):
+            if form != card.form or card.is_changed or form == "compact":
+                action = menu.addAction(send_form_text(form))
+                action.setObjectName(f"form:{form}")
+                action.triggered.connect(
+                    lambda _=False, form=form: self._signals.choose_form.emit(
+                        card.seq, form, card.instructions
+                    )
+                )
+        return menu
+
+    def _open_menu(self) -> None:
+        self.form_menu().popup(self.form_button.mapToGlobal(QPoint(0, self.form_button.height() + 4)))
+
+
 class FailureView(Card):
-    """A handover that was not made."""
+    """What failed, why, what is as it was, and what can be done."""
 
     def __init__(self, card: FailureCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__((14, 10, 14, 10), 3)
         icon = IconLabel("circle-alert", px=15, color_token="error")
         words = SelectableText(card_title(card), 13, weight=500)
-        self.body.addLayout(icon_line(icon, words, (time_label(card.at_ms, now_ms),)))
+        end: list[QWidget] = [time_label(card.at_ms, now_ms)]
+        if card.is_turn:
+            show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
+            show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            show.setAccessibleName(tr("Show in chat: {title}", title=card_title(card)))
+            show.clicked.connect(lambda: signals.source.emit(card.seq))
+            end.append(show)
+        self.body.addLayout(icon_line(icon, words, end))
         cost = cost_text(card.spent, card.cost)
         below = column(margins=(24, 0, 0, 0), gap=3)  # under the words of the first line
-        if card.why:
-            below.addWidget(SelectableText(translate(card.why), 12, "muted"))
+        for text in filter(None, (translate(card.why), card.safe)):
+            below.addWidget(SelectableText(text, 12, "muted"))
+        if card.fix:
+            below.addWidget(SelectableText(translate(card.fix), 12, "text"))
         if cost:
             below.addWidget(TextLine(tr("Used {amount}", amount=cost), 12, role="muted"))
         if card.refused:
@@ -244,7 +324,8 @@ class FailureView(Card):
             below.addSpacing(4)
             below.addWidget(again, 0, Qt.AlignmentFlag.AlignLeft)
         self.body.addLayout(below)
-        self.setAccessibleName(" · ".join(filter(None, (card_title(card), translate(card.why), cost))))
+        texts = (card_title(card), translate(card.why), card.safe, translate(card.fix), cost)
+        self.setAccessibleName(" · ".join(filter(None, texts)))
 
 
 class PlacedView(Card):

@@ -17,7 +17,14 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    EffortRefused,
+    RecordedEvent,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
@@ -35,15 +42,21 @@ from helix_desktop.ui.timeline.card_data import (
     ObservationsCard,
     ObservedFact,
     PlacedCard,
+    Retry,
     Section,
     SweepCard,
     TimelineCard,
     UndoCard,
 )
 from helix_desktop.ui.timeline.card_texts import card_title, handover_number
+from helix_desktop.ui.timeline.form_cards import form_card
 from helix_desktop.words.coverage import coverage_text, missing_text
+from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.rewrites import form_text, pin_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Timeline")
 
 
 def build_cards(log: Sequence[RecordedEvent], transcript: Transcript) -> tuple[TimelineCard, ...]:
@@ -73,7 +86,11 @@ class _CardReducer:
                 self._newest_attempt["observations"] = recorded.seq
         for recorded in log:
             card = (
-                self._covering_card(recorded) or self._small_card(recorded) or self._manual_action(recorded)
+                self._covering_card(recorded)
+                or self._small_card(recorded)
+                or self._manual_action(recorded)
+                or self._failure(recorded)
+                or form_card(recorded, self._transcript)
             )
             if card is not None:
                 self._cards[recorded.seq] = card
@@ -127,9 +144,25 @@ class _CardReducer:
                 return UndoCard(seq, at, "undo", target, card_title(self._cards[target]))
             case Redone(target=target) if target in self._cards:
                 return UndoCard(seq, at, "redo", target, card_title(self._cards[target]))
+        return None
+
+    def _failure(self, recorded: RecordedEvent) -> FailureCard | None:
+        seq, at, retry = recorded.seq, recorded.at, self._retry_of(recorded)
+        match recorded.event:
             case HandoverFailed() | ObservationsFailed() as tried:
-                retry, refused = self._retry_of(recorded), tried.refused
-                return FailureCard(seq, at, tried.what, tried.why, tried.spent, tried.cost, refused, retry)
+                safe = tr("The context is as it was, with every message.")
+                return FailureCard(
+                    seq, at, tried.what, tried.why, tried.spent, tried.cost, tried.refused, retry, safe
+                )
+            case TurnEnded(how="failed") as ended:
+                fix = tr("Raise the budget to continue.") if ended.cause == "budget" else ended.fix
+                safe = tr("Every message and output until then is stored.")
+                return FailureCard(
+                    seq, at, ended.what, ended.why, retry=retry, safe=safe, fix=fix, is_turn=True
+                )
+            case EffortRefused() as effort:
+                fix = tr("Choose another effort in the model menu, or leave it to the provider.")
+                return FailureCard(seq, at, effort_refused_text(effort), effort.reason, fix=fix)
         return None
 
     def _manual_action(self, recorded: RecordedEvent) -> ManualActionCard | None:
@@ -147,9 +180,12 @@ class _CardReducer:
     def _undone(self, seq: int) -> bool:
         return not self._transcript.rewrites.is_active(seq)
 
-    def _retry_of(self, recorded: RecordedEvent) -> Attempt | None:
-        """Return what can be tried again: the newest try, if its summary was not used."""
+    def _retry_of(self, recorded: RecordedEvent) -> Retry | None:
+        """Return what can be tried again: the newest try, if its summary was not used; the newest turn."""
         match recorded.event:
+            case TurnEnded():
+                event = self._transcript.retry_event()
+                return "turn" if event is not None and event.of == recorded.seq else None
             case HandoverFailed(problem=problem):
                 newest = recorded.seq == self._newest_attempt.get("handover")
                 return "handover" if problem is not None and newest else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -22,6 +24,7 @@ from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.timeline.card_data import (
     FailureCard,
     FoldCard,
+    FormCard,
     HandoverCard,
     ManualActionCard,
     ObservationsCard,
@@ -36,6 +39,7 @@ from helix_desktop.ui.timeline.card_list import CardList
 from helix_desktop.ui.timeline.cards import (
     CardSignals,
     FailureView,
+    FormView,
     ManualActionView,
     PlacedView,
     SweepView,
@@ -56,6 +60,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
 
+LineCard: TypeAlias = SweepCard | PlacedCard | ManualActionCard | FormCard | FailureCard | UndoCard
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same
 
 
@@ -71,7 +76,8 @@ class Timeline(Themed, QWidget):
     source_clicked = Signal(int)
     digest_clicked = Signal(str)
     export_requested = Signal(int)  # as Markdown
-    retry_requested = Signal(str)  # an Attempt
+    retry_requested = Signal(str)  # a Retry
+    form_requested = Signal(int, str, str)  # an output by its event, a Form, and instructions
     compact_requested = Signal()
     copy_requested = Signal(str)  # a handover as Markdown
     session_requested = Signal(str)  # another one, to show
@@ -230,6 +236,7 @@ class Timeline(Themed, QWidget):
         wishes.digest.connect(self.digest_clicked)
         wishes.export.connect(self.export_requested)
         wishes.retry.connect(self.retry_requested)
+        wishes.choose_form.connect(self.form_requested)
         wishes.cancel.connect(self.cancel_requested)
         wishes.unfolded.connect(self._unfolded.__setitem__)
         self._scroll.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())
@@ -282,9 +289,7 @@ class Timeline(Themed, QWidget):
             case _:
                 return self._create_line_view(card, now)
 
-    def _create_line_view(
-        self, card: SweepCard | PlacedCard | ManualActionCard | FailureCard | UndoCard, now_ms: int
-    ) -> QWidget:
+    def _create_line_view(self, card: LineCard, now_ms: int) -> QWidget:
         match card:
             case SweepCard():
                 return SweepView(card, self._signals, now_ms)
@@ -292,6 +297,8 @@ class Timeline(Themed, QWidget):
                 return PlacedView(card, self._signals, now_ms)
             case ManualActionCard():
                 return ManualActionView(card, self._signals, now_ms)
+            case FormCard():
+                return FormView(card, self._signals, now_ms)
             case FailureCard():
                 return FailureView(card, self._signals, now_ms)
             case UndoCard():

@@ -380,6 +380,7 @@ def test_the_filter_counts_and_narrows_and_is_cleared_for_a_jump(qtbot: QtBot, p
     assert pane.filter_bar.isHidden()
     state = long_timeline_state()
     pane.set_state(state)
+    pane.reveal(state.cards[-1].seq)  # builds every card
     assert pane.filter_bar.isVisible()
     for chip in pane.filter_bar.findChildren(QAbstractButton):
         chip.click()

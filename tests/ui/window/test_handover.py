@@ -18,7 +18,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.ui.chat.actions import button_name
+from helix_desktop.ui.chat.actions import SummarizeUpTo, button_name
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from tests.support.model_servers.chat_server import (
@@ -253,8 +253,14 @@ async def test_a_shorter_range_covers_less(qapp: QApplication, tmp_path: Path) -
     async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
         assert dialog.range_box.count() > 1
-        dialog.range_box.setCurrentIndex(dialog.range_box.count() - 1)
-        end = dialog.range_box.currentData()
+        end = dialog.range_box.itemData(dialog.range_box.count() - 1)
+        dialog.reject()
+        await _closed(rig)
+        rig.chat.view.action_triggered.emit(SummarizeUpTo(end))
+        await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog for this range")
+        assert rig.wiring.rewrites.handover_presenter is not None
+        dialog = rig.wiring.rewrites.handover_presenter.dialog
+        assert dialog.range_box.currentData() == end
         press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
         press(dialog, "hand_over")

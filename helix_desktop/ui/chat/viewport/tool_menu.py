@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.actions import (
     RetryAnswer,
     RewindTo,
     ShowRewriteOf,
+    SummarizeUpTo,
     Unpin,
 )
 from helix_desktop.ui.chat.items.painting import HitArea
@@ -41,7 +42,7 @@ class MenuEntry(NamedTuple):
     """Something to do: its object name, its words, its icon."""
 
     name: str
-    action: MenuAction | BranchAction
+    action: MenuAction | BranchAction | SummarizeUpTo
     label: str
     icon_name: str
 
@@ -77,6 +78,16 @@ def branch_entries(row: Row, *, is_editable: bool) -> list[MenuEntry]:
             return [*entries, MenuEntry("retry", retry, tr("Retry this turn"), "rotate-ccw")]
         case _:
             return []
+
+
+def summary_entries(row: Row) -> list[MenuEntry]:
+    """Return the way to a handover that ends at a message."""
+    if not isinstance(row, UserRow | AssistantRow | ToolRow) or row.key.part not in ("event", "call"):
+        return []
+    seq = row.answer_seq if isinstance(row, ToolRow) else row.key.seq
+    if not seq:
+        return []
+    return [MenuEntry("summarize", SummarizeUpTo(seq), tr("Summarize up to here…"), "layers")]
 
 
 def _pin_entries(row: ToolRow) -> list[MenuEntry]:
@@ -157,9 +168,11 @@ class ToolMenu(QObject):
         rows = (model.raw_row(at) for at in range(index, -1, -1))
         message = next((row for row in rows if isinstance(row, UserRow)), None)
         is_editable = message is not None and message.is_editable
-        if entries := branch_entries(model.row(index), is_editable=is_editable):
-            menu.addSeparator()
-            self._add(menu, entries)
+        row = model.row(index)
+        for entries in (branch_entries(row, is_editable=is_editable), summary_entries(row)):
+            if entries:
+                menu.addSeparator()
+                self._add(menu, entries)
 
     def _add(self, menu: QMenu, entries: list[MenuEntry]) -> None:
         theme = self._chat_viewport.style.theme

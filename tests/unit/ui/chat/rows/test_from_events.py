@@ -22,7 +22,7 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
@@ -262,12 +262,18 @@ _CARDS = (
 )  # fmt: skip
 
 
+def _has_card(event: Event) -> bool:
+    if isinstance(event, ToolAnswered) and event.outcome == "ran" and not event.recalled:
+        return event.form != "full" or event.chosen != "rule" or event.full_tokens > 0
+    return isinstance(event, _CARDS) or (isinstance(event, TurnEnded) and event.how == "failed")
+
+
 @given(histories() | histories_with_rewrites())
 def test_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: SessionSimulator) -> None:
     transcript = simulator.transcript
     cards = build_cards(simulator.log, transcript)
     assert [card.seq for card in cards] == [
-        recorded.seq for recorded in reversed(simulator.log) if isinstance(recorded.event, _CARDS)
+        recorded.seq for recorded in reversed(simulator.log) if _has_card(recorded.event)
     ]
     for card in cards:
         if isinstance(card, HandoverCard | SweepCard | FoldCard | PlacedCard):

@@ -1,0 +1,36 @@
+"""The timeline's cards of large outputs: in which form the agent got them, and by whose choice."""
+
+from __future__ import annotations
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.ui.timeline.card_data import FormCard
+from helix_desktop.words.costs import cost_text
+from helix_desktop.words.translation import translate
+
+_NAME_CHARS = 60  # of an output's name
+
+
+def form_card(recorded: RecordedEvent, transcript: Transcript) -> FormCard | None:
+    """Return the card of an output whose form was chosen; None for one that simply is whole."""
+    event = recorded.event
+    if not isinstance(event, ToolAnswered) or event.recalled or event.outcome != "ran":
+        return None
+    if event.form == "full" and event.chosen == "rule" and not event.full_tokens:
+        return None
+    is_part = event.form == "full" and not event.whole
+    return FormCard(
+        recorded.seq,
+        recorded.at,
+        ellipsize(" ".join(f"{event.name} {event.target}".split()), _NAME_CHARS),
+        "preview" if is_part else event.form,
+        event.chosen,
+        event.full_tokens or (event.tokens if event.form == "full" else 0),
+        event.tokens,
+        event.digest,
+        event.asked,
+        translate(event.intake_note),
+        cost_text(event.intake_tokens, event.intake_cost),
+        recorded.seq in transcript.rewrites.chosen_forms,
+    )
