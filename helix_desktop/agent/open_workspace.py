@@ -59,8 +59,9 @@ _NO_DRAFT = Draft()
 class OpenWorkspace:
     """An open workspace. Its conversations run whether or not a view shows them.
 
-    `contents` are what its store holds, `models` what its sessions work with, `usage` how full they are,
-    `fallbacks` how many of their summaries needed one, `changes` what changed of its files.
+    `services` are what its sessions share, `contents` what its store holds, `models` what its sessions work
+    with, `usage` how full they are, `fallbacks` how many of their summaries needed one, `changes` what
+    changed of its files.
     `is_read_only` is True if the folder is missing, so that its sessions can only be read.
     """
 
@@ -92,14 +93,14 @@ class OpenWorkspace:
         self.changes = WorkspaceChanges(
             services.file_history, self.store, self._find_session, self._open_for_changes, services.is_trusted
         )
-        self._services = services
+        self.services = services
         self._open: dict[str, Conversation] = {}
         self._subagents: dict[str, Conversation] = {}
         self._listeners: list[Callable[[str, Update], None]] = []
 
     def clock(self) -> int:
         """Return the time in milliseconds since 1970."""
-        return self._services.clock()
+        return self.services.clock()
 
     @property
     def policy(self) -> ContextPolicy:
@@ -183,7 +184,7 @@ class OpenWorkspace:
         else:
             transcript = await asyncio.to_thread(Transcript, await self.store.events(session))
         titles = {summary.title for summary in await self.sessions()}
-        window, counter = frame.info.window, self._services.counter
+        window, counter = frame.info.window, self.services.counter
         events, contents = await continuation(
             transcript, session, handover_seq, policy, window, counter, titles, handover
         )
@@ -310,7 +311,7 @@ class OpenWorkspace:
     ) -> Conversation:
         """Create a session's conversation; a subagent's gets its own settings and a subagent's tools."""
         scope, permissions = TaskScope(), SessionPermissions(transcript.mode)
-        services, factory = self._services, None
+        services, factory = self.services, None
         settings: RunSettingsSource
         if transcript.parent:
             services = services.for_subagents()
@@ -326,7 +327,7 @@ class OpenWorkspace:
             )
         own_summary = _find_summary(listed, session_id)
         ratios = own_summary.ratios if own_summary is not None else None
-        clock = self._services.clock
+        clock = self.services.clock
         session = Session(session_id, self.store, clock, scope, log, transcript, settings, ratios)
         return create_conversation(
             session,
@@ -396,7 +397,7 @@ class OpenWorkspace:
 
         If `model` is None, the model of `role` among `roles` answers.
         """
-        services, scope, session_id = self._services.for_subagents(), TaskScope(), uuid.uuid4().hex
+        services, scope, session_id = self.services.for_subagents(), TaskScope(), uuid.uuid4().hex
         settings = await self.models.start_subagent(
             session_id,
             services,

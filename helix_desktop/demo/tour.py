@@ -37,7 +37,6 @@ RewriteKind: TypeAlias = Literal["handover", "sweep", "fold"]
 _TURN_TIMEOUT_S = 120
 _POLL_S = 0.03
 _APPROVAL_TASK = 2  # the task of the script in which an edit has to be approved for the picture
-_READING_S = 1.0  # a person reads an answer before they write again
 
 
 class Tour:
@@ -93,7 +92,6 @@ class Tour:
             candidate for candidate in read_scripts(resources_dir() / "demo") if candidate.name == name
         )
         for number, message in enumerate(script.user_messages):
-            await asyncio.sleep(_READING_S)
             if self._every_screen and number == _APPROVAL_TASK:
                 self._require_approval()
             await self._send(message)

@@ -45,7 +45,8 @@ from helix_desktop.services.models import DEMO_PAUSE_S, ModelService, WorkspaceM
 from helix_desktop.services.own_instructions import OwnInstructions
 from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.services.redaction import WorkspaceRedaction
-from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
+from helix_desktop.services.sample_session import play_session
+from helix_desktop.services.sample_workspaces import PREPARED_POLICY, SAMPLES, add_sample
 from helix_desktop.services.tool_service import ToolService
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.open_store import open_as_owner, open_store
@@ -256,10 +257,34 @@ class AppServices:
             for conversation in workspace.conversations:
                 await conversation.stop()
 
-    async def sample_workspace(self) -> WorkspaceRecord:
-        """Add the guided sample as a workspace, copied into the data directory. Raises HelixError."""
+    async def sample_workspace(self, on_progress: OnProgress = no_progress) -> WorkspaceRecord:
+        """Add the guided sample as a workspace, copied into the data directory, with a session to try.
+
+        Raises HelixError.
+        """
+        folder = self.data.root / "samples"
         async with self._sample_lock:  # two clicks, or two starts, ask for one copy
-            return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
+            is_new = not (folder / SAMPLES[0]).exists()
+            record = await asyncio.to_thread(add_sample, self.registry, folder, SAMPLES[0])
+            if is_new:
+                await self._prepare_sample(record, on_progress)
+            return record
+
+    async def _prepare_sample(self, record: WorkspaceRecord, on_progress: OnProgress) -> None:
+        """Play the beginning of a sample's script; without it the sample begins with an empty session."""
+        try:
+            self.registry.save_policy(record.id, PREPARED_POLICY)
+            workspace = await self.open_workspace(record.id)
+            if await workspace.sessions():
+                return
+            await self.file_histories.wait_for_first_copy(record.id)
+            folder = resources_dir() / "demo"
+            scripts = await asyncio.to_thread(read_scripts, folder)
+            script = next(script for script in scripts if script.name == Path(record.path).name)
+            root = Path(record.path)
+            await play_session(record.id, workspace.services, folder, script, root, on_progress)
+        except (HelixError, OSError, ValueError) as error:
+            log.warning("the sample's session could not be prepared: %s", error)
 
     async def sample_messages(self, workspace_id: str) -> tuple[str, ...]:
         """Return the messages of a sample's script, in order; none in other workspaces."""

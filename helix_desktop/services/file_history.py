@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -15,6 +17,8 @@ from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+_FIRST_COPY_S = 5.0  # a sample is copied in a moment; longer means that something is wrong
 
 
 class FileHistories:
@@ -50,6 +54,20 @@ class FileHistories:
         if history is not None and self._registry.get(workspace_id).trusted:
             scope = self._scopes.setdefault(workspace_id, TaskScope())
             scope.start(history.start(), f"start the file history of {workspace_id}")
+
+    async def wait_for_first_copy(self, workspace_id: str, timeout_s: float = _FIRST_COPY_S) -> None:
+        """Wait until all files of an open workspace are covered, but not longer than `timeout_s`."""
+        history = self._open.get(workspace_id)
+        if history is None:
+            return
+        is_complete = asyncio.Event()
+        unlisten = history.listen(lambda: is_complete.set() if history.coverage.is_complete else None)
+        try:
+            if not history.coverage.is_complete:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(is_complete.wait(), timeout_s)
+        finally:
+            unlisten()
 
     async def use_settings(self, workspace_id: str, settings: CoverageSettings) -> None:
         """Change what is covered in a workspace, open or not. Raises HelixError, InvalidInput for a place."""

@@ -32,9 +32,20 @@ DEMO_POLICY = msgspec.structs.replace(
     observe_place_at=0.9,
     protect_argument_steps=3,
     handover_at=0.75,
-    handover_cooldown_s=5,
+    handover_cooldown_s=0,
 )
 """The demo model's window is small, and its work short: with these numbers every mechanism is seen in it."""
+
+PREPARED_POLICY = msgspec.structs.replace(
+    DEMO_POLICY,
+    protect_tokens=24_000,
+    fold_after_steps=5,
+    fold_least=4_500,
+    observe_at=0.35,
+    observe_place_at=0.6,
+    handover_at=0.53,
+)
+"""That of a sample with a prepared session: its first tasks meet every mechanism, and have two handovers."""
 
 
 def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> WorkspaceRecord:

@@ -549,11 +549,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/intake/extractor.py" />
-            <source>Choose a model in Settings.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/agent/window/manager.py" />
             <source>Choose a model with a larger context window, or start a new session.</source>
             <translation type="unfinished" />
@@ -767,11 +762,6 @@
         <message>
             <location filename="../../helix_desktop/agent/cached_content.py" />
             <source>No cached output starts with {digest}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/intake/extractor.py" />
-            <source>No model can write an extract.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1014,11 +1004,6 @@
         <message>
             <location filename="../../helix_desktop/agent/window/observer.py" />
             <source>The observations weren't written.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/intake/extractor.py" />
-            <source>The offline demo model only follows a script.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20178,6 +20163,84 @@
         </message>
     </context>
     <context>
+        <name>Tour</name>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/tour_stops.py" />
+            <source>An output that left the context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/tour.py" />
+            <source>Back</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/tour.py" />
+            <source>Close tour</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/tour.py" />
+            <source>Done</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/tour_stops.py" />
+            <source>Each point of the chart is a change of the context. Below it, compare two handovers, put an item back, or undo one.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/tour_stops.py" />
+            <source>Every output, byte for byte</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/tour_stops.py" />
+            <source>How full the context is</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/tour.py" />
+            <source>Next</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/tour_stops.py" />
+            <source>Search and compare what was stored, look at it, and recall it. Nothing is ever lost.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/tour_stops.py" />
+            <source>The bar is what the model reads with the next message. At the line older messages are summarized, and that can be undone.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/tour_stops.py" />
+            <source>The model reads a marker or a summary in its place. Nothing is lost: recall brings all of it back, or only the lines that are needed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/tour_stops.py" />
+            <source>The next request, item by item</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/tour_stops.py" />
+            <source>This is exactly what will be sent, with its tokens. Now send the suggested message below the chat and watch it change.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/tour_stops.py" />
+            <source>What left the context, and when</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/tour.py" />
+            <source>{number} of {count}</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
         <name>Trust</name>
         <message>
             <location filename="../../helix_desktop/ui/trust/dialog.py" />
@@ -21248,6 +21311,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Take the tour</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Timeline</source>
             <translation type="unfinished" />
@@ -21817,6 +21885,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
             <source>Pin session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/controller.py" />
+            <source>Preparing the sample</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -21,7 +21,7 @@ from helix_desktop.context.intake.output_extract import (
     split_output,
     truncate_output,
 )
-from helix_desktop.domain.errors import ContextWindowExceeded, ModelError, OutputFormUnavailable
+from helix_desktop.domain.errors import ContextWindowExceeded, ModelError
 from helix_desktop.domain.user_text import TextContext, UserText, join_sentences
 
 _text = TextContext("Agent")
@@ -55,14 +55,14 @@ class Extractor:
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """The models to try, in order, without the offline demo, which answers from a script."""
+        """The models to try, in order."""
         _, _, roles = self._settings()
-        return tuple(model for model in roles.extraction_models if not model.info.demo)
+        return roles.extraction_models
 
     async def extract(self, source: OutputSource, instructions: str) -> Extract:
         """Return the compact form of an output.
 
-        Raises OutputFormUnavailable if there is no model to call, ModelError if none answers.
+        Raises ModelError if none answers.
         """
         policy, _, _ = self._settings()
         max_words = compact_max_words(policy.preview_tokens, source.tokens)
@@ -99,19 +99,14 @@ class Extractor:
                 failed = error
                 continue
             return model, completion, "" if model is models[0] else _fallback_reason(models[0], failed)
-        if models and (failed is None or isinstance(failed, ContextWindowExceeded)):
+        if failed is None or isinstance(failed, ContextWindowExceeded):
             return await self._extract_in_parts(
                 source,
                 instructions,
                 word_limit,
                 _input_capacity(max(models, key=_input_capacity)) // (2 if failed else 1),
             )
-        raise failed or OutputFormUnavailable(
-            _text("No model can write an extract."),
-            _text("The offline demo model only follows a script."),
-            _text("Choose a model in Settings."),
-            remedies=("provider_settings",),
-        )
+        raise failed
 
     async def _extract_in_parts(
         self, source: OutputSource, instructions: str, word_limit: int, capacity: int

@@ -44,7 +44,7 @@ class IntakeGate:
         contents = received.contents
         if self._intake.needs_choice(received, policy, frame.info.window):
             answer = await self._intake.as_preview(received, policy)
-            if _should_ask(policy, frame.info.demo):
+            if _should_ask(policy):
                 batch.append(HeldOutput(received, answer))
                 await self._runtime.session.record(OutputHeld(answer), contents=contents)
                 return
@@ -182,6 +182,6 @@ class IntakeGate:
         return replace(answer, text=extract.text, tokens=extract.tokens, form="compact", chosen="agent")
 
 
-def _should_ask(policy: ContextPolicy, is_demo: bool) -> bool:
-    """Return True if the agent is asked; the offline demo answers from a script and cannot choose."""
-    return policy.intake_ask and policy.intake_above > 0 and policy.intake_deadline_s > 0 and not is_demo
+def _should_ask(policy: ContextPolicy) -> bool:
+    """Return True if the agent is asked."""
+    return policy.intake_ask and policy.intake_above > 0 and policy.intake_deadline_s > 0

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.providers.demo.script import Script
 from helix_desktop.providers.demo.summary_input import (
     Line,
     Point,
@@ -30,7 +31,7 @@ _SECTION_OPENINGS = tuple(
         ("Project Background", "The user asked|The README says|The workspace was listed"),
         ("User Preferences", "The user wants"),
         ("Completed Work", "Read |Wrote |Edited |Test run"),
-        ("TODO Items", "Newest request|Place in the demo"),
+        ("TODO Items", "Newest request|Place in the script"),
         ("Current Issues", "Not allowed|Failed|Failing|The newest test run"),
     )
 )
@@ -38,8 +39,8 @@ _MAX_CHARS = 1_950  # characters of all bullets: about 700 tokens with their cit
 _MAX_FIRST_POINTS = 3
 
 
-def write_handover(request: str) -> str:
-    """Return the handover for the text of a summary request."""
+def write_handover(request: str, scripts: Sequence[Script] = ()) -> str:
+    """Return the handover for the text of a summary request, with its place in one of the scripts."""
     if _MERGES in request:
         return _merge_parts(request)
     head, body = split_record(request)
@@ -48,7 +49,7 @@ def write_handover(request: str) -> str:
     for title, facts in _group_by_section(read_facts(body)).items():
         previous[title] = _merge_section(previous.get(title, []), facts, title)
     focus = next((line.removeprefix(_FOCUS) for line in head.splitlines() if line.startswith(_FOCUS)), "")
-    points = extract_points(lines)
+    points = extract_points(lines, scripts)
     if previous:
         points["Project Background"] = [
             point for point in points["Project Background"] if FIRST_REQUEST not in point.text

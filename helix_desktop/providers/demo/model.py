@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from helix_desktop.context.intake.output_extract import OPENING as EXTRACT_OPENING
+from helix_desktop.context.intake.output_form_choice import OPENING as FORMS_OPENING
 from helix_desktop.context.window.side_question import OPENING as SIDE_QUESTION_OPENING
 from helix_desktop.context.window.side_question import question_in
 from helix_desktop.domain.digest import RECALL_TOOL
@@ -27,17 +29,17 @@ from helix_desktop.domain.messages import (
     ToolCall,
 )
 from helix_desktop.providers.demo.handover import OPENING, write_handover
+from helix_desktop.providers.demo.large_outputs import choose_forms, write_extract
 from helix_desktop.providers.demo.observations import (
     OBSERVATION_OPENING,
     REFLECTION_OPENING,
     write_observations,
     write_reflection,
 )
+from helix_desktop.providers.demo.position import ScriptPosition
 from helix_desktop.providers.demo.request_reader import (
     RequestReader,
-    ScriptPosition,
     ToolOutput,
-    position_note,
 )
 from helix_desktop.providers.demo.script import Recall, Script, Step, Task, read_scripts
 
@@ -47,7 +49,6 @@ _CHUNK = re.compile(r"(?:\S+\s*){1,3}")
 _CONTINUE_REQUEST = re.compile(r"\s*(go on|continue|carry on|weiter|继续|继续吧)\s*[.!。]?\s*", re.IGNORECASE)
 _SPECIAL = re.compile(r"[.+*?()\[\]{}|^$\\]")
 _NOT_IN_WINDOW = "(not in my context)"
-_LOOK_AROUND_NOTE = re.compile(r"\(demo: looking around, step (\d) of 3\)")
 _README = re.compile(r"^ *(readme(?:\.\w+)?) ", re.IGNORECASE | re.MULTILINE)
 _ADD_MODEL_HELP = """\
 **To use a real model**, open *Settings → Providers* and add a server: one on this computer \
@@ -95,7 +96,7 @@ class DemoModel:
 def reply_to(request: ModelRequest, scripts: Sequence[Script]) -> DemoReply:
     """Return the reply to a request: always the same for the same request."""
     reader = RequestReader(request.messages)
-    summary = write_summary(reader.user_message)
+    summary = write_summary(reader.user_message, scripts)
     if summary:
         return DemoReply(summary)
     position = reader.position(scripts)
@@ -106,13 +107,15 @@ def reply_to(request: ModelRequest, scripts: Sequence[Script]) -> DemoReply:
     return _follow_script(reader, position)
 
 
-def write_summary(request_text: str) -> str:
-    """Return the handover, observations, reflection or side answer that is asked for; empty if none is."""
-    writers = (
-        (OPENING, write_handover),
+def write_summary(request_text: str, scripts: Sequence[Script] = ()) -> str:
+    """Return the text for a request that is no message of a user; empty if it is one."""
+    writers: tuple[tuple[str, Callable[[str], str]], ...] = (
+        (OPENING, lambda request: write_handover(request, scripts)),
         (OBSERVATION_OPENING, write_observations),
         (REFLECTION_OPENING, write_reflection),
         (SIDE_QUESTION_OPENING, _answer_side_question),
+        (FORMS_OPENING, lambda question: choose_forms(question, scripts)),
+        (EXTRACT_OPENING, write_extract),
     )
     return next((write(request_text) for opening, write in writers if request_text.startswith(opening)), "")
 
@@ -129,24 +132,17 @@ def _follow_script(reader: RequestReader, position: ScriptPosition) -> DemoReply
     steps = position.task.step
     retries = _python_retries(reader.newest_outputs)
     if retries:
-        text = "This system has no `python3`; I try `python`."
-        return DemoReply(
-            f"{text}\n\n{position_note(position.task_index + 1, position.steps_done, len(steps))}", retries
-        )
+        return DemoReply("This system has no `python3`; I try `python`.", retries)
     texts = _error_texts(reader.newest_outputs)
     for number, step in enumerate(steps[position.steps_done :], position.steps_done + 1):
         recall = _plan_recall(reader, step.recall) if step.recall else None
         if recall is not None and recall.in_index:
-            text = "\n\n".join([*texts, recall.text])
-            return DemoReply(
-                f"{text}\n\n{position_note(position.task_index + 1, number, len(steps), True)}", recall.calls
-            )
+            return DemoReply("\n\n".join([*texts, recall.text]), recall.calls)
         calls = tuple((str(call["tool"]), _arguments(call)) for call in step.calls)
         texts += [_fill_text(reader, step, position.task), recall.text if recall is not None else ""]
         calls += recall.calls if recall is not None else ()
         if calls or number == len(steps):
-            text = "\n\n".join(part for part in texts if part)
-            return DemoReply(f"{text}\n\n{position_note(position.task_index + 1, number, len(steps))}", calls)
+            return DemoReply("\n\n".join(part for part in texts if part), calls)
     return DemoReply("This part of the demo is done. The script's next message goes on from here.")
 
 
@@ -224,26 +220,18 @@ def _python_retries(outputs: Sequence[ToolOutput]) -> Calls:
 
 def _look_around(reader: RequestReader, request: ModelRequest) -> DemoReply:
     tool_names = {spec.name for spec in request.tools}
-    notes = [
-        _LOOK_AROUND_NOTE.findall(entry.text) for entry in reader.messages_since if entry.role == "assistant"
-    ]
-    steps_done = max((int(step) for steps in notes for step in steps), default=0)
-    if steps_done == 0 and "list_directory" in tool_names:
+    called = {call.name for message in reader.messages_since for call in message.calls}
+    if not called and "list_directory" in tool_names:
         text = (
             "I am the **offline demo model**: a script, not a language model. I cannot work on that by "
             "myself, but the tools are real, so I look at what is here."
         )
-        return DemoReply(
-            f"{text}\n\n_(demo: looking around, step 1 of 3)_", (("list_directory", {"depth": 2}),)
-        )
+        return DemoReply(text, (("list_directory", {"depth": 2}),))
     listing = next((entry.text for entry in reader.outputs if entry.tool == "list_directory"), "")
     readme = _README.search(listing)
-    if steps_done == 1 and readme and "read_file" in tool_names:
-        text = f"There is a `{readme[1]}`. I read it."
-        return DemoReply(
-            f"{text}\n\n_(demo: looking around, step 2 of 3)_", (("read_file", {"path": readme[1]}),)
-        )
-    return DemoReply(f"{_folder_report(reader, listing)}\n\n_(demo: looking around, step 3 of 3)_")
+    if "read_file" not in called and readme and "read_file" in tool_names:
+        return DemoReply(f"There is a `{readme[1]}`. I read it.", (("read_file", {"path": readme[1]}),))
+    return DemoReply(_folder_report(reader, listing))
 
 
 def _folder_report(reader: RequestReader, listing: str) -> str:

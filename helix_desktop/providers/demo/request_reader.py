@@ -1,24 +1,24 @@
 """Read a request for the demo model: the user's message, the position in the script, the tools' outputs.
 
-Nothing is remembered between requests. Its place is the note at the end of its own newest answer, or, after a
-handover or a fold, the note that stands there verbatim.
+Nothing is remembered between requests. Its place follows from the text of its own newest answer, or, after a
+handover, from the sentence there.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.messages import Message
+from helix_desktop.providers.demo.position import ScriptPosition, last_step, newest_position, placed_step
 from helix_desktop.providers.demo.script import Recall, Script, Task
 
 SUMMARY_OPENING = "[Conversation History Summary]"
 _REFERENCE = (SUMMARY_OPENING, "[Observations]", "[Folded steps]")
-_NOTE = re.compile(r"\(demo: task (\d+), step (\d+) of \d+(, looking in the index)?\)")
 _HANDLE = re.compile(r'\[CACHED\] recall_cached_content\("([0-9a-f]{8,64})"\)')
 _INDEX = re.compile(rf"{_HANDLE.pattern}(?= \d+ outputs covered here)|(?<=outputs in ){_HANDLE.pattern}")
 _ENTRY = re.compile(r"^([0-9a-f]{12}) e(\d+) (\w+) (.+)$", re.MULTILINE)
@@ -29,25 +29,6 @@ _ERROR_LINE = re.compile(
 )
 _CUT_OFF = ("The user stopped the turn before this call ended", "The app stopped before this call")
 _NO_PYTHON = re.compile(r"^exit code (127|9009)\b")
-
-
-def position_note(task: int, step: int, step_count: int, in_index: bool = False) -> str:
-    """Return the note at the end of an answer that states its position, counted from 1."""
-    return f"_(demo: task {task}, step {step} of {step_count}{', looking in the index' if in_index else ''})_"
-
-
-@dataclass(frozen=True)
-class ScriptPosition:
-    """A task of a script (from 0), and the number of its steps that are done."""
-
-    script: Script
-    task_index: int
-    steps_done: int
-
-    @property
-    def task(self) -> Task:
-        """The task."""
-        return self.script.task[self.task_index]
 
 
 @dataclass(frozen=True)
@@ -107,34 +88,26 @@ class RequestReader:
         for script in scripts:
             for number, script_message in enumerate(script.user_messages):
                 if user_message.startswith(" ".join(script_message.split())):
-                    return ScriptPosition(
-                        script, number, self._steps_done(number, len(script.task[number].step))
-                    )
+                    return ScriptPosition(script, number, self._steps_done(number, script.task[number]))
         return None
 
     def unfinished_position(self, scripts: Sequence[Script]) -> ScriptPosition | None:
         """Return the last unfinished task, for a user who says "go on"; None if there is none."""
-        cut_off = False
-        for script in scripts:
-            for message in reversed(self.messages):
-                cut_off = cut_off or message.text.startswith(_CUT_OFF)
-                notes = _NOTE.findall(message.text) if message.role == "assistant" else []
-                if notes and 0 < int(notes[-1][0]) <= len(script.task):
-                    number, steps_done = (
-                        int(notes[-1][0]) - 1,
-                        int(notes[-1][1]) - bool(notes[-1][2] or cut_off),
-                    )
-                    step_count = len(script.task[number].step)
-                    return ScriptPosition(script, number, steps_done) if steps_done < step_count else None
-        return None
+        answers = [message.text for message in reversed(self.messages) if message.role == "assistant"]
+        position = newest_position(answers, scripts)
+        if position is None or position.is_finished:
+            return None
+        last = max(index for index, message in enumerate(self.messages) if message.role == "assistant")
+        was_cut_off = any(message.text.startswith(_CUT_OFF) for message in self.messages[last:])
+        cut_off_step = bool(was_cut_off and last_step(self.messages[last].text, position.task))
+        return replace(position, steps_done=position.steps_done - cut_off_step)
 
-    def _steps_done(self, number: int, steps: int) -> int:
+    def _steps_done(self, number: int, task: Task) -> int:
         answers = [message.text for message in self.messages_since if message.role == "assistant"]
-        notes = [note for text in answers for note in _NOTE.findall(text) if int(note[0]) == number + 1]
-        if not notes and not answers:
-            notes = [note for note in _NOTE.findall(self.summary_text) if int(note[0]) == number + 1]
-            notes = [note for note in notes if int(note[1]) < steps]
-        return max((int(step) - bool(index) for _, step, index in notes), default=0)
+        if answers:
+            return max(last_step(text, task) for text in answers)
+        step = placed_step(self.summary_text, number)
+        return step if step < len(task.step) else 0
 
     def find_fact(self, pattern: str, recalls: Sequence[Recall] = ()) -> str:
         """Return the first group of a pattern in the newest matching output since the question; or empty.

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.events.rewrite import Form
+
 
 class Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A cached output to recall, by its tool and target: the newest, or the oldest."""
@@ -34,11 +36,21 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     step: tuple[Step, ...]
 
 
+class LargeOutputForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The form in which a large output stays; `extract` is the pattern of the lines in a compact one."""
+
+    tool: str
+    target: str
+    form: Form
+    extract: str = ""
+
+
 class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The script of one sample project, the folder of the same name."""
 
     name: str
     task: tuple[Task, ...]
+    large: tuple[LargeOutputForm, ...] = ()
 
     @property
     def user_messages(self) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from helix_desktop.domain.user_words import own_words
+from helix_desktop.providers.demo.position import newest_position
+from helix_desktop.providers.demo.script import Script
 from helix_desktop.providers.demo.summary_input import Line, Point
 
 FIRST_REQUEST = "The user asked first:"
@@ -20,7 +22,6 @@ _BEGINNING = 9  # events up to which a request is a session's first: later recor
 MAX_POINTS = 8
 """Maximum points per section."""
 
-_NOTE = re.compile(r"_?\(demo: (?:task (\d+), step (\d+) of (\d+)|looking around)[^)]*\)_?")
 _PREFERENCE = re.compile(
     r"\b(do not|don't|without|keep|please|always|never|prefer|only|small)\b", re.IGNORECASE
 )
@@ -30,9 +31,11 @@ _VERDICT = re.compile(r"(?m)^(OK|FAILED \([^)\n]*\))\s*$")
 _MAX_CHARS = 150  # characters of a bullet's sentence
 
 
-def extract_points(lines: Sequence[Line]) -> dict[str, list[Point]]:
-    """Return the points of a history, by section."""
-    return {title: write(lines) for title, write in _WRITERS.items()}
+def extract_points(lines: Sequence[Line], scripts: Sequence[Script] = ()) -> dict[str, list[Point]]:
+    """Return the points of a history, by section; its place in one of the scripts is one of them."""
+    points = {title: write(lines) for title, write in _WRITERS.items()}
+    points["TODO Items"] += _place(lines, scripts)
+    return points
 
 
 def _background(lines: Sequence[Line]) -> list[Point]:
@@ -62,8 +65,7 @@ def _details(lines: Sequence[Line]) -> list[Point]:
     for line in lines:
         if line.role != "assistant":
             continue
-        text = _NOTE.sub("", line.text.partition(" -> calls ")[0])
-        points += [Point(sentence, (line.seq,)) for sentence in _sentences(text)]
+        points += [Point(sentence, (line.seq,)) for sentence in _sentences(_answer_text(line))]
     return points
 
 
@@ -130,18 +132,22 @@ def _issues(lines: Sequence[Line]) -> list[Point]:
 
 
 def _todo(lines: Sequence[Line]) -> list[Point]:
-    requests = _requests(lines)
-    notes = [(line.seq, _NOTE.search(line.text)) for line in lines if line.role == "assistant"]
-    position_notes = [(seq, note) for seq, note in notes if note and note[1]]
-    points = [
-        Point(f"Newest request in this record: {_shorten(line.text)}", (line.seq,)) for line in requests[-1:]
+    return [
+        Point(f"Newest request in this record: {_shorten(line.text)}", (line.seq,))
+        for line in _requests(lines)[-1:]
     ]
-    if position_notes:
-        seq, note = position_notes[-1]
-        is_finished = note[2] == note[3]
-        state = "it is answered" if is_finished else f"step {int(note[2]) + 1} is next"
-        points.append(Point(f"Place in the demo's script: {note[0].strip('_')}; {state}.", (seq,)))
-    return points
+
+
+def _place(lines: Sequence[Line], scripts: Sequence[Script]) -> list[Point]:
+    for line in reversed(lines):
+        position = newest_position([_answer_text(line)], scripts) if line.role == "assistant" else None
+        if position is not None:
+            return [Point(position.place, (line.seq,))]
+    return []
+
+
+def _answer_text(line: Line) -> str:
+    return line.text.partition(" -> calls ")[0]
 
 
 def _preferences(lines: Sequence[Line]) -> list[Point]:

@@ -87,6 +87,7 @@ SPECS: dict[str, ActionSpec] = {
     "guide": ActionSpec(text("Guide"), ("F1",)),
     "keys": ActionSpec(text("Keyboard shortcuts"), ("Ctrl+/",)),
     "commands_help": ActionSpec(text("Slash commands")),
+    "tour": ActionSpec(text("Take the tour")),
 }
 
 
@@ -151,6 +152,7 @@ class WindowActions(NamedTuple):
     guide: QAction
     keys: QAction
     commands_help: QAction
+    tour: QAction
 
     def for_session(self) -> tuple[QAction, ...]:
         """Return those that need an open session."""
@@ -162,6 +164,7 @@ class WindowActions(NamedTuple):
             self.side_question,
             self.choose_model, self.choose_effort, self.set_budget, self.change_policy,
             self.branch_session, self.rewind, self.rename_session, self.pin_session, self.archive_session,
+            self.tour,
         )  # fmt: skip
 
 

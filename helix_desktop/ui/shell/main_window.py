@@ -97,7 +97,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setWindowTitle(APP_NAME)
         self.setMinimumSize(*_MIN_SIZE)
-        self._layout_store = layout_store
+        self.layout_store = layout_store
         self._may_close = False
         self._has_painted = False
         self._last_esc: int | None = None
@@ -165,7 +165,7 @@ class MainWindow(QMainWindow):
         centre.setMinimumWidth(356)
         self._inspector.setObjectName("inspector_pane")
         self._inspector.setMinimumWidth(264)
-        panes = Panes(self.sidebar, centre, self._inspector, self._layout_store)
+        panes = Panes(self.sidebar, centre, self._inspector, self.layout_store)
         root = QWidget()
         line = QHBoxLayout(root)
         line.setContentsMargins(0, 0, 0, 0)
@@ -269,13 +269,13 @@ class MainWindow(QMainWindow):
         self._session_pages.setCurrentWidget(self._pages[name])
         self.top_bar.show_page(name)
         self.commands.close_page.setEnabled(name != "chat")
-        self._layout_store.save("page", name.encode())
+        self.layout_store.save("page", name.encode())
         self._layout_timer.start()
         self.page_shown.emit(name)
 
     def last_page(self) -> str:
         """Return the page that was shown last, also in the run before this one."""
-        name = self._layout_store.load("page").decode("ascii", "ignore")
+        name = self.layout_store.load("page").decode("ascii", "ignore")
         return name if name in self._pages else "chat"
 
     def page(self) -> str:
@@ -306,7 +306,7 @@ class MainWindow(QMainWindow):
         self.closing.emit()
 
     def _save_layout(self) -> None:
-        self._layout_store.save("geometry", bytes(self.saveGeometry().data()))
+        self.layout_store.save("geometry", bytes(self.saveGeometry().data()))
         self._panes.save()
         self.layout_changed.emit()
 

@@ -50,7 +50,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
                 (a.rename_session, a.pin_session, a.archive_session),
             ),
         ),
-        (tr("&Help"), ((a.guide, a.keys, a.commands_help, a.all_commands), (a.about,))),
+        (tr("&Help"), ((a.guide, a.tour, a.keys, a.commands_help, a.all_commands), (a.about,))),
     ):
         fill_menu(bar.addMenu(title), groups)
 

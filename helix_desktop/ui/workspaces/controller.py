@@ -40,6 +40,7 @@ class WorkspaceController(QObject):
     """Decides which workspace and session are on screen; what is not goes on by itself."""
 
     workspace_opened = Signal(str)
+    sample_opened = Signal()
     """A workspace was opened for the first time in this run."""
     session_updated = Signal(object, str, object)
     """Workspace, session id and update, of any session of an open workspace."""
@@ -113,10 +114,11 @@ class WorkspaceController(QObject):
             self._window.show_center_page("welcome")
 
     async def open_sample(self) -> None:
-        """Open the guided sample with a session, so that its first message can be sent at once."""
-        record = await self._services.sample_workspace()
+        """Open the guided sample, at first with a session that is prepared now."""
+        record = await self._jobs.run(tr("Preparing the sample"), self._services.sample_workspace)
         await self.open_workspace(record.id)
         await self._ensure_session(record.id)
+        self.sample_opened.emit()
 
     async def pick_folder(self) -> None:
         """Let the user choose a folder, and open it."""

@@ -20,6 +20,7 @@ from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.side_questions import SideQuestionController
 from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.view_state import ViewStateKeeper
+from helix_desktop.ui.shell.tour_stops import TourController
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.workspaces.backup import BackupController
 from helix_desktop.ui.workspaces.branches import BranchController
@@ -98,6 +99,8 @@ class WindowControllers:
         SessionPlaceController(context, workspaces)
         BranchController(context, workspaces)
         GitController(context, workspaces)
+        self.tour = TourController(window, context.views.chat.view, context.views.inspector)
+        workspaces.sample_opened.connect(self.tour.offer)
         RewindController(context, workspaces, self.reverts)
         BackupController(context, self.jobs)
         CacheFilterController(context, self.session_controller)

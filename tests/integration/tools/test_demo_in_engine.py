@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered
+from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
@@ -26,6 +28,14 @@ from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.providers.demo.model import DemoModel
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
+from helix_desktop.services.sample_session import (
+    FOLDER_MARK,
+    RecordedCommand,
+    RecordedCommands,
+    commands_file,
+    play_session,
+    read_commands,
+)
 from helix_desktop.services.sample_workspaces import DEMO_POLICY
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools
@@ -49,15 +59,19 @@ class NoRules:
         """Store nothing."""
 
 
-async def worked_through(root: Path, policy: ContextPolicy) -> list[Event]:
-    """Return the events of a session that sent the demo model its full script."""
-    store, counter = MemoryStore(), TiktokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
+def services_in(root: Path, store: MemoryStore) -> SessionServices:
+    """Return the services of a workspace in a folder: real tools, real counting, every call approved."""
+    counter = TiktokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
     tools = create_workspace_tools(root, store, ToolSetup(RESOURCES / "prompts" / "tools", counter.count))
     clock = itertools.count(1_750_000_000_000, 1_000)
-    parts = SessionServices(
+    return SessionServices(
         store, tools, counter, NoRules(), lambda: next(clock), load_prompts(), FixedApprover("once")
     )
-    workspace = OpenWorkspace("w", parts, policy, DemoModel(DEMO_DIR, pause_s=0))
+
+
+async def worked_through(services: SessionServices, policy: ContextPolicy) -> list[Event]:
+    """Return the events of a session that sent the demo model its full script."""
+    workspace = OpenWorkspace("w", services, policy, DemoModel(DEMO_DIR, pause_s=0))
     conversation = await workspace.create_session()
     for ask in read_scripts(DEMO_DIR)[0].user_messages:
         ended = await conversation.run(ask)
@@ -66,6 +80,17 @@ async def worked_through(root: Path, policy: ContextPolicy) -> list[Event]:
     log = [entry.event for entry in conversation.session.log]
     await conversation.close()
     return log
+
+
+async def printed_by_commands(log: list[Event], store: MemoryStore, root: Path) -> list[RecordedCommand]:
+    """Return what the commands printed, without what differs from run to run."""
+    commands = []
+    for event in log:
+        if isinstance(event, ToolAnswered) and event.name == "run_command":
+            printed = (await store.get(event.digest)).decode().partition("\n")[2]
+            printed = re.sub(r"(?<= in )\d+\.\d+s", "0.020s", printed.replace(str(root), FOLDER_MARK))
+            commands.append(RecordedCommand(event.target, event.exit_code or 0, printed))
+    return commands
 
 
 def recalled_what_it_wrote(log: list[Event]) -> bool:
@@ -85,7 +110,10 @@ async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None
     policy = msgspec.structs.replace(
         wide, handover_cooldown_s=5, sweep_min=10_000, fold_after_steps=0, observe_at=0.0
     )
-    log = await worked_through(copy_sample_project("tidewatch", tmp_path), policy)
+    root = copy_sample_project("tidewatch", tmp_path)
+    services = services_in(root, MemoryStore())
+    services.tools = RecordedCommands(services.tools, read_commands(DEMO_DIR, "tidewatch"), root)
+    log = await worked_through(services, policy)
     handovers = [event for event in log if isinstance(event, HandoverMade)]
     texts = [event.text for event in log if isinstance(event, AssistantSpoke)]
     answers = [event for event in log if isinstance(event, ToolAnswered)]
@@ -96,12 +124,16 @@ async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None
     )
     assert all(len(section.bullets) <= 8 for handover in handovers for section in handover.sections)
     assert [answer.recalled for answer in answers if answer.recalled]
-    assert any("looking in the index" in text for text in texts)
+    assert any("so I look there" in text for text in texts)
     assert recalled_what_it_wrote(log)
 
 
-async def test_the_samples_own_policy_triggers_every_mechanism(tmp_path: Path) -> None:
-    log = await worked_through(copy_sample_project("tidewatch", tmp_path), DEMO_POLICY)
+async def test_the_samples_own_policy_triggers_every_mechanism_and_its_commands_are_recorded(
+    tmp_path: Path,
+) -> None:
+    """`HELIX_WRITE_GOLDEN=1 pytest` on this file records them again for the session a sample opens with."""
+    root, store = copy_sample_project("tidewatch", tmp_path), MemoryStore()
+    log = await worked_through(services_in(root, store), DEMO_POLICY)
     count = Counter(type(event) for event in log)
     assert count[SweepMade] >= 2
     assert count[FoldMade] >= 2
@@ -111,3 +143,29 @@ async def test_the_samples_own_policy_triggers_every_mechanism(tmp_path: Path) -
     ]
     assert not count[HandoverFailed] + count[ObservationsFailed]
     assert recalled_what_it_wrote(log)
+    printed = await printed_by_commands(log, store, root)
+    if os.environ.get("HELIX_WRITE_GOLDEN"):
+        path = commands_file(DEMO_DIR, "tidewatch")
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(printed), indent=1) + b"\n")
+    assert read_commands(DEMO_DIR, "tidewatch") == printed
+
+
+async def test_the_prepared_session_has_all_that_can_be_tried_at_once(tmp_path: Path) -> None:
+    root, store = copy_sample_project("tidewatch", tmp_path), MemoryStore()
+    (script,) = read_scripts(DEMO_DIR)
+    session = await play_session("w", services_in(root, store), DEMO_DIR, script, root)
+    log = [entry.event for entry in await store.events(session)]
+    count = Counter(type(event) for event in log)
+    answers = [event for event in log if isinstance(event, ToolAnswered)]
+    assert len(answers) >= 80
+    assert count[SweepMade] >= 2
+    assert count[FoldMade] >= 1
+    assert count[ObservationsPlaced] >= 1
+    assert count[HandoverMade] == 2
+    assert {event.form for event in answers} == {"full", "preview", "compact"}
+    assert {event.chosen for event in answers if event.form != "full"} == {"agent"}
+    assert not [event for event in log if isinstance(event, TurnEnded) and event.how != "done"]
+    assert not [event for event in answers if "not recorded" in event.text]
+    texts = [event.text for event in log if isinstance(event, AssistantSpoke)]
+    assert not [text for text in texts if "(not in my context)" in text or "(demo:" in text]
+    assert sum("offline demo model" in text for text in texts) == 1

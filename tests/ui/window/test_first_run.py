@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.domain.events.session import ApprovalGiven
+from helix_desktop.domain.events.session import ApprovalGiven, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.services.sample_session import PREPARED_TASKS
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
 from tests.support.window.buttons import press
 from tests.support.window.window_rig import open_window, until
@@ -44,6 +46,8 @@ async def test_two_concurrent_requests_copy_the_sample_once(qapp: QApplication, 
         )
         await rig.wiring.workspace_controller.open_sample()
         assert rig.banner_text() == ""
+        assert len(rig.events(HandoverMade)) == 2, "the session is prepared, once"
+        assert len(rig.events(UserSpoke)) == PREPARED_TASKS
         assert [workspace.name for workspace in rig.wiring.services.registry.list_workspaces()] == [
             "tidewatch"
         ]
@@ -70,12 +74,12 @@ async def test_the_sample_asks_for_approval_once_and_displays_the_rule(
         record = rig.wiring.services.registry.get(rig.workspace.id)
         assert (record.rules, record.demo_calls) == ((), "once")
 
-        rig.composer.set_text((await rig.wiring.services.sample_messages(rig.workspace.id))[0])
-        rig.composer.editor.submitted.emit()
+        prepared = len(rig.events(ApprovalGiven))
+        press(rig.window, "send_suggestion")
         question = await rig.answer_approval("once")
         assert question.tool == "run_command"
         await rig.wait_for_turn_end()
-        approvals = rig.events(ApprovalGiven)
+        approvals = rig.events(ApprovalGiven)[prepared:]
         assert (approvals[0].decision, approvals[0].rule) == ("once", "")
         assert all(approval.rule for approval in approvals[1:])
         assert rig.wiring.services.registry.get(rig.workspace.id).demo_calls == "allow"

@@ -17,7 +17,6 @@ from helix_desktop.domain.errors import (
     ContextWindowExceeded,
     ModelError,
     ModelRequestRejected,
-    OutputFormUnavailable,
 )
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
 from helix_desktop.domain.user_text import verbatim
@@ -167,11 +166,3 @@ async def test_an_extract_that_is_no_shorter_is_refused_with_its_cost() -> None:
     result = await extractor(main).extract(output(9_000), "names")
     assert "must have fewer than 2,400" in result.rejection
     assert result.spent_tokens > 12_000
-
-
-async def test_the_offline_demo_is_not_used() -> None:
-    """Its answers are scripted."""
-    demo = model("demo", 50_000, demo=True)
-    with pytest.raises(OutputFormUnavailable, match="No model can write an extract"):
-        await extractor(demo).extract(output(1_000), "names")
-    assert request_counts(demo) == [0]

@@ -14,7 +14,7 @@ from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, ToolAnswered
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, Usage
 from helix_desktop.domain.tools import ToolResult
-from tests.support.intake_rig import MAIN, POLICY, IntakeRig, large_output, three_large_outputs
+from tests.support.intake_rig import POLICY, IntakeRig, large_output, three_large_outputs
 from tests.support.scripted_model import ScriptedReply, text_reply, tool_result_texts
 
 
@@ -166,17 +166,11 @@ async def test_extracts_are_written_concurrently() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "info"),
-    [
-        ({"intake_ask": False}, MAIN),
-        ({"intake_above": 0, "preview_above": 0.05}, MAIN),
-        ({"intake_deadline_s": 0}, MAIN),
-        ({}, msgspec.structs.replace(MAIN, demo=True)),
-    ],
+    "changes", [{"intake_ask": False}, {"intake_above": 0, "preview_above": 0.05}, {"intake_deadline_s": 0}]
 )
-async def test_without_a_question_outputs_are_previews(changes: dict[str, Any], info: ModelInfo) -> None:
-    """Asking off, the intake off, no time to ask, the offline demo."""
-    rig = IntakeRig(msgspec.structs.replace(POLICY, **changes), info=info)
+async def test_without_a_question_outputs_are_previews(changes: dict[str, Any]) -> None:
+    """Asking off, the intake off, no time to ask."""
+    rig = IntakeRig(msgspec.structs.replace(POLICY, **changes))
     rig.set_output("big", large_output("big", 1_500))
     rig.script_calls("big", "wait")
     conversation = await rig.begin()

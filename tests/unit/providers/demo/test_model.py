@@ -16,6 +16,7 @@ from helix_desktop.domain.events.summary import SECTIONS
 from helix_desktop.domain.messages import Message, ModelRequest, TextDelta, ToolCall
 from helix_desktop.providers.demo.handover import write_handover
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, reply_to
+from helix_desktop.providers.demo.position import newest_position
 from helix_desktop.providers.demo.request_reader import RequestReader
 from helix_desktop.providers.demo.script import Recall, read_scripts
 from tests.support.demo_loop import DEMO_DIR, DemoLoop, copy_sample_project
@@ -122,7 +123,17 @@ async def test_a_stopped_task_is_resumed(tmp_path: Path) -> None:
     stopped = "The user stopped the turn before this call ended."
     loop.messages += [Message("tool", stopped, call_id=call.id, name=call.name) for call in first.calls]
     loop.messages.append(Message("user", "go on"))
-    assert "task 1, step 1 of 7" in (await loop.request_response()).text
+    assert (await loop.request_response()).text == first.text
+
+
+def test_an_answer_speaks_its_own_step_only() -> None:
+    """The place in the script follows from the texts."""
+    for task in TIDEWATCH.task:
+        for number, step in enumerate(task.step, 1):
+            text = re.sub(r"\{\w+\}", "(not in my context)", step.say)
+            position = newest_position([text], (TIDEWATCH,))
+            assert position is not None
+            assert (position.task, position.steps_done) == (task, number)
 
 
 async def test_the_same_request_gets_the_same_answer(tmp_path: Path) -> None:
@@ -220,11 +231,11 @@ def test_a_figure_may_come_from_observations_and_notes() -> None:
 RECORD = """[Write a handover]
 The messages to hand over:
 e3 user: Find the bug. Do not touch the data.
-e4 assistant: I begin with the README. _(demo: task 1, step 1 of 3)_ -> calls read_file {"path":"README.md"}
+e4 assistant: I begin with the README. -> calls read_file {"path":"README.md"}
 e5 tool read_file README.md: # Thing
 
 It does a thing with 3 parts.
-e6 assistant: The cause is `a.py`, line 12: the limit is 0.35 m. _(demo: task 1, step 2 of 3)_ -> calls x {}
+e6 assistant: The cause is `a.py`, line 12: the limit is 0.35 m. -> calls x {}
 e7 tool edit_file a.py: Edited a.py: 1 replacement at line 12 (10 -> 12 bytes).
 e8 tool run_command python3 -m unittest exit 1 FAILED: exit code 1
 FAIL: test_x
@@ -243,8 +254,11 @@ def test_a_handover_has_six_sections_and_cites_its_sources() -> None:
     assert "The cause is `a.py`, line 12: the limit is 0.35 m. [e6]" in text
     assert "Edited a.py: 1 replacement at line 12 (10 -> 12 bytes). [e7]" in text
     assert "Failing test: test_x. [e8]" in text
-    assert "step 3 is next. [e6]" in text
     assert "The user wants: Do not touch the data. [e3]" in text
+    first_step = RECORD.replace("I begin with the README.", TIDEWATCH.task[0].step[0].say)
+    assert "Place in the script: task 1, step 1 of 7; step 2 is next. [e4]" in write_handover(
+        first_step, (TIDEWATCH,)
+    )
 
 
 def test_a_later_handover_updates_the_previous_one() -> None:

@@ -1,0 +1,61 @@
+"""The demo model's choice of the form of a large output, and its extracts: lines that match a pattern."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from helix_desktop.providers.demo.script import LargeOutputForm, Script
+
+_OUTPUT = re.compile(r'^(\d+)\. "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)" \(.*Options: (.+)$', re.MULTILINE)
+_EXTRACT = re.compile(
+    r"^\[Extract\][^\n]*\n(?P<wanted>[\s\S]*?)\n\nWrite at most (?P<words>\d+) words\.[^\n]*\n"
+    r"<output \w+>\n(?P<output>[\s\S]*)\n</output \w+>\n"
+)
+_PATTERN = re.compile(r"`([^`]+)`")
+_WORD = re.compile(r"\w{4,}")
+
+
+def choose_forms(question: str, scripts: Sequence[Script]) -> str:
+    """Return a line for each large output in the question: what a script says, else a preview."""
+    forms = [form for script in scripts for form in script.large]
+    return "\n".join(
+        f"{number}: {_choice(tool, target, options, forms)}"
+        for number, tool, target, options in _OUTPUT.findall(question)
+    )
+
+
+def _choice(tool: str, target: str, options: str, forms: Sequence[LargeOutputForm]) -> str:
+    for form in forms:
+        if (form.tool, form.target) == (tool, target) and form.form in options.split(", "):
+            return f"compact: the lines with `{form.extract}`" if form.form == "compact" else form.form
+    return "preview"
+
+
+def write_extract(request: str) -> str:
+    """Return the lines of an output that have what is wanted: a pattern in backticks, else long words."""
+    parts = _EXTRACT.match(request)
+    if parts is None:
+        return "Not in the output: the offline demo model can't read this request."
+    quoted = _PATTERN.search(parts["wanted"])
+    pattern = quoted[1] if quoted else "|".join(map(re.escape, _WORD.findall(parts["wanted"])))
+    try:
+        matches = re.compile(pattern, re.IGNORECASE)
+    except re.error:
+        matches = re.compile(re.escape(pattern), re.IGNORECASE)
+    lines = [line for line in parts["output"].splitlines() if pattern and matches.search(line)]
+    if not lines:
+        return f"Not in the output: lines with `{pattern}`."
+    return _within(lines, int(parts["words"]))
+
+
+def _within(lines: Sequence[str], max_words: int) -> str:
+    """Return the first lines that have so few words, and say how many were left out."""
+    words, count = 0, 0
+    for line in lines:
+        words += max(len(line.split()), len(line) // 4)
+        if words > max_words and count:
+            break
+        count += 1
+    left_out = len(lines) - count
+    return "\n".join([*lines[:count], *([f"{left_out} more lines were left out."] if left_out else [])])

@@ -1,0 +1,151 @@
+"""The five stops of the tour: gauge, marker and recall, cache, timeline, inspector; and when it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QPoint, QRect
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.onboarding.tour import Tour, TourStop
+from helix_desktop.ui.shell.main_window import MainWindow
+
+text = TextContext("Tour")
+
+_CLOSED = "tour_closed"
+_LEFT = ("cached", "folded", "observed", "handed_over")  # badges, the clearest first
+
+
+class TourController(QObject):
+    """Offers the tour at the sample's first opening, and whenever Help asks for it."""
+
+    def __init__(self, window: MainWindow, chat: ChatView, inspector: QWidget) -> None:
+        """The window's layout store remembers that the tour was closed."""
+        super().__init__(window)
+        self._window, self._chat, self._inspector = window, chat, inspector
+        self.tour: Tour | None = None
+        window.commands.tour.triggered.connect(self.start)
+        window.page_shown.connect(self._follow)
+        window.layout_changed.connect(self._follow)
+
+    def offer(self) -> None:
+        """Start the tour unless the user has closed it once."""
+        if not self._window.layout_store.load(_CLOSED):
+            self.start()
+
+    def start(self) -> None:
+        """Start the tour in the session on screen."""
+        if self.tour is not None:
+            self.tour.end()
+        self.tour = Tour(self._window, self._stops(), self._window.theme)
+        self.tour.ended.connect(lambda: self._window.layout_store.save(_CLOSED, b"1"))
+        self.tour.start()
+
+    def _follow(self) -> None:
+        if self.tour is not None:
+            self.tour.follow()
+
+    def _stops(self) -> tuple[TourStop, ...]:
+        window, marker = self._window, _LeftOutput(self._window, self._chat)
+        chat = _shows(lambda: window.show_page("chat"))
+        return (
+            TourStop(
+                "gauge",
+                text("How full the context is"),
+                text(
+                    "The bar is what the model reads with the next message. At the line older messages are "
+                    "summarized, and that can be undone."
+                ),
+                chat,
+                lambda: _place_of(window.top_bar.gauge),
+            ),
+            TourStop(
+                "marker",
+                text("An output that left the context"),
+                text(
+                    "The model reads a marker or a summary in its place. Nothing is lost: recall brings all "
+                    "of it back, or only the lines that are needed."
+                ),
+                marker.show,
+                marker.place,
+            ),
+            TourStop(
+                "cache",
+                text("Every output, byte for byte"),
+                text("Search and compare what was stored, look at it, and recall it. Nothing is ever lost."),
+                _shows(lambda: window.show_page("cache")),
+                lambda: _place_of(window.top_bar.pages.findChild(QWidget, "cache_tab")),
+            ),
+            TourStop(
+                "timeline",
+                text("What left the context, and when"),
+                text(
+                    "Each point of the chart is a change of the context. Below it, compare two handovers, "
+                    "put an item back, or undo one."
+                ),
+                _shows(lambda: window.show_page("timeline")),
+                lambda: _place_of(window.top_bar.pages.findChild(QWidget, "timeline_tab")),
+            ),
+            TourStop(
+                "inspector",
+                text("The next request, item by item"),
+                text(
+                    "This is exactly what will be sent, with its tokens. Now send the suggested message "
+                    "below the chat and watch it change."
+                ),
+                self._show_inspector,
+                lambda: _place_of(self._inspector),
+            ),
+        )
+
+    def _show_inspector(self) -> None:
+        window = self._window
+        window.show_page("chat")
+        self._chat.follow_end()
+        if not window.commands.toggle_inspector.isChecked():
+            window.commands.toggle_inspector.trigger()
+
+
+class _LeftOutput:
+    """The newest output of the chat that is a marker in the context, else one that left it otherwise."""
+
+    def __init__(self, window: MainWindow, view: ChatView) -> None:
+        self._window, self._view = window, view
+
+    def show(self) -> None:
+        self._window.show_page("chat")
+        index = self._index()
+        if index is not None:
+            self._view.chat_viewport.show_row(index)
+
+    def place(self) -> QRect:
+        index = self._index()
+        row = self._view.chat_viewport.placed_row(index) if index is not None else None
+        area = self._view.viewport()
+        if index is None or row is None or not area.isVisible():
+            return QRect()
+        left, width = self._view.chat_viewport.column.left, self._view.chat_viewport.column.width
+        place = QRect(int(left), int(row.y), int(width), int(row.height)) & area.rect()
+        return QRect(area.mapToGlobal(place.topLeft()), place.size())
+
+    def _index(self) -> int | None:
+        model = self._view.chat_viewport.model
+        rows = [(index, model.row(index)) for index in reversed(range(len(model)))]
+        places = (
+            next((index for index, row in rows if isinstance(row, ToolRow) and row.badge == badge), None)
+            for badge in _LEFT
+        )
+        return next((index for index in places if index is not None), None)
+
+
+def _shows(show: Callable[[], object]) -> Callable[[], None]:
+    return lambda: (show(), None)[1]
+
+
+def _place_of(widget: QWidget | None) -> QRect:
+    if widget is None or not widget.isVisible():
+        return QRect()
+    return QRect(widget.mapToGlobal(QPoint(0, 0)), widget.size())

@@ -1,0 +1,74 @@
+"""The tour: callouts beside real parts of the window, by keyboard, closed for good, started again by Help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from helix_desktop.ui.onboarding.tour import Tour, beside
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+_CALLOUT, _BOUNDS = QSize(320, 140), QRect(8, 8, 1008, 624)
+
+
+@given(st.integers(0, 1024), st.integers(0, 640), st.integers(1, 600), st.integers(1, 400))
+def test_a_callout_stays_inside_and_covers_nothing_where_there_is_room(
+    x: int, y: int, width: int, height: int
+) -> None:
+    target = QRect(x, y, width, height) & _BOUNDS
+    place = beside(target, _CALLOUT, _BOUNDS)
+    assert _BOUNDS.contains(place)
+    assert place.size() == _CALLOUT
+    has_room = (
+        target.top() - _BOUNDS.top() >= 160
+        or _BOUNDS.bottom() - target.bottom() >= 160
+        or target.left() - _BOUNDS.left() >= 340
+        or _BOUNDS.right() - target.right() >= 340
+    )
+    assert not (has_room and place.intersects(target))
+
+
+def _press(tour: Tour, key: Qt.Key) -> None:
+    focused = QApplication.focusWidget()
+    QTest.keyClick(focused if focused is not None else tour.callout, key)
+
+
+def _check_place(rig: WindowRig, tour: Tour) -> None:
+    callout = tour.callout
+    assert callout.isVisible()
+    assert rig.window.rect().contains(callout.geometry())
+    assert not callout.geometry().intersects(callout.target)
+
+
+@pytest.mark.qt_loop
+async def test_the_sample_begins_with_the_tour_until_it_is_closed(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_sample()
+        tour = rig.wiring.tour.tour
+        assert tour is not None
+        stops = []
+        while tour.stop:
+            await until(tour.ring.isVisible, "what is explained is marked")
+            stops.append(tour.stop)
+            _check_place(rig, tour)
+            assert tour.callout.accessibleName()
+            _press(tour, Qt.Key.Key_Return)
+        assert stops == ["gauge", "marker", "cache", "timeline", "inspector"]
+        assert not tour.callout.isVisible()
+        assert rig.window.page() == "chat"
+        await rig.wiring.workspace_controller.open_sample()
+        assert rig.wiring.tour.tour is tour, "it is offered once"
+
+        rig.window.commands.tour.trigger()
+        tour = rig.wiring.tour.tour
+        rig.window.resize(1024, 680)
+        await until(lambda: rig.window.rect().contains(tour.callout.geometry()), "it follows the window")
+        assert tour.callout.findChild(QWidget, "tour_next") is not None
+        _press(tour, Qt.Key.Key_Escape)
+        assert tour.stop == ""
