@@ -221,6 +221,7 @@ async def shut_down(window_context: WindowContext, controllers: WindowController
     window_context.window.setEnabled(False)
     await controllers.session_controller.show(None, None)
     await window_context.scope.close(for_good=True)  # a timer may still fire while the services close
+    await controllers.settings.policy.close()
     await controllers.services.close()
     window_context.window.allow_close()
     await _save_window_state(window_context)

@@ -16417,6 +16417,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/fields.py" />
+            <source>Change a number to see what it does to this session, compared with the profile's own.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/policies.py" />
             <source>Classic</source>
             <comment>policy profile</comment>
@@ -16945,7 +16950,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/settings/policy_preview.py" />
-            <source>This page: {policy}</source>
+            <source>This page</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/policy_preview.py" />
+            <source>This session can't be replayed. See the log for details.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -6,6 +6,7 @@ import msgspec
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.user_text import plain_text
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
 
@@ -59,6 +60,6 @@ class ReplayEnded(msgspec.Struct, frozen=True, tag="ended"):
 
 Request = OpenSession | AddEvents | StartReplay | StopReplay
 Reply = ReplayDone | EffectDone | ReplayEnded
-encode = msgspec.msgpack.Encoder().encode
+encode = msgspec.msgpack.Encoder(enc_hook=plain_text).encode
 decode_request = msgspec.msgpack.Decoder(Request).decode
 decode_reply = msgspec.msgpack.Decoder(Reply).decode

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,12 +11,12 @@ import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
-from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import PolicyChosen
+from helix_desktop.domain.events.session import PolicyChosen, RecordedEvent
 from helix_desktop.domain.user_text import verbatim
-from helix_desktop.replay.policy_replay import PolicyReplay
+from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
 from tests.support.galleries.policy_gallery import sample_replay
 from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -31,7 +31,7 @@ class ScriptedReplays:
         self.go, self.fails, self.loads = asyncio.Event(), False, 0
         self.policies: list[ContextPolicy] = []
 
-    async def load(self, conversation: Conversation) -> None:
+    async def load(self, log: Sequence[RecordedEvent], facts: SessionFacts) -> None:
         """Count, or fail as a worker does that cannot start."""
         self.loads += 1
         if self.fails:
@@ -44,6 +44,11 @@ class ScriptedReplays:
         yield approximate
         await self.go.wait()
         yield msgspec.structs.replace(approximate, is_exact=True)
+
+    async def effect(self, policy: ContextPolicy, field: str) -> FieldEffect:
+        """More protected steps cost more."""
+        own, default = getattr(policy, field), getattr(PROFILES[policy.profile], field)
+        return FieldEffect(field, 1_500.0 * (own - default), 0.01, 0)
 
     async def close(self) -> None:
         """Nothing runs."""
@@ -84,7 +89,7 @@ async def test_a_preview_is_replayed_at_once_and_changes_nothing(qapp: QApplicat
 
         find_button(page, "profile:lean").click()
         await until(lambda: "Difference" in card.figures.text() and card.status.isHidden(), "both policies")
-        assert "This page: Lean | In use: Balanced | Difference" in card.figures.text()
+        assert "This page | In use: Balanced | Difference" in card.figures.text()
         assert "\N{MINUS SIGN}" in card.figures.text()
         assert "tokens" in card.chart.text_at(QPointF(card.chart.width() / 2, 5))
         assert "outputs cached" in "".join(card.chart.text_at(QPointF(x, y)) for x in range(0, 700, 6)

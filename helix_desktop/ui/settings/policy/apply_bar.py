@@ -57,12 +57,13 @@ class ApplyBar(QWidget):
             (self.session, self.apply_to_session),
         ):
             button.clicked.connect(signal)
-        buttons = (self.use_workspace, self.discard, self.workspace, self.session)
-        words = BesideOrBelow(self._text, buttons, 180)
+        self._buttons = (self.use_workspace, self.discard, self.workspace, self.session)
+        words = BesideOrBelow(self._text, self._buttons, 180)
         self.setLayout(column(line(), column(words, margins=(28, 10, 28, 12)), gap=0))
 
     def show_use(self, use: PolicyUse) -> None:
-        """Show another state."""
+        """Show another state; a button that can't be used any more hands the keyboard to another."""
+        focused = next((button for button in self._buttons if button.hasFocus()), None)
         self._text.setText(_use_text(use))
         self.use_workspace.setVisible(bool(use.session) and not use.is_edited)
         self.discard.setVisible(use.is_edited)
@@ -74,6 +75,9 @@ class ApplyBar(QWidget):
             if use.session
             else tr("All sessions of the workspace without a policy of their own")
         )
+        usable = [button for button in self._buttons if button.isEnabled() and not button.isHidden()]
+        if focused is not None and focused not in usable and usable:
+            usable[0].setFocus()
 
     def text(self) -> str:
         """Return what is said of the policy in use."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from helix_desktop.replay.policy_replay import PolicyReplay
+from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator
 
@@ -92,18 +92,16 @@ def figure_rows(comparison: Comparison) -> tuple[FigureRow, ...]:
     )
 
 
-def effect_text(before: PolicyReplay, after: PolicyReplay) -> str:
-    """Return what a change does to a session's bill and to coverage."""
-    saved = round(before.billed - after.billed)
+def effect_text(effect: FieldEffect) -> str:
+    """Return what a field does to a session's bill and to its coverage."""
+    saved = -round(effect.billed)
+    parts = []
     if saved > 0:
-        bill = tr("saves {tokens} billed", tokens=format_tokens(saved))
+        parts.append(tr("saves {tokens} billed", tokens=format_tokens(saved)))
     elif saved < 0:
-        bill = tr("bills {tokens} more", tokens=format_tokens(-saved))
-    else:
-        bill = ""
-    points = _points(before.coverage, after.coverage)
-    sight = tr("coverage {points}", points=points) if points else ""
-    parts = [part for part in (bill, sight) if part]
+        parts.append(tr("bills {tokens} more", tokens=format_tokens(-saved)))
+    if points := _points(0.0, effect.coverage):
+        parts.append(tr("coverage {points}", points=points))
     if not parts:
         return tr("No effect on this session")
     return tr("This session: {effects}", effects=", ".join(parts))

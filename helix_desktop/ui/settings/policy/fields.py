@@ -117,9 +117,10 @@ class AdvancedFields(Themed, QWidget):
         self.head.setObjectName("advanced")
         self.head.toggled.connect(self._on_toggled)
         self._body = QWidget()
-        self._groups = QVBoxLayout(self._body)
-        self._groups.setContentsMargins(0, 0, 0, 0)
+        self._groups = QVBoxLayout()
         self._groups.setSpacing(12)
+        lead = tr("Change a number to see what it does to this session, compared with the profile's own.")
+        self._body.setLayout(column(label(lead, "faint", wrap=True), self._groups, gap=10))
         self._body.hide()
         self._inputs: dict[str, PolicyFieldInput] = {}
         self._managed_cards: list[QFrame] = []

@@ -14,6 +14,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
+from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -38,7 +39,7 @@ class PolicyPresenter(QObject):
         self,
         context: ControllerContext,
         session_controller: SessionController,
-        create_replays: Callable[[], PolicyReplays] | None = None,
+        create_replays: Callable[[], PolicyReplays] = PolicyReplayWorker,
     ) -> None:
         """Follow the files at once; the page comes with `attach`."""
         super().__init__(context.window)
@@ -48,7 +49,7 @@ class PolicyPresenter(QObject):
         self._page: PolicyPage | None = None
         self._preview: PolicyPreview | None = None
         self._edited: ContextPolicy | None = None  # on the page, and used nowhere yet
-        self._edited_for = "", ""  # of which workspace and session
+        self._edited_for = ""  # in which workspace
         self._stamps: dict[str, tuple[int, int, int]] = {}
         self._errors: dict[str, SettingsDamaged] = {}
         self._watcher = QFileSystemWatcher(self)
@@ -84,9 +85,8 @@ class PolicyPresenter(QObject):
         workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
         if workspace is None:
             return
-        place = workspace.id, conversation.session.id if conversation is not None else ""
-        if place != self._edited_for:
-            self._edited, self._edited_for = None, place
+        if workspace.id != self._edited_for:
+            self._edited, self._edited_for = None, workspace.id
         if self._page is not None and self._preview is not None:
             policy, in_use = self._policy(workspace), self._in_use(workspace)
             self._page.show_policy(self._form(workspace, policy), self._use_of(workspace, policy))
@@ -130,6 +130,11 @@ class PolicyPresenter(QObject):
 
     def _policy_file(self, workspace: OpenWorkspace) -> PolicyFile:
         return self._services.registry.policy_file(workspace.id)
+
+    async def close(self) -> None:
+        """End the process that replays sessions."""
+        if self._preview is not None:
+            await self._preview.close()
 
     def _stop(self) -> None:
         if self._preview is not None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol
-
-import msgspec
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.replay.policy_replay import PolicyReplay
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.replay.policy.session import SessionFacts, facts_of
+from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.settings.policy.comparison import Comparison, PolicyChoice, ReplayState, effect_text
 from helix_desktop.ui.settings.policy.page import PolicyPage
-from helix_desktop.words.policies import policy_name, profile_name
+from helix_desktop.words.policies import profile_name
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Policy")
@@ -28,12 +28,16 @@ _MOST_REPLAYS = 64  # of one session, kept to be shown again at once
 class PolicyReplays(Protocol):
     """Replays one session under any policy, beside the window's own process."""
 
-    async def load(self, conversation: Conversation) -> None:
-        """Take the session as it is now. Raises HelixError."""
+    async def load(self, log: Sequence[RecordedEvent], facts: SessionFacts) -> None:
+        """Take a session as it is now. Raises HelixError."""
         ...
 
     def replay(self, policy: ContextPolicy) -> AsyncIterator[PolicyReplay]:
         """Yield a first, approximate picture, then the exact one; a later call ends it. Raises HelixError."""
+        ...
+
+    async def effect(self, policy: ContextPolicy, field: str) -> FieldEffect:
+        """Return what a field changes against its profile's value. Raises HelixError."""
         ...
 
     async def close(self) -> None:
@@ -48,14 +52,14 @@ class PolicyPreview:
         self,
         page: PolicyPage,
         async_actions: AsyncActions,
-        create_replays: Callable[[], PolicyReplays] | None,
+        create_replays: Callable[[], PolicyReplays],
     ) -> None:
-        """`create_replays` is called when a session is first replayed; without one none ever is."""
+        """`create_replays` is called when a session is first replayed."""
         self._page, self._async_actions, self._create_replays = page, async_actions, create_replays
         self._replays: PolicyReplays | None = None
         self._conversation: Conversation | None = None
         self._policies: dict[str, ContextPolicy] = {}
-        self._compared = EDITED, IN_USE
+        self._compared, self._is_compared = (EDITED, IN_USE), False  # True once the user chose what
         self._comparison = Comparison()
         self._loaded: tuple[str, int] = ("", 0)  # session and last event
         self._cache: dict[ContextPolicy, PolicyReplay] = {}
@@ -73,7 +77,7 @@ class PolicyPreview:
     ) -> None:
         """Compare the policy on the page with the one in use; `workspace` is what other sessions have."""
         if conversation is not self._conversation:
-            self._conversation, self._compared = conversation, (EDITED, IN_USE)
+            self._conversation, self._is_compared = conversation, False
         policies = {EDITED: edited, IN_USE: in_use}
         if workspace != in_use:
             policies[WORKSPACE] = workspace
@@ -81,6 +85,8 @@ class PolicyPreview:
         is_other = policies != self._policies
         self._policies = policies
         policy, reference = (key if key in policies else IN_USE for key in self._compared)
+        if not self._is_compared:
+            policy, reference = EDITED, WORKSPACE if edited == in_use != workspace else IN_USE
         self._compared = policy, reference
         if is_other or self._loaded != self._present():
             self.update()
@@ -93,10 +99,8 @@ class PolicyPreview:
             self._show(
                 "empty", tr("After two requests, you can see here what a policy does to this session.")
             )
-        elif self._create_replays is not None and self._page.isVisible():
-            self._task = self._async_actions.start(
-                self._compute(conversation, self._create_replays), "replay of a policy"
-            )
+        elif self._page.isVisible():
+            self._task = self._async_actions.start(self._compute(conversation), "replay of a policy")
 
     def stop(self) -> None:
         """End what is being computed."""
@@ -115,19 +119,19 @@ class PolicyPreview:
         return (session.id, session.transcript.last_seq) if session is not None else ("", 0)
 
     def _compare(self, policy: str, reference: str) -> None:
-        self._compared = policy, reference
+        self._compared, self._is_compared = (policy, reference), True
         self.update()
 
-    async def _compute(self, conversation: Conversation, create_replays: Callable[[], PolicyReplays]) -> None:
+    async def _compute(self, conversation: Conversation) -> None:
         compared = [self._policies[key] for key in self._compared]
         self._show("busy")
         self._show_effects("…")
         try:
-            replays = self._replays = self._replays or create_replays()
+            replays = self._replays = self._replays or self._create_replays()
             if self._loaded != self._present():
                 self._cache.clear()
                 present = self._present()
-                await replays.load(conversation)
+                await replays.load(conversation.session.log, facts_of(conversation.window))
                 self._loaded = present
             for policy in compared:
                 await self._replay(replays, policy)
@@ -137,34 +141,28 @@ class PolicyPreview:
             self._loaded = ("", 0)
             message = " ".join(filter(None, (translate(error.what), translate(error.why))))
             self._show("failed", message)
+        except Exception:
+            self._loaded = ("", 0)
+            self._show("failed", tr("This session can't be replayed. See the log for details."))
+            raise
 
-    async def _replay(self, replays: PolicyReplays, policy: ContextPolicy) -> PolicyReplay | None:
+    async def _replay(self, replays: PolicyReplays, policy: ContextPolicy) -> None:
         """Compute the exact replay of a policy, and show each picture of it on the way."""
         if (newest := self._cache.get(policy)) is not None and newest.is_exact:
-            return newest
+            return
         async for replay in replays.replay(policy):
             while len(self._cache) >= _MOST_REPLAYS:
                 del self._cache[next(iter(self._cache))]
             self._cache[policy] = replay
             self._show("busy")
-        return self._cache.get(policy)
 
     async def _compute_effects(self, replays: PolicyReplays) -> None:
-        """Say at each field that differs from its profile what that does, while the fields are in sight."""
-        effects = self._show_effects("…")
+        """Say at each field that differs from its profile what that does, while the fields are open."""
+        effects, edited = self._show_effects("…"), self._policies[EDITED]
         if not self._page.advanced.is_open:
             return
-        edited = self._policies[EDITED]
-        after = await self._replay(replays, edited)
-        for name in effects:
-            effects[name] = ""
-            try:
-                without = msgspec.structs.replace(edited, **{name: getattr(PROFILES[edited.profile], name)})
-            except ValueError:  # it works with the other changes only
-                continue
-            before = await self._replay(replays, without)
-            if before is not None and after is not None:
-                effects[name] = effect_text(before, after)
+        for field in effects:
+            effects[field] = effect_text(await replays.effect(edited, field))
             self._page.advanced.show_effects(effects)
 
     def _show_effects(self, text: str) -> dict[str, str]:
@@ -190,12 +188,12 @@ class PolicyPreview:
         self._page.replay_card.show_comparison(self._comparison)
 
     def _name_of(self, key: str) -> str:
-        policy = policy_name(self._policies[key])
+        profile = profile_name(self._policies[key].profile)
         match key:
             case "edited":
-                return tr("This page: {policy}", policy=policy)
+                return tr("This page")
             case "in_use":
-                return tr("In use: {policy}", policy=policy)
+                return tr("In use: {policy}", policy=profile)
             case "workspace":
-                return tr("Workspace: {policy}", policy=policy)
-        return profile_name(key)
+                return tr("Workspace: {policy}", policy=profile)
+        return profile

@@ -12,15 +12,18 @@ from helix_desktop.domain.events.session import (
     Event,
     RecordedEvent,
     SessionStarted,
+    TurnEnded,
     UserSpoke,
 )
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.replay.policy.replay import replay_policy
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.policy_replay import PolicyReplay
 from helix_desktop.system.task_scope import TaskScope
 
+USER_TEXT = TextContext("Agent")  # what a live log holds until it is read back
 MODEL = ModelInfo("test", "small", 12_000, reserve=0)
 FACTS = SessionFacts(MODEL, 100)
 
@@ -30,6 +33,7 @@ def log_of(turns: int) -> list[RecordedEvent]:
     events: list[Event] = [SessionStarted("A session")]
     for number in range(turns):
         events += [UserSpoke(f"Question {number}", 50), AssistantSpoke("An answer.", "test/small", 150)]
+    events.append(TurnEnded("failed", USER_TEXT("The model stopped."), USER_TEXT("It was overloaded.")))
     return [RecordedEvent(seq, seq * 1_000, event) for seq, event in enumerate(events, 1)]
 
 
