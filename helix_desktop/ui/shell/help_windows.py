@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMainWindow
 
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.design.what_is_this import WhatIsThis
+from helix_desktop.ui.design.what_is_this import TopicLinks, WhatIsThis
 from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.ui.shell.panes import LayoutStore
 from helix_desktop.ui.shell.switcher.commands import CommandList
@@ -67,6 +67,8 @@ class HelpWindows:
         opened_topics = self._opened_topics()
         for link in self._window.findChildren(WhatIsThis):
             link.setVisible(link.topic not in opened_topics)
+        for links in self._window.findChildren(TopicLinks):
+            links.changed.emit(frozenset(opened_topics))
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""

@@ -123,10 +123,23 @@ async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_p
         assert handover.sections[0].bullets[0].text == "My own words."
         assert rig.conversation.window.measure()[0].estimate < before.estimate
         await until(lambda: any(row.kind == "handover" for row in rig.rows(DividerRow)), "the divider")
+        assert "what_is:summarized" in _hit_names(rig)
+        rig.window.help_windows.show_topic("summarized")
+        assert "what_is:summarized" not in _hit_names(rig)
 
         rig.window.commands.undo_compaction.trigger()
         await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
         assert rig.conversation.window.measure()[0] == before
+
+
+def _hit_names(rig: WindowRig) -> list[str]:
+    """Return what can be clicked in the divider of the newest handover."""
+    row = next(row for row in reversed(rig.rows(DividerRow)) if row.kind == "handover")
+    index = rig.chat.model.index_of(row.key)
+    assert index is not None
+    item = rig.chat.view.chat_viewport.item_cache.get(index)
+    item.layout(700)
+    return [area.name for area in item.hit_areas]
 
 
 async def test_a_dropped_sentence_is_put_back(qapp: QApplication, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from helix_desktop.ui.chat.items.painting import (
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_texts import divider_text
-from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow, NoticeRow
+from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow, NoticeRow
 from helix_desktop.ui.chat.style import BODY, SMALL, UI
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.left_context import explain_cached, explain_noted, explain_summarized
@@ -68,13 +68,12 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "changes": "file-pen",
     "revert": "undo-2",
 }
-_CONCEPTS: dict[DividerKind, tuple[str, Callable[[], str]]] = {
-    "sweep": ("cached", explain_cached),
-    "fold": ("noted", explain_noted),
-    "observations": ("noted", explain_noted),
-    "handover": ("summarized", explain_summarized),
+_EXPLANATIONS: dict[str, Callable[[], str]] = {
+    "cached": explain_cached,
+    "noted": explain_noted,
+    "summarized": explain_summarized,
 }
-"""The topic of the guide that explains what a divider is about, and its one sentence."""
+"""What a topic of the guide says in one sentence."""
 _EXPLAIN = "explain:chip"
 
 
@@ -127,15 +126,18 @@ class DividerItem(RowItem):
 
     def _explanation(self) -> list[HitArea]:
         """Return the chip as a button that explains its word; empty where it has none."""
-        if self._divider.kind not in _CONCEPTS:
+        topic = TOPICS.get(self._divider.kind, "")
+        if not topic:
             return []
-        topic, explain = _CONCEPTS[self._divider.kind]
-        tip = f"{explain()}\n{tr('Click to learn more')}"
+        tip = f"{_EXPLANATIONS[topic]()}\n{tr('Click to learn more')}"
         return [HitArea(_EXPLAIN, ShowGuide(topic), tr("What is this?"), self._chip, radius=8, tip=tip)]
 
     def _buttons(self) -> list[tuple[str, RowAction, str]]:
         """Return name, action and label of each button."""
         buttons: list[tuple[str, RowAction, str]] = [_button(action) for action in self._divider.actions]
+        if self.context.explains:
+            topic = self._divider.first_of
+            buttons.insert(0, (f"what_is:{topic}", ShowGuide(topic), tr("What is this?")))
         if self._divider.details:
             label = tr("Hide details") if self._is_expanded else tr("Show details")
             buttons.append(("open:details", ToggleFold("details"), label))

@@ -25,12 +25,14 @@ from helix_desktop.ui.design.highlight import Highlighter
 class ItemContext:
     """View state of a row: `shows_header` shows the speaker, `expanded` are its open folds.
 
-    `offer` is the chosen one of the rules that an answer may save.
+    `offer` is the chosen one of the rules that an answer may save. A row that
+    `explains` has a link to the guide.
     """
 
     shows_header: bool = True
     expanded: frozenset[Fold] = frozenset()
     offer: int = 0
+    explains: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ from helix_desktop.ui.chat.actions import (
     Undo,
 )
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
+from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.policies import session_policy_text
@@ -71,6 +71,7 @@ class Dividers:
     def __init__(self) -> None:
         self._rows: dict[int, DividerRow] = {}
         self._turns: dict[str, int] = {}  # by the id of the capture
+        self._topics: set[str] = set()  # that have a row
 
     def on_changes(
         self, seq: int, event: ChangesRecorded, transcript: Transcript, *, has_card: bool
@@ -97,6 +98,10 @@ class Dividers:
         """Return the divider that an event adds; None when it adds none."""
         row = _divider(recorded, transcript)
         if row is not None:
+            topic = "" if row.is_quiet else TOPICS.get(row.kind, "")
+            if topic and topic not in self._topics:
+                row = replace(row, first_of=topic)
+                self._topics.add(topic)
             self._rows[recorded.seq] = row
         return row
 

@@ -269,12 +269,22 @@ class QuestionRow:
     is_late: bool = False
 
 
+TOPICS: dict[DividerKind, str] = {
+    "sweep": "cached",
+    "fold": "noted",
+    "observations": "noted",
+    "handover": "summarized",
+}
+"""The topic of the guide that explains what a divider is about."""
+
+
 @dataclass(frozen=True, slots=True)
 class DividerRow:
     """A line across the flow where the window was rewritten or a turn broke off.
 
     `is_quiet` is for what needs no attention.
-    `details` are paragraphs that are shown on demand; they came from the rows `replaces`.
+    `details` are paragraphs that are shown on demand; they came from the rows `replaces`. `first_of` is the
+    topic of the guide that this row is the first about.
     """
 
     key: RowKey
@@ -285,6 +295,7 @@ class DividerRow:
     is_quiet: bool = False
     details: tuple[str, ...] = ()
     replaces: tuple[RowKey, ...] = ()
+    first_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

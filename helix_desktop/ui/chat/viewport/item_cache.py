@@ -61,6 +61,7 @@ class ItemCache:
         self._offers: dict[RowKey, int] = {}
         self._markdown_by_key: dict[RowKey, LazyMarkdown] = {}  # of items in a former look
         self.question_cards = QuestionCards()
+        self.opened_topics: frozenset[str] = frozenset()  # of the guide, that the user has read
 
     def __len__(self) -> int:
         return len(self._items)
@@ -104,6 +105,7 @@ class ItemCache:
             self._shows_header(index, shape),
             self._expanded.get(shape.key, frozenset()),
             self._offers.get(shape.key, 0),
+            self._explains(shape),
         )
         item = self._items.get(shape.key)
         if item is not None and item.context == setting and self._is_current(item, shape):
@@ -116,6 +118,14 @@ class ItemCache:
         if len(self._items) > MAX_CACHED_ITEMS:
             self._items.popitem(last=False)
         return item
+
+    def _explains(self, row: Row) -> bool:
+        return (
+            isinstance(row, DividerRow)
+            and bool(row.first_of)
+            and not row.is_undone
+            and row.first_of not in self.opened_topics
+        )
 
     def is_open(self, key: RowKey, fold: Fold) -> bool:
         """Return True if a fold of a row is open."""

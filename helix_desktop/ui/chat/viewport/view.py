@@ -41,6 +41,7 @@ from helix_desktop.ui.design.focus import FocusRing, mark_pane_stop
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.what_is_this import TopicLinks
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -96,6 +97,7 @@ class ChatView(Themed, QAbstractScrollArea):
         Spinner(self.chat_viewport)
         self._zoom = 1.0
         self.is_past = False
+        TopicLinks(self).changed.connect(self._take_opened_topics)
         self._connect()
         self.set_theme(theme)
         self.chat_viewport.reset()
@@ -114,6 +116,12 @@ class ChatView(Themed, QAbstractScrollArea):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         self.set_theme(theme)
+
+    def _take_opened_topics(self, topics: frozenset[str]) -> None:
+        """Explain nothing any more that the user has read in the guide."""
+        self.chat_viewport.item_cache.opened_topics = topics
+        self.chat_viewport.refresh()
+        self.chat_viewport.repaint()
 
     @property
     def is_following(self) -> bool:
