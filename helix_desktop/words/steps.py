@@ -17,5 +17,20 @@ def step_name(step: Step) -> str:
 
 def step_text(step: Step) -> str:
     """Return which step it is, when, and the tokens of its request, as far as they were recorded."""
+    return _with_figures(step_name(step), step)
+
+
+def looking_at_text(step: Step) -> str:
+    """Return what says that a step of the past is on screen."""
+    words = tr("You're looking at turn {turn}, step {step}", turn=step.turn, step=step.number)
+    return _with_figures(words, step)
+
+
+def sent_at_text(step: Step) -> str:
+    """Return what says of which step a request is that was sent already."""
+    return _with_figures(tr("As sent at turn {turn}, step {step}", turn=step.turn, step=step.number), step)
+
+
+def _with_figures(words: str, step: Step) -> str:
     tokens = tr("{tokens} tokens", tokens=format_tokens(step.tokens)) if step.tokens else ""
-    return " · ".join(filter(None, (step_name(step), format_time_of_day(step.at_ms), tokens)))
+    return " · ".join(filter(None, (words, format_time_of_day(step.at_ms), tokens)))

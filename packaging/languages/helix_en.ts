@@ -10435,11 +10435,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/view.py" />
-            <source>As sent at {step}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>At {share}: context is freed at once, without a model</source>
             <translation type="unfinished" />
@@ -14006,6 +14001,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/past/controller.py" />
+            <source>The agent waits for your answer, back at now. A message that you send goes there, too.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/budget_controller.py" />
             <source>The budget wasn't changed.</source>
             <translation type="unfinished" />
@@ -14086,11 +14086,6 @@
         <message>
             <location filename="../../helix_desktop/ui/session/model_menu.py" />
             <source>Workspace default ({model})</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/session/past/controller.py" />
-            <source>You're looking at {step}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17575,7 +17570,17 @@
         <name>Steps</name>
         <message>
             <location filename="../../helix_desktop/words/steps.py" />
+            <source>As sent at turn {turn}, step {step}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/steps.py" />
             <source>Turn {turn}, step {step}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/steps.py" />
+            <source>You're looking at turn {turn}, step {step}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19712,11 +19717,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/present_view.py" />
             <source>Write with a model…</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/view.py" />
-            <source>You're looking at {step}</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -100,7 +100,7 @@ class PastWindows:
             return self._render(seq, policy, self._frame_at(seq, frame))
         frame = _frame_of(event, frame)
         # A handover or an undo may have come while the model answered; that request had no part in it.
-        windows = (self._render(known, policy, frame, event) for known in self._known_at(seq))
+        windows = (self._render(last, policy, frame, event) for last in self._last_events(seq))
         first = next(windows)
         exact = next((past for past in (first, *windows) if past.is_exact), first)
         return msgspec.structs.replace(exact, answer_seq=seq)
@@ -118,8 +118,8 @@ class PastWindows:
         is_exact = window.estimate == answer.estimate if answer.estimate else None
         return PastWindow(seq, transcript, window, gauge, frame, answer.effort, is_exact)
 
-    def _known_at(self, seq: int) -> Iterator[int]:
-        """Yield the events up to which a request may have known the log, the likeliest first."""
+    def _last_events(self, seq: int) -> Iterator[int]:
+        """Yield the events that a request may have been the next one after, the likeliest first."""
         yield seq - 1
         for recorded in reversed(self._log[: seq - 1]):
             if isinstance(recorded.event, UserSpoke | AssistantSpoke | ToolAnswered):

@@ -149,15 +149,14 @@ class Inspector(Themed, QWidget):
         self._past_text, self._past_note = SelectableText("", 13), SelectableText("", 12, "muted")
         now = PushButton(tr("Back to now"), "link", name="back_to_now")
         now.clicked.connect(self.now_requested)
-        card.body.addWidget(self._past_text)
+        card.body.addWidget(BesideOrBelow(self._past_text, [now]))
         card.body.addWidget(self._past_note)
-        card.body.addWidget(FlowBox([now]))
         card.hide()
         return card
 
     def _show_past(self, state: InspectorState) -> None:
         self._past.setVisible(bool(state.past))
-        self._past_text.setText(tr("As sent at {step}", step=state.past) if state.past else "")
+        self._past_text.setText(state.past)
         self._past_note.setText(state.past_note)
         self._past_note.setVisible(bool(state.past_note))
         self._request_title.set_text(tr("Request") if state.past else tr("Next request"))

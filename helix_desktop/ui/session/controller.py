@@ -137,6 +137,7 @@ class SessionController(QObject):
 
     def _update(self, update: Update) -> None:
         self.updated.emit(update)
+        self.past.show_strip()
         if self._background_jobs.apply(update):
             self._show_background_jobs()
         match update:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.fallback_rate import FallbackRate
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton
@@ -56,6 +58,7 @@ from helix_desktop.ui.timeline.rail import RailRow
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.steps import looking_at_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
@@ -92,6 +95,7 @@ class Timeline(Themed, QWidget):
         super().__init__()
         self._now = now
         self._state = TimelineState()
+        self._past_step: Step | None = None
         self._unfolded: dict[int, bool] = {}
         self._signals = CardSignals(self)
         self.chart = UsageChart()
@@ -211,13 +215,11 @@ class Timeline(Themed, QWidget):
         self._window_text = TextLine("", 12, role="muted")
         self._share = Pill("", "accent")
         numbers = FlowBox([self._used, self._window_text])
-        card.body.addWidget(BesideOrBelow(numbers, [WhatIsThis("undo"), self._share]))
-        self._past = SelectableText("", 13)
+        self._topic = WhatIsThis("undo")
         self.now_button = PushButton(tr("Back to now"), "link", name="back_to_now")
         self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
-        self._past_row = BesideOrBelow(self._past, [self.now_button])
-        self._past_row.hide()
-        card.body.addWidget(self._past_row)
+        self.now_button.hide()
+        card.body.addWidget(BesideOrBelow(numbers, [self._topic, self._share, self.now_button]))
         card.body.addWidget(self.chart)
         self._fallbacks = SelectableText("", 12, "muted")
         self._fallbacks.setToolTip(explain_fallback())
@@ -251,23 +253,35 @@ class Timeline(Themed, QWidget):
 
     def _show_numbers(self) -> None:
         state = self._state
+        self._show_usage()
+        self.chart.set_points(state.points, state.window, state.threshold)
+        self.chart.scrubber.set_steps(state.steps)
+        self.show_fallbacks(state.fallbacks)
+
+    def show_past(self, step: Step | None) -> None:
+        """Say which step is looked at; None: now, where the scrubber goes, too."""
+        if step is None:
+            self.chart.scrubber.look_at(0)
+            if self.now_button.hasFocus():
+                self.chart.scrubber.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._past_step = step
+        self._show_usage()
+
+    def _show_usage(self) -> None:
+        """Show how full the context is, or what the step that is looked at sent."""
+        state, step = self._state, self._past_step
+        for part in (self._topic, self._share):
+            part.setVisible(step is None)
+        self.now_button.setVisible(step is not None)
+        if step is not None:
+            self._used.set_text(format_tokens(step.tokens) if step.tokens else "")
+            self._window_text.set_text(looking_at_text(replace(step, tokens=0)))
+            return
         share = state.used / state.window if state.window else 0
         self._used.set_text(format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens in context", size=format_tokens(state.window)))
         near = share >= state.threshold
         self._share.set_text(format_whole_percent(share), "warn" if near else "accent")
-        self.chart.set_points(state.points, state.window, state.threshold)
-        self.chart.scrubber.set_steps(state.steps)
-        self.show_fallbacks(state.fallbacks)
-
-    def show_past(self, step: str) -> None:
-        """Say which step is looked at; empty: now, where the scrubber goes, too."""
-        if not step:
-            self.chart.scrubber.look_at(0)
-        if self.now_button.hasFocus() and not step:
-            self.chart.scrubber.setFocus(Qt.FocusReason.OtherFocusReason)
-        self._past.setText(tr("You're looking at {step}", step=step) if step else "")
-        self._past_row.setVisible(bool(step))
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
         """Show how many summaries of the workspace needed a fallback, and what to do if many did."""

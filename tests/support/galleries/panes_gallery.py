@@ -35,6 +35,7 @@ from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.words.steps import sent_at_text
 from tests.support.galleries import panes_samples as samples
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 
@@ -229,6 +230,14 @@ async def timeline_quiet(scope: TaskScope, theme: Theme) -> QWidget:
     return pane
 
 
+async def timeline_past(scope: TaskScope, theme: Theme) -> QWidget:
+    """The scrubber at an earlier step, in a small window."""
+    pane = make_timeline(theme, samples.timeline_state(), 460, 700)
+    pane.chart.scrubber.look_at(samples.steps()[70].seq)
+    pane.show_past(samples.steps()[70])
+    return pane
+
+
 async def timeline_empty(scope: TaskScope, theme: Theme) -> QWidget:
     """No message yet."""
     return make_timeline(theme, TimelineState(), 804, 600)
@@ -244,6 +253,14 @@ async def inspector_near(scope: TaskScope, theme: Theme) -> QWidget:
     pane = make_inspector(theme, samples.inspector_state(3_000, 20_900, True), 380, 1_100)
     pane.due.head.setChecked(True)
     return pane
+
+
+async def inspector_past(scope: TaskScope, theme: Theme) -> QWidget:
+    """A request of the past, whose tools were others."""
+    state, step = samples.inspector_state(), samples.steps()[70]
+    note = "The policy, system prompt or tools were others then. They are shown as they are now."
+    past = replace(state, past=sent_at_text(step), past_note=note, provider_cache=None)
+    return make_inspector(theme, past, 296, 900)
 
 
 async def inspector_page(scope: TaskScope, theme: Theme) -> QWidget:
@@ -295,9 +312,11 @@ SHOTS: tuple[Shot, ...] = (
     timeline_long_narrow,
     timeline_small,
     timeline_quiet,
+    timeline_past,
     timeline_empty,
     inspector,
     inspector_near,
+    inspector_past,
     inspector_page,
     inspector_empty,
 )

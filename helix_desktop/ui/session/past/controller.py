@@ -20,7 +20,7 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.rows import InspectorState
 from helix_desktop.ui.session.context import ControllerContext
-from helix_desktop.words.steps import step_name, step_text
+from helix_desktop.words.steps import looking_at_text, sent_at_text, step_name
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -84,12 +84,19 @@ class PastController(QObject):
         if self.step is None:
             self._place = self._chat_place()
         self.step = step
-        self._views.timeline.show_past(step_text(step))
-        title = tr("You're looking at {step}", step=step_text(step))
-        self._views.chat.past_strip.show_text(title, tr("A message that you send goes to now."))
+        self._views.timeline.show_past(step)
+        self.show_strip()
         self._views.chat.past_strip.show()
         self._views.chat.view.is_past = True
         self._follow_soon()
+
+    def show_strip(self) -> None:
+        """Say above the message field which step is looked at, and that what is sent goes to now."""
+        if self.step is None or self._conversation is None:
+            return
+        waits = tr("The agent waits for your answer, back at now. A message that you send goes there, too.")
+        words = waits if self._conversation.asks else tr("A message that you send goes to now.")
+        self._views.chat.past_strip.show_text(looking_at_text(self.step), words)
 
     def leave(self) -> None:
         """Come back to now."""
@@ -114,7 +121,7 @@ class PastController(QObject):
             self._conversation.window.forget_past()
         self.step = self.window = self._chat_step = None
         self._reveal = 0
-        self._views.timeline.show_past("")
+        self._views.timeline.show_past(None)
         self._views.chat.past_strip.hide()
         self._views.chat.view.is_past = False
 
@@ -196,4 +203,4 @@ def past_inspector_state(
     note = ""
     if past.is_exact is False:
         note = tr("The policy, system prompt or tools were others then. They are shown as they are now.")
-    return replace(state, past=step_text(step), past_note=note)
+    return replace(state, past=sent_at_text(step), past_note=note)

@@ -111,18 +111,20 @@ def paint_times(painter: QPainter, plot: Plot, theme: Theme, times: Sequence[int
     painter.setPen(QColor(theme.faint))
     widest = metrics.horizontalAdvance(_time_text(recorded[-1], len(days) > 1)) + _TIME_GAP
     labels = max(1, min(5, int(plot.rect.width() / max(1.0, widest))))
-    end = plot.rect.left() - _TIME_GAP  # of the label before
+    end, before = plot.rect.left() - _TIME_GAP, ""  # of the label before
     for number in range(labels):
         index = round(number * (len(times) - 1) / max(1, labels - 1))
         if not times[index]:
             continue
         text = _time_text(times[index], len(days) > 1)
+        if text == before:
+            continue
         width = metrics.horizontalAdvance(text)
         left = min(max(plot.rect.left(), plot.x_of(index) - width / 2), plot.rect.right() - width)
         if left >= end + _TIME_GAP / 2:
             place = QRectF(left, plot.rect.bottom() + 8, width + 2, times_height())
             painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop, text)
-            end = left + width
+            end, before = left + width, text
 
 
 def paint_curve(painter: QPainter, line: QPainterPath, color: str, dashed: bool = False) -> None:
