@@ -24,7 +24,7 @@ async def attach_path(
 
     Raises InvalidInput, StoreError.
     """
-    if inside := _path_inside(root, path):
+    if inside := path_inside(root, path):
         return await contents.attach_file(session, inside, first_line, last_line)
     try:
         data = await asyncio.to_thread(_read, path)
@@ -37,10 +37,11 @@ async def attach_path(
     return await contents.attach_data(session, data, path.name, first_line, last_line)
 
 
-def _path_inside(root: Path, path: Path) -> str:
-    """Return the path of a file in the workspace, without following links; empty if it lies elsewhere."""
+def path_inside(root: Path, path: Path) -> str:
+    """Return a path in the workspace, following no link; empty if it lies elsewhere, or is all of it."""
     absolute = Path(os.path.abspath(path))
-    return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else ""
+    inside = absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else ""
+    return "" if inside == "." else inside
 
 
 def _read(path: Path) -> bytes:

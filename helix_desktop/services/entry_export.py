@@ -27,7 +27,7 @@ INDEX_NAME = "index.json"
 _FORMAT = 1  # of the index
 _NAME_CHARS, _DIGITS = 48, 8  # of a file's name without its ending, and of the digest behind it
 _FIRST_ZIP_MS = 315_532_800_000 + 86_400_000  # 1980, before which a zip has no dates; a day for time zones
-_FILE_TOOLS = ("read_file", "write_file", "edit_file", "attached file", "image")
+_FILE_TOOLS = ("read_file", "write_file", "edit_file")
 
 
 class ExportedEntries(msgspec.Struct):

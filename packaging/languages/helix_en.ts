@@ -8144,6 +8144,32 @@
             <source>Don't steer: send after this turn</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/composer/message_drops.py" />
+            <source>Drop to attach %n files</source>
+            <translation>
+                <numerusform>Drop to attach %n file</numerusform>
+                <numerusform>Drop to attach %n files</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/message_drops.py" />
+            <source>Drop to attach a list of the files in “{folder}”</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/message_drops.py" />
+            <source>Drop to attach the image</source>
+            <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/composer/message_drops.py" />
+            <source>Drop to recall %n cached outputs into the message</source>
+            <translation>
+                <numerusform>Drop to recall %n cached output into the message</numerusform>
+                <numerusform>Drop to recall %n cached outputs into the message</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/queue_list.py" />
             <source>Edit</source>
@@ -8203,6 +8229,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/completion/files.py" />
             <source>No matching files</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/message_drops.py" />
+            <source>No message can be written here now.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13424,6 +13455,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/attached_folders.py" />
             <location filename="../../helix_desktop/services/backup.py" />
             <location filename="../../helix_desktop/services/entry_export.py" />
             <source>Choose another folder.</source>
@@ -13445,6 +13477,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/attached_folders.py" />
             <location filename="../../helix_desktop/services/attached_paths.py" />
             <source>Couldn't read {file}.</source>
             <translation type="unfinished" />
@@ -20834,6 +20867,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/window_drops.py" />
+            <source>Drop to open “{folder}” as a workspace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
             <source>Earlier</source>
             <translation type="unfinished" />
@@ -21027,6 +21065,16 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Offline demo model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/window_drops.py" />
+            <source>Only a folder can be opened here. Drop files and cached outputs on the chat.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/window_drops.py" />
+            <source>Only files, folders and images on this computer can be dropped.</source>
             <translation type="unfinished" />
         </message>
         <message>

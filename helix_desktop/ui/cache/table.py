@@ -33,6 +33,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Cache")
 
+MAX_DRAGGED = 100  # rows
 ROW_HEIGHT = 34  # pixels at 100 %
 
 
@@ -62,6 +63,7 @@ class CacheTable(Themed, QTableView):
         self.setMouseTracking(True)
         # Painted whole by paintEvent: only so does Qt move what it has painted when it scrolls.
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setDragEnabled(True)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -214,6 +216,11 @@ class CacheTable(Themed, QTableView):
             self.select_row(keys[Qt.Key(event.key())])
         else:
             super().keyPressEvent(event)
+
+    def startDrag(self, actions: Qt.DropAction) -> None:
+        """Drag the selected rows, unless they are more than a message can hold."""
+        if self.selected_count() <= MAX_DRAGGED:
+            super().startDrag(actions)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Light up the row under the mouse."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import (
     QAbstractTableModel,
+    QMimeData,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -18,6 +20,7 @@ from helix_desktop.ui.cache.row_pages import RowPages
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheRow, CacheSort, CacheSource
 from helix_desktop.ui.cache.state_labels import STATE_TIPS
 from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.drops import entries_data
 from helix_desktop.words.left_context import explain_changed
 from helix_desktop.words.translation import Translator, translate
 
@@ -113,6 +116,15 @@ class CacheTableModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return column.text(row, self._now())
         return _tip(row, column.key) or None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Let rows be dragged."""
+        return super().flags(index) | Qt.ItemFlag.ItemIsDragEnabled
+
+    def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
+        """Return what a drag of rows brings: their digests, also as text."""
+        digests = [self.digest_at(row) for row in sorted({index.row() for index in indexes})]
+        return entries_data(digests, "\n".join(digests))
 
     def digest_at(self, row: int) -> str:
         """Return the digest of a row."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractListModel, QMimeData, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, LineCounts
+from helix_desktop.domain.files.mention import format_mention
+from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, LineCounts, file_of
 from helix_desktop.ui.changes.texts import (
     accessible_row_text,
     files_text,
@@ -111,6 +112,18 @@ class ChangeListModel(QAbstractListModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return self._accessible_text(entry)
         return _tip(entry) if role == Qt.ItemDataRole.ToolTipRole else None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Let files be dragged."""
+        can_drag = file_of(self.entry(index.row())) is not None
+        return super().flags(index) | (Qt.ItemFlag.ItemIsDragEnabled if can_drag else Qt.ItemFlag(0))
+
+    def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
+        """Return what a drag of files brings: mentions of them, as text for a message."""
+        files = [file_of(self.entry(index.row())) for index in indexes]
+        data = QMimeData()
+        data.setText("".join(f"{format_mention(file.path)} " for file in files if file is not None))
+        return data
 
     def _accessible_text(self, entry: Entry) -> str:
         if isinstance(entry, FileRow):

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QSizePolicy, QStackedWidget,
 
 from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer.message_drops import MessageDrops
 from helix_desktop.ui.chat.composer.notice_strip import ComposerStrip, TrustStrip
 from helix_desktop.ui.chat.composer.queue_list import QueueList
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
@@ -18,6 +19,7 @@ from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.drops import DropHint
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
@@ -191,6 +193,9 @@ class ChatPage(QWidget):
             self.next_messages.suggestion_accepted,
         ):
             signal.connect(lambda _: self.view.follow_end())  # whoever speaks wants to see the answer
+        self.drop_hint = DropHint(self.composer.frame)
+        MessageDrops(self.composer, self.composer, self.drop_hint, takes_folders=True)
+        MessageDrops(self, self.composer, self.drop_hint, takes_folders=False)
         self.view.typed.connect(self._type_in_composer)
         self._pages = QStackedWidget()
         self._pages.addWidget(self.view)

@@ -1,15 +1,96 @@
-"""Which folder a drop brings."""
+"""What a drag brings, and the sign over its target that says what a drop would do."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData
+from PySide6.QtCore import QMimeData, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.ui.design.style.fonts import ui_font
+from helix_desktop.ui.design.themed import Themed
+
+ENTRIES_FORMAT = "application/x-helix-cache-entries"
+"""Digests of cached contents, one per line; only this program brings them."""
+_MAX_PATHS = 200  # of a drag that are looked at: one stat call each
+_MAX_DIGESTS = 100
+_DIGEST_CHARS = 64
+_EDGE_PX, _PAD_PX, _TEXT_PX = 10, 16, 14
 
 
-def dropped_folder(data: QMimeData) -> str:
-    """Return the first local folder among the dropped addresses, or an empty string; one stat call each."""
-    for url in data.urls():
-        if url.isLocalFile() and Path(url.toLocalFile()).is_dir():
-            return url.toLocalFile()
-    return ""
+@dataclass(frozen=True, slots=True)
+class Dragged:
+    """What is dragged: cached contents by digest, local folders and files, an image, or something else."""
+
+    digests: tuple[str, ...] = ()
+    folders: tuple[Path, ...] = ()
+    files: tuple[Path, ...] = ()
+    has_image: bool = False
+
+    @property
+    def is_for_message(self) -> bool:
+        """Return True if it can go along with a message."""
+        return bool(self.digests or self.folders or self.files or self.has_image)
+
+
+def read_drag(data: QMimeData) -> Dragged:
+    """Return what is dragged; paths that are on no disk of this computer are left out."""
+    if data.hasFormat(ENTRIES_FORMAT):
+        lines = bytes(data.data(ENTRIES_FORMAT).data()).decode("ascii", "ignore").split()
+        return Dragged(tuple(line for line in lines[:_MAX_DIGESTS] if len(line) == _DIGEST_CHARS))
+    if data.hasUrls():
+        paths = [Path(url.toLocalFile()) for url in data.urls()[:_MAX_PATHS] if url.isLocalFile()]
+        folders = tuple(path for path in paths if path.is_dir())
+        return Dragged(folders=folders, files=tuple(path for path in paths if path not in folders))
+    return Dragged(has_image=data.hasImage())
+
+
+def entries_data(digests: Sequence[str], text: str) -> QMimeData:
+    """Return what a drag of cached contents brings; other programs get the text."""
+    data = QMimeData()
+    data.setData(ENTRIES_FORMAT, "\n".join(digests).encode())
+    data.setText(text)
+    return data
+
+
+class DropHint(Themed, QWidget):
+    """Covers its parent while something is dragged over it, and says what a drop does, or why nothing."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("drop_hint")
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.words, self.is_refusal = "", False
+        self.hide()
+
+    def show_words(self, words: str, *, is_refusal: bool = False) -> None:
+        """Cover the parent with these words."""
+        self.words, self.is_refusal = words, is_refusal
+        self.setAccessibleName(words)
+        parent = self.parentWidget()
+        if parent is not None:
+            self.setGeometry(parent.rect())
+        self.raise_()
+        self.show()
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint a dashed frame on a veil, and the words in its middle."""
+        theme = self._theme
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        veil = QColor(theme.surface if self.is_refusal else theme.accent_soft)
+        veil.setAlphaF(0.94)
+        frame = QRectF(self.rect()).adjusted(2, 2, -2, -2)
+        edge = QColor(theme.warn if self.is_refusal else theme.accent)
+        painter.setPen(QPen(edge, 2, Qt.PenStyle.DashLine))
+        painter.setBrush(veil)
+        painter.drawRoundedRect(frame, _EDGE_PX, _EDGE_PX)
+        painter.setPen(QColor(theme.warn if self.is_refusal else theme.accent_text))
+        painter.setFont(ui_font(_TEXT_PX, 600))
+        room = frame.adjusted(_PAD_PX, 4, -_PAD_PX, -4)
+        flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+        painter.drawText(room, flags, self.words)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QLayout, QScrollArea, QWidget
 
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.drops import dropped_folder
 from helix_desktop.ui.design.labels import IconLabel, key_label, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -112,18 +111,16 @@ def _left_aligned(widget: QWidget) -> QBoxLayout:
 
 
 class WelcomePage(QWidget):
-    """First run: what this is, and three ways to begin. A folder can be dropped anywhere on it."""
+    """First run: what this is, and three ways to begin."""
 
     sample_requested = Signal()
     folder_requested = Signal()
     provider_requested = Signal()
     scan_requested = Signal()
-    folder_dropped = Signal(str)
 
     def __init__(self) -> None:
         """Ready to show."""
         super().__init__()
-        self.setAcceptDrops(True)
         self._cards = row(gap=14)
         self._scan_button = PushButton(tr("Find local servers"), "link", "search", name="find_servers")
         self.found_servers = FoundServerList()
@@ -180,18 +177,6 @@ class WelcomePage(QWidget):
         stacked = self.width() < _STACK_BELOW_PX
         directions = QBoxLayout.Direction
         self._cards.setDirection(directions.TopToBottom if stacked else directions.LeftToRight)
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take a folder, nothing else."""
-        if dropped_folder(event.mimeData()):
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        """Open the folder that was dropped."""
-        folder = dropped_folder(event.mimeData())
-        if folder:
-            event.acceptProposedAction()
-            self.folder_dropped.emit(folder)
 
 
 class NoSessionPage(QWidget):

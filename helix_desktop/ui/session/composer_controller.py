@@ -19,6 +19,7 @@ from helix_desktop.domain.prompt_file import PromptFile
 from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_input
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.services.attached_folders import attach_folder
 from helix_desktop.services.attached_paths import attach_path
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.chat.composer.added_files import AddedFile
@@ -345,6 +346,8 @@ class ComposerController(QObject):
 
     async def _attach_file(self, workspace: OpenWorkspace, session: str, file: AddedFile) -> Attachment:
         """Return a file as an attachment. Raises HelixError."""
+        if file.path is not None and await asyncio.to_thread(file.path.is_dir):
+            return await attach_folder(workspace.contents, session, self._root(workspace), file.path)
         if file.path is not None:
             return await attach_path(workspace.contents, session, self._root(workspace), file.path)
         data = await asyncio.to_thread(file.png)

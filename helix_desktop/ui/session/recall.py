@@ -46,9 +46,22 @@ class RecallController(QObject):
         self._search: asyncio.Task[None] | None = None
         self._found: tuple[RecallPart, _Found] | None = None
         self.dialog: RecallDialog | None = None
+        context.views.chat.composer.entries_dropped.connect(
+            lambda digests: context.async_actions.start(self.recall_whole(digests), "recall")
+        )
         context.views.cache.entry_actions.recall_part_requested.connect(
             lambda *what: context.async_actions.start(self.choose_part(*what), "recall a part")
         )
+
+    async def recall_whole(self, digests: Sequence[str]) -> None:
+        """Let contents go along with the next message. Raises HelixError."""
+        workspace = self._session_controller.workspace
+        for digest in digests:
+            if workspace is None:
+                return
+            attachment = await workspace.contents.attach(digest)
+            if workspace is self._session_controller.workspace:
+                self._session_controller.composer.attach(attachment)
 
     async def choose_part(self, digests: Sequence[str], first: int = 0, last: int = 0) -> None:
         """Ask which part to recall, and let it go along with the next message. Raises HelixError."""

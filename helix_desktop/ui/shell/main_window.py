@@ -43,6 +43,7 @@ from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
 from helix_desktop.ui.shell.top_bar import TopBar
+from helix_desktop.ui.shell.window_drops import WindowDrops
 from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
 
@@ -120,6 +121,7 @@ class MainWindow(QMainWindow):
         self._layout_timer = QTimer(self, singleShot=True, interval=_LAYOUT_PAUSE_MS)
         self._layout_timer.timeout.connect(self._save_layout)
         self._panes.changed.connect(self._layout_timer.start)
+        self.drops = WindowDrops(self, self._center)
         self.help_windows = HelpWindows(self, self.commands, layout_store)
         self.key_bindings.changed.connect(self.help_windows.update_shortcuts)
         fill_menu_bar(self.menuBar(), self.commands)

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetricsF, QIcon, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QFont,
+    QFontMetricsF,
+    QIcon,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QButtonGroup, QLineEdit, QStackedWidget, QWidget
 
 from helix_desktop import APP_NAME
@@ -59,6 +69,7 @@ _TITLE_PX = 80
 _BUTTON_PX = 30 + 3  # with its gap
 _PADDING_PX = 16  # of a page's button, at both sides together, with its border
 _ICON_PX = 15
+_DRAG_MS = 400  # that a drag rests over a page's button until the page is shown
 _TIP_CAP = 160  # characters of the title in its tooltip
 
 
@@ -141,6 +152,10 @@ class PageSwitch(Themed, TabList):
         self.setAccessibleName(tr("Pages"))
         self._group = QButtonGroup(self)
         self._buttons: dict[str, TabButton] = {}
+        self.setAcceptDrops(True)
+        self._dragged_to = ""
+        self._drag_timer = QTimer(self, singleShot=True, interval=_DRAG_MS)
+        self._drag_timer.timeout.connect(self._show_dragged_to)
         line = row(margins=(3, 3, 3, 3), gap=2)
         for name, page_title, _ in PAGES:
             button = TabButton(translate(page_title), "segment")
@@ -154,6 +169,28 @@ class PageSwitch(Themed, TabList):
         self.setLayout(line)
         self._detail: PageDetail = "full"
         self.select("chat")
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Let whatever is dragged wait over a page's button until that page is shown."""
+        event.accept()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Show the page whose button the drag rests on; nothing is dropped here."""
+        point = event.position().toPoint()
+        page = next((name for name, button in self._buttons.items() if button.geometry().contains(point)), "")
+        if page != self._dragged_to:
+            self._dragged_to = page
+            self._drag_timer.start()
+        event.ignore()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Stay on the page."""
+        self._dragged_to = ""
+        self._drag_timer.stop()
+
+    def _show_dragged_to(self) -> None:
+        if self._dragged_to and not self._buttons[self._dragged_to].isChecked():
+            self.page_selected.emit(self._dragged_to)
 
     def select(self, page: str) -> None:
         """Mark a page as the one that is shown."""

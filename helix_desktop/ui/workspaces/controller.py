@@ -72,8 +72,7 @@ class WorkspaceController(QObject):
         for selected in (window.rail.workspace_selected, window.switcher.workspace_selected):
             selected.connect(lambda identity: start(self.open_workspace(identity), "switch"))
         window.switcher.add_requested.connect(actions.open_folder.trigger)
-        for dropped in (window.rail.folder_dropped, window.welcome.folder_dropped):
-            dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
+        window.drops.folder_dropped.connect(lambda path: start(self.open_folder(Path(path)), "open folder"))
         window.missing_folder.read_only_requested.connect(
             lambda: start(self.open_workspace(active.id, read_only=True), "open read-only")
         )

@@ -1,4 +1,4 @@
-"""Files that are dropped on the text field."""
+"""Files that are dropped on the composer."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from tests.support.window.window_rig import WindowRig
 
 
 def drop(rig: WindowRig, *paths: Path) -> None:
-    """Drop files on the text field."""
+    """Drop files on the composer."""
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
-    viewport = rig.composer.editor.viewport()
     at, copy = QPoint(5, 5), Qt.DropAction.CopyAction
     drop_args = (mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
     entered = QDragEnterEvent(at, copy, *drop_args)
-    QGuiApplication.sendEvent(viewport, entered)
+    QGuiApplication.sendEvent(rig.composer, entered)
     assert entered.isAccepted()
-    QGuiApplication.sendEvent(viewport, QDropEvent(at, copy, *drop_args))
+    QGuiApplication.sendEvent(rig.composer, QDropEvent(at, copy, *drop_args))

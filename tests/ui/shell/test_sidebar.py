@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store.list_place import ListPlace
-from helix_desktop.ui.design.drops import dropped_folder
 from helix_desktop.ui.shell.actions import WindowActions, make_actions
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rail import Rail
@@ -321,21 +318,6 @@ def test_removed_rows_remove_their_squares(rail: Rail) -> None:
     assert rail.button("w2") is button
     with pytest.raises(KeyError):
         rail.button("w3")
-
-
-def test_a_dropped_folder_opens_and_a_file_does_not(qtbot: QtBot, rail: Rail, tmp_path: Path) -> None:
-    file = tmp_path / "notes.txt"
-    file.write_text("x")
-    data = QMimeData()
-    data.setUrls([QUrl("https://example.org"), QUrl.fromLocalFile(str(file))])
-    assert dropped_folder(data) == ""
-
-    data.setUrls([QUrl.fromLocalFile(str(tmp_path))])
-    drop = QDropEvent(QPointF(9, 9), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton,
-                      Qt.KeyboardModifier.NoModifier)  # fmt: skip
-    with qtbot.waitSignal(rail.folder_dropped) as dropped:
-        rail.dropEvent(drop)
-    assert dropped.args == [str(tmp_path)]
 
 
 def test_the_switcher_finds_by_path_and_switches(qtbot: QtBot, window: MainWindow) -> None:

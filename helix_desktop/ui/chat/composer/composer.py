@@ -65,6 +65,8 @@ class Composer(Themed, QWidget):
     """An attached text is wanted as text in the message."""
     full_attachment_requested = Signal(str)
     files_added = Signal(object)
+    entries_dropped = Signal(list)
+    """Cached contents to be recalled, by digest."""
     long_text_pasted = Signal(str)
     file_picker_requested = Signal()
     model_clicked = Signal()
@@ -73,17 +75,17 @@ class Composer(Themed, QWidget):
         super().__init__(parent)
         self._running = False
         self._style = ChatStyle(theme)
-        self._frame = ComposerFrame(self)
-        self.editor = Editor(self._frame)
+        self.frame = ComposerFrame(self)
+        self.editor = Editor(self.frame)
         mark_pane_stop(self.editor)
         self.editor.setAccessibleName(tr("Message"))
         self.history = MessageHistory(self.editor)
-        self.completer = Completer(self.editor, self._frame)
-        self._chips = AttachmentBar(self._style, self._frame)
-        self.model_button = QPushButton(self._frame)
+        self.completer = Completer(self.editor, self.frame)
+        self._chips = AttachmentBar(self._style, self.frame)
+        self.model_button = QPushButton(self.frame)
         self.model_button.setObjectName("model")
         self.model_button.hide()
-        self._attach = QPushButton(self._frame)
+        self._attach = QPushButton(self.frame)
         self._attach.setObjectName("attach")
         self._attach.setAccessibleName(tr("Attach files"))
         self._attach.setToolTip(tr("Attach files (or paste or drop them)"))
@@ -94,13 +96,13 @@ class Composer(Themed, QWidget):
         self._note.setContentsMargins(4, 0, 4, 0)  # below the text, which has a margin of its own
         self._note.hide()
         self._is_warning = False
-        self._steer = QPushButton(tr("Steer", "verb: send into the running turn"), self._frame)
+        self._steer = QPushButton(tr("Steer", "verb: send into the running turn"), self.frame)
         self._steer.setObjectName("steer")
         self._steer.setToolTip(tr("Steer: send after the current step (Ctrl+Shift+Enter)"))
-        self._queue = QPushButton(tr("Queue", "verb: send after this turn"), self._frame)
+        self._queue = QPushButton(tr("Queue", "verb: send after this turn"), self.frame)
         self._queue.setObjectName("queue")
         self._queue.setToolTip(tr("Queue: send after this turn"))
-        self._send = QPushButton(self._frame)
+        self._send = QPushButton(self.frame)
         self._send.setObjectName("send")
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
@@ -181,7 +183,7 @@ class Composer(Themed, QWidget):
     def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
         """Take the colors of a theme, and a zoom (1.0 is 15 px text)."""
         zoom = zoom if zoom is not None else self._style.zoom
-        style = self._style = self._frame.chat_style = ChatStyle(theme, zoom, self.devicePixelRatioF())
+        style = self._style = self.frame.chat_style = ChatStyle(theme, zoom, self.devicePixelRatioF())
         self._chips.set_style(style)
         self.completer.set_style(style)
         self.editor.setFont(style.font(BODY))
@@ -217,8 +219,8 @@ class Composer(Themed, QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Show at the frame whether the text has the keyboard."""
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
-            self._frame.has_keyboard = event.type() == QEvent.Type.FocusIn
-            self._frame.update()
+            self.frame.has_keyboard = event.type() == QEvent.Type.FocusIn
+            self.frame.update()
         return super().eventFilter(watched, event)
 
     def _arrange(self) -> None:
@@ -229,18 +231,18 @@ class Composer(Themed, QWidget):
         row.addWidget(self._status, 1)
         for button in (self._steer, self._queue, self._send):
             row.addWidget(button)
-        inner = QVBoxLayout(self._frame)
+        inner = QVBoxLayout(self.frame)
         inner.setContentsMargins(14, 10, 10, 9)
         inner.setSpacing(5)
         inner.addWidget(self._chips)
         inner.addWidget(self.editor)
         inner.addWidget(self._note)
         inner.addLayout(row)
-        self._frame.setMaximumWidth(_MAX_WIDTH)
+        self.frame.setMaximumWidth(_MAX_WIDTH)
         outer = QHBoxLayout(self)
         outer.setContentsMargins(14, 4, 14, 16)
         outer.addStretch(1)
-        outer.addWidget(self._frame, 1000)
+        outer.addWidget(self.frame, 1000)
         outer.addStretch(1)
         self._send.setFixedSize(_BUTTON, _BUTTON)
         for button in (self._send, self._queue, self._steer, self.model_button, self._attach):

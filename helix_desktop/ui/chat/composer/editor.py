@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QMimeData, Qt, Signal
-from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QDragEnterEvent, QInputMethodEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from helix_desktop.ui.chat.composer.added_files import files_from_mime, is_long
+from helix_desktop.ui.design.drops import read_drag
 
 _MAX_LINES = 8
 _PAD = 4  # pixels above and below the text
 
 
 class Editor(QPlainTextEdit):
-    """A plain text editor; emits `submitted` to send, `files_added` with files and images pasted or dropped,
+    """A plain text editor; emits `submitted` to send, `files_added` with files and images that are pasted,
     `long_text_pasted` with a text that is too long to stand in the field.
 
     `steer_submitted` is emitted to send it into the running turn, `typed` with what the user typed, once that
@@ -99,6 +100,13 @@ class Editor(QPlainTextEdit):
         """Put in what was typed elsewhere, as if it had been typed here."""
         self.insertPlainText(text)
         self.typed.emit(text)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take a text where it is dropped; what goes along with the message is the composer's."""
+        if read_drag(event.mimeData()).is_for_message:
+            event.ignore()
+        else:
+            super().dragEnterEvent(event)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
         """Text, files, and images."""

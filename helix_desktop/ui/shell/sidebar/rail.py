@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QDragEnterEvent,
-    QDropEvent,
     QEnterEvent,
     QPainter,
     QPaintEvent,
@@ -18,7 +16,6 @@ from PySide6.QtWidgets import QAbstractButton, QFrame, QMenu, QScrollArea, QVBox
 
 from helix_desktop import APP_NAME
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton
-from helix_desktop.ui.design.drops import dropped_folder
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel
 from helix_desktop.ui.design.safe_text import plain_tooltip
@@ -98,10 +95,9 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
 
 
 class Rail(Themed, QFrame):
-    """All workspaces as squares; folders can be dropped onto it."""
+    """All workspaces as squares."""
 
     workspace_selected = Signal(str)
-    folder_dropped = Signal(str)
     theme_requested = Signal()
     folder_requested = Signal(str)
     rename_requested = Signal(str)
@@ -116,7 +112,6 @@ class Rail(Themed, QFrame):
         super().__init__()
         self.setObjectName("rail")
         self.setFixedWidth(RAIL_PX)
-        self.setAcceptDrops(True)
         self._buttons: dict[str, WorkspaceButton] = {}
         self._add = IconButton("plus", "", px=18, edge=38)
         keep_tip(actions.open_folder, tr("Open folder"), self._add.set_tip)
@@ -201,18 +196,6 @@ class Rail(Themed, QFrame):
         super().tint(theme)
         self._theme_button.set_icon("sun" if theme.dark else "moon")
         self._theme_button.set_tip(tr("Use light theme") if theme.dark else tr("Use dark theme"))
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take a folder, nothing else."""
-        if dropped_folder(event.mimeData()):
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        """Open the folder that was dropped."""
-        folder = dropped_folder(event.mimeData())
-        if folder:
-            event.acceptProposedAction()
-            self.folder_dropped.emit(folder)
 
     def _make(self, workspace: WorkspaceRow) -> WorkspaceButton:
         button = WorkspaceButton(workspace)

@@ -1,0 +1,74 @@
+"""Attaches a folder as a list of what is in it: names and sizes, bounded, no link followed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from pathlib import Path
+
+from helix_desktop.agent.cached_content import ContentAccess
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.services.attached_paths import path_inside
+
+_text = TextContext("Services")
+
+MAX_LISTED = 1_000
+"""Lines of a list: some 10,000 tokens, of which a message has a preview."""
+_SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
+
+
+async def attach_folder(contents: ContentAccess, session: str, root: Path, folder: Path) -> Attachment:
+    """Return a list of what is in a folder, attached; one of the workspace at `root` by its path in it.
+
+    Raises InvalidInput if it cannot be read, StoreError.
+    """
+    name = escape_hidden_name(path_inside(root, folder) or folder.name or "folder")
+    try:
+        listing = await asyncio.to_thread(list_folder, folder)
+    except OSError as error:
+        raise InvalidInput(
+            _text("Couldn't read {file}.", file=name), system_reason(error), _text("Choose another folder.")
+        ) from error
+    return await contents.attach_data(session, listing.encode("utf-8", "replace"), f"{name}/")
+
+
+def list_folder(folder: Path) -> str:
+    """Return what is in a folder, nearest first, a line each; a link is named, never followed.
+
+    What version control and package managers put there is named without what is in it. Raises OSError.
+    """
+    lines, folders = list[str](), deque([folder])
+    while folders and len(lines) < MAX_LISTED:
+        present = folders.popleft()
+        try:
+            entries = sorted(os.scandir(present), key=lambda entry: entry.name)
+        except OSError:
+            if present == folder:
+                raise
+            continue
+        for entry in entries:
+            path = Path(entry.path)
+            lines.append(_line(entry, escape_hidden_name(path.relative_to(folder).as_posix())))
+            if entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED:
+                folders.append(path)
+    more = len(lines) > MAX_LISTED or folders
+    del lines[MAX_LISTED:]
+    if more:
+        lines.append("… and more")
+    return "".join(f"{line}\n" for line in lines or ["(empty)"])
+
+
+def _line(entry: os.DirEntry[str], name: str) -> str:
+    if entry.is_symlink():
+        return f"{name} (link)"
+    if entry.is_dir(follow_symlinks=False):
+        return f"{name}/"
+    try:
+        return f"{name} ({format_bytes(entry.stat(follow_symlinks=False).st_size)})"
+    except OSError:
+        return name

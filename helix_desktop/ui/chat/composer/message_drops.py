@@ -1,0 +1,83 @@
+"""Drops on the chat: cached outputs are recalled, files and images attached, folders as a list of files."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.ui.chat.composer.added_files import AddedFile, files_from_mime
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.design.drops import Dragged, DropHint, read_drag
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Composer")
+
+
+class MessageDrops(QObject):
+    """Takes what can go along with the next message; the sign for it stands over the composer."""
+
+    def __init__(self, place: QWidget, composer: Composer, hint: DropHint, *, takes_folders: bool) -> None:
+        """Without `takes_folders`, a folder is left to the window, which opens it."""
+        super().__init__(place)
+        self._composer, self._hint, self._takes_folders = composer, hint, takes_folders
+        place.setAcceptDrops(True)
+        place.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Handle the drags and drops of the place."""
+        if isinstance(event, QDragEnterEvent):
+            dragged = read_drag(event.mimeData())
+            if not self._takes(dragged):
+                event.ignore()
+                return True
+            is_refusal = not self._composer.isEnabled()
+            words = tr("No message can be written here now.") if is_refusal else _words(dragged)
+            self._hint.show_words(words, is_refusal=is_refusal)
+            event.acceptProposedAction()
+        elif isinstance(event, QDragMoveEvent):
+            event.setAccepted(not self._hint.is_refusal)
+        elif isinstance(event, QDropEvent):
+            self._hint.hide()
+            event.setAccepted(self._composer.isEnabled())
+            if self._composer.isEnabled():
+                self._drop(event, read_drag(event.mimeData()))
+        elif event.type() is QEvent.Type.DragLeave:
+            self._hint.hide()
+        else:
+            return False
+        return True
+
+    def _takes(self, dragged: Dragged) -> bool:
+        return dragged.is_for_message and (self._takes_folders or not dragged.folders)
+
+    def _drop(self, event: QDropEvent, dragged: Dragged) -> None:
+        if dragged.digests:
+            self._composer.entries_dropped.emit(list(dragged.digests))
+            return
+        paths = (*dragged.files, *dragged.folders)
+        files = [AddedFile(path.name, path) for path in paths] or files_from_mime(event.mimeData())
+        if files:
+            self._composer.files_added.emit(files)
+
+
+def _words(dragged: Dragged) -> str:
+    """Return what a drop on the chat does."""
+    if dragged.digests:
+        count = len(dragged.digests)
+        return tr.plural(
+            count, "Drop to recall %n cached output into the message",
+            "Drop to recall %n cached outputs into the message",
+        )  # fmt: skip
+    if dragged.folders and not dragged.files:
+        return tr(
+            "Drop to attach a list of the files in “{folder}”",
+            folder=escape_hidden_name(dragged.folders[0].name),
+        )
+    count = len(dragged.files) + len(dragged.folders)
+    return (
+        tr.plural(count, "Drop to attach %n file", "Drop to attach %n files")
+        if count
+        else tr("Drop to attach the image")
+    )

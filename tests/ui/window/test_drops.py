@@ -1,0 +1,101 @@
+"""Drops on the window and on the chat: each says beforehand what it does, or why it does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QWidget
+
+from helix_desktop.services.attached_folders import MAX_LISTED, list_folder
+from helix_desktop.ui.design.drops import DropHint
+from tests.support.window.window_rig import open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def urls(*addresses: str | Path) -> QMimeData:
+    """Return what a file manager or a browser drags."""
+    mime = QMimeData()
+    mime.setUrls(
+        [QUrl.fromLocalFile(str(each)) if isinstance(each, Path) else QUrl(each) for each in addresses]
+    )
+    return mime
+
+
+def enter(place: QWidget, mime: QMimeData) -> bool:
+    """Drag over a place; return whether it takes that."""
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    entered = QDragEnterEvent(QPoint(5, 5), Qt.DropAction.CopyAction, mime, left, none)
+    QGuiApplication.sendEvent(place, entered)
+    return entered.isAccepted()
+
+
+def drop(place: QWidget, mime: QMimeData) -> None:
+    """Drop on a place."""
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    dropped = QDropEvent(QPoint(5, 5), Qt.DropAction.CopyAction, mime, left, none)
+    QGuiApplication.sendEvent(place, dropped)
+
+
+def hints(places: Sequence[DropHint]) -> list[str]:
+    """Return what is said of a drag now."""
+    return [hint.words for hint in places if not hint.isHidden()]
+
+
+async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Path) -> None:
+    """Folders open on the window and are listed on the composer; rows of the cache are recalled."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        folder, composer = tmp_path / "project" / "src", rig.composer
+        folder.mkdir()
+        (folder / "app.py").write_text("x = 1\n")
+        digest = (await rig.workspace.contents.attach_paste(rig.conversation.session.id, "a\n" * 40)).digest
+        signs = (rig.chat.drop_hint, rig.window.drops.hint)
+        assert enter(composer, urls(folder))
+        assert hints(signs) == ["Drop to attach a list of the files in “src”"]
+        drop(composer, urls(folder))
+        assert hints(signs) == []
+        await until(lambda: len(rig.attachment_labels()) == 1, "the list goes along")
+        attached = rig.wiring.session_controller.composer.current_attachments()[0]
+        assert (attached.label, attached.text) == ("src/", "app.py (6 B)\n")
+
+        rig.views.cache.refresh()
+        await until(lambda: rig.views.cache.model.rowCount() == 2, "both are in the cache")
+        model = rig.views.cache.model
+        row = model.index(model.row_of(digest), 3)
+        assert model.flags(row) & Qt.ItemFlag.ItemIsDragEnabled
+        rows = model.mimeData([row, row.siblingAtColumn(1)])
+        assert rows.text() == digest
+        assert enter(rig.chat, rows)
+        assert hints(signs) == ["Drop to recall 1 cached output into the message"]
+        drop(rig.chat, rows)
+        await until(lambda: len(rig.attachment_labels()) == 2, "it is recalled")
+
+        assert enter(rig.chat, urls(folder))
+        assert hints(signs) == ["Drop to open “src” as a workspace"]
+        assert enter(rig.window, urls("https://example.org/a.png"))
+        assert hints(signs) == ["Only files, folders and images on this computer can be dropped."]
+        drop(rig.window, urls("https://example.org/a.png"))
+        assert enter(rig.window, urls(folder))
+        QGuiApplication.sendEvent(rig.window, QDragLeaveEvent())
+        assert hints(signs) == []
+        before = rig.workspace.id
+        assert enter(rig.window, urls(folder))
+        drop(rig.window, urls(folder))
+        await until(lambda: rig.wiring.active_workspace.id != before, "the folder is a workspace")
+
+
+def test_a_list_of_a_folder_is_bounded_and_follows_no_link(tmp_path: Path) -> None:
+    """A loop of links ends; what package managers bring is named only."""
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "up").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "node_modules" / "left").mkdir(parents=True)
+    assert list_folder(tmp_path).splitlines() == ["a/", "node_modules/", "a/b/", "a/b/up (link)"]
+    for number in range(MAX_LISTED + 5):
+        (inner / f"{number:05}").touch()
+    assert len(list_folder(tmp_path).splitlines()) == MAX_LISTED + 1
