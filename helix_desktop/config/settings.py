@@ -149,12 +149,17 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return msgspec.structs.replace(info, effort=self.entry(name).effort, extras=self.extras(name))
 
 
+NOTIFICATIONS = ("waiting", "turn", "job", "error")
+"""What a user can be notified of: the agent waits, a long turn or job has ended, a turn failed."""
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings for all workspaces.
 
     `text_size` is that of body text, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model.
     `notify`: whether to notify the user of questions and of the ends of long turns while the window is
-    inactive. `recent` are the ids of workspaces, last opened first. `fast`, `summary` and `long` name the
+    inactive, `notify_sound`: with a sound, `notify_off`: which of `NOTIFICATIONS` not.
+    `recent` are the ids of workspaces, last opened first. `fast`, `summary` and `long` name the
     models of roles, for workspaces that name none themselves; empty: the main model. `run_keys` names the
     providers whose key was entered for one run only, because no keychain took it. `catalog_roles` were filled
     from the catalog, `user_roles` were set by the user, who may have left them to the main model.
@@ -171,6 +176,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     recent: tuple[str, ...] = ()
     providers: tuple[Provider, ...] = ()
     notify: bool = True
+    notify_sound: bool = False
+    notify_off: tuple[str, ...] = ()
     fast: str = ""
     summary: str = ""
     long: str = ""

@@ -14617,8 +14617,18 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>Agent waits for an approval or an answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
             <location filename="../../helix_desktop/ui/settings/dialog.py" />
             <source>Appearance</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>Background job of over 10 s is done</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14675,7 +14685,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
-            <source>Notify me when the agent waits for me or a long turn ends</source>
+            <source>Notify me</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14726,6 +14736,21 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
             <source>Theme</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>Turn ends with an error</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>Turn of over 10 s is done</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>With a sound</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21646,6 +21671,11 @@
                 <numerusform>%n workspace backed up: {size}, verified.</numerusform>
                 <numerusform>%n workspaces backed up: {size}, verified.</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/notifications.py" />
+            <source>A background job has ended</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/open_external.py" />

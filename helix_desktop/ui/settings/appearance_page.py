@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QFrame, QPushButton, QWidget
 
+from helix_desktop.config.settings import NOTIFICATIONS
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
@@ -25,6 +28,9 @@ class AppearancePage(QWidget):
     text_px_chosen = Signal(int)
     enter_sends_chosen = Signal(bool)
     notify_chosen = Signal(bool)
+    sound_chosen = Signal(bool)
+    notification_chosen = Signal(str, bool)
+    """Which notification, and if the user wants it."""
 
     def __init__(self) -> None:
         """Start with the defaults."""
@@ -52,31 +58,64 @@ class AppearancePage(QWidget):
         self._text_size.activated.connect(lambda _: self.text_px_chosen.emit(self._text_size.currentData()))
         self._enter_switch = Switch(tr("Enter sends, Shift+Enter starts a new line"), on=True)
         self._enter_switch.toggled.connect(self.enter_sends_chosen)
-        self.notify = Switch(tr("Notify me when the agent waits for me or a long turn ends"), on=True)
+        self.notify = Switch(tr("Notify me"), on=True)
         self.notify.toggled.connect(self.notify_chosen)
+        self.notify.toggled.connect(self._enable_notifications)
+        self.sound = Switch(tr("With a sound"), on=False)
+        self.sound.toggled.connect(self.sound_chosen)
+        self.notifications = {name: Switch(_notification_text(name), on=True) for name in NOTIFICATIONS}
+        for name, switch in self.notifications.items():
+            switch.toggled.connect(lambda on, name=name: self.notification_chosen.emit(name, on))
+        notifying = QWidget()
+        notifying.setLayout(column(self.notify, *self.notifications.values(), self.sound, gap=6))
         note = tr("Off: Ctrl+Enter sends.")
         body = column(
             FormField(tr("Theme"), holder),
             FormField(tr("Text size"), self._text_size),
             FormField(tr("Sending"), self._enter_switch, note=note),
-            FormField(tr("Notifications"), self.notify, note=tr("Only while another window is in front.")),
+            FormField(tr("Notifications"), notifying, note=tr("Only while another window is in front.")),
             gap=14,
         )
         page, _ = scrolling_page(tr("Appearance"), "", body)
         self.setLayout(column(page))
 
-    def show_appearance(self, mode: str, text_px: int, enter_sends: bool, notify: bool = True) -> None:
+    def show_notifications(self, notify: bool, sound: bool, off: Collection[str]) -> None:
+        """Show if the user is notified, with a sound, and of what not."""
+        _check(self.notify, notify)
+        _check(self.sound, sound)
+        for name, switch in self.notifications.items():
+            _check(switch, name not in off)
+        self._enable_notifications(notify)
+
+    def _enable_notifications(self, notify: bool) -> None:
+        for switch in (*self.notifications.values(), self.sound):
+            switch.setEnabled(notify)
+
+    def show_appearance(self, mode: str, text_px: int, enter_sends: bool) -> None:
         """Show what is in force."""
-        self.notify.blockSignals(True)
-        self.notify.setChecked(notify)
-        self.notify.blockSignals(False)
-        self.notify.update()
         self._mode_buttons[mode].setChecked(True)
         self._text_size.setCurrentIndex(max(0, self._text_size.findData(text_px)))
-        self._enter_switch.blockSignals(True)
-        self._enter_switch.setChecked(enter_sends)
-        self._enter_switch.blockSignals(False)
-        self._enter_switch.update()
+        _check(self._enter_switch, enter_sends)
+
+
+def _check(switch: Switch, on: bool) -> None:
+    """Show a switch on or off without a word to whoever listens."""
+    switch.blockSignals(True)
+    switch.setChecked(on)
+    switch.blockSignals(False)
+    switch.update()
+
+
+def _notification_text(name: str) -> str:
+    match name:
+        case "waiting":
+            return tr("Agent waits for an approval or an answer")
+        case "turn":
+            return tr("Turn of over 10 s is done")
+        case "job":
+            return tr("Background job of over 10 s is done")
+        case _:
+            return tr("Turn ends with an error")
 
 
 def _mode_text(mode: ThemeMode) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.ui.design.window_state import JobRow
@@ -20,6 +21,9 @@ T = TypeVar("T")
 
 class JobRunner(QObject):
     """Shows what it runs in the strip below the center."""
+
+    ended = Signal(str, float)
+    """Words and seconds of a job that was not canceled."""
 
     def __init__(self, lines: JobLines) -> None:
         super().__init__(lines)
@@ -44,9 +48,13 @@ class JobRunner(QObject):
         self._jobs[job_id] = job
         self._show_jobs()
         self._poll_timer.start()
+        started_s = time.monotonic()
         try:
             async with asyncio.timeout(None) as job.limit:
-                return await operation(job.report_progress)
+                result = await operation(job.report_progress)
+            if job.cancellable or job.progress is not None:  # it had a line
+                self.ended.emit(job.text, time.monotonic() - started_s)
+            return result
         except TimeoutError:
             return None
         finally:
@@ -73,7 +81,7 @@ class _Job:
     """One job: its texts, and its progress, reported from another thread."""
 
     def __init__(self, text: str, cancellable: bool) -> None:
-        self._text, self.cancellable = text, cancellable
+        self.text, self.cancellable = text, cancellable
         self._done_and_total: tuple[int, int] = (0, 0)
         self.limit: asyncio.Timeout | None = None
 
@@ -90,4 +98,4 @@ class _Job:
     def status_text(self) -> str:
         """Return what the line says."""
         share = self.progress
-        return self._text if share is None else f"{self._text} · {format_whole_percent(share)}"
+        return self.text if share is None else f"{self.text} · {format_whole_percent(share)}"

@@ -1,9 +1,10 @@
-"""Notifies a user who looks elsewhere that a question waits or that a long turn has ended."""
+"""Notifies a user who looks elsewhere: the agent waits, something long has ended, a turn failed."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Literal
 
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication
@@ -11,7 +12,9 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import (
     ApprovalRequested,
+    CompactionProgress,
     EventRecorded,
+    ObservationProgress,
     QuestionAsked,
     TurnChanged,
     Update,
@@ -21,12 +24,16 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
+from helix_desktop.ui.timeline.card_data import Attempt
+from helix_desktop.ui.timeline.card_texts import running_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Workspaces")
 
 LONG_TURN_S = 10.0
 _ALERT_MS = 0  # until the window is looked at
+Notification = Literal["waiting", "turn", "job", "error"]
+
 _MAX_TEXT_CHARS = 140  # characters of a line
 
 
@@ -42,10 +49,12 @@ class NotificationController(QObject):
         services: AppServices,
         tray: Tray,
         clock: Callable[[], float] = time.monotonic,
+        beep: Callable[[], object] = QApplication.beep,
     ) -> None:
-        """`clock` counts seconds."""
+        """`clock` counts seconds; `beep` makes the system's sound."""
         super().__init__(window)
         self._window, self._services, self._tray, self._clock = window, services, tray, clock
+        self._beep = beep
         self._started_s: dict[str, float] = {}
         self._notified_ids = ("", "")
         window.installEventFilter(self)
@@ -56,16 +65,33 @@ class NotificationController(QObject):
             case TurnChanged(running=True):
                 self._started_s[session] = self._clock()
             case ApprovalRequested(ask=ask):
-                self._notify(
-                    workspace, session, tr("The agent is waiting for your approval"), translate(ask.summary)
-                )
+                title = tr("The agent is waiting for your approval")
+                self._notify("waiting", workspace, session, title, translate(ask.summary))
             case QuestionAsked(ask=question):
-                self._notify(workspace, session, tr("The agent has a question"), question.text)
+                self._notify("waiting", workspace, session, tr("The agent has a question"), question.text)
             case EventRecorded(recorded=RecordedEvent(event=TurnEnded(how=how))):
-                duration_s = self._clock() - self._started_s.pop(session, self._clock())
-                if duration_s > LONG_TURN_S and how in ("done", "failed"):
-                    text = tr("The agent is done") if how == "done" else tr("The agent stopped with an error")
-                    self._notify(workspace, session, text, self._title(workspace, session))
+                is_long, title = self._is_over(session), self._title(workspace, session)
+                if how == "failed":
+                    self._notify("error", workspace, session, tr("The agent stopped with an error"), title)
+                elif how == "done" and is_long:
+                    self._notify("turn", workspace, session, tr("The agent is done"), title)
+            case CompactionProgress(phase=phase) | ObservationProgress(phase=phase):
+                what: Attempt = "handover" if isinstance(update, CompactionProgress) else "observations"
+                key = f"{session} {what}"
+                if phase != "idle":
+                    self._started_s.setdefault(key, self._clock())
+                elif self._is_over(key):
+                    title = f"{running_text(what)} · {self._title(workspace, session)}"
+                    self._notify("job", workspace, session, tr("A background job has ended"), title)
+
+    def on_job_ended(self, words: str, duration_s: float) -> None:
+        """Handle the end of a job of the window, such as an export."""
+        if duration_s > LONG_TURN_S:
+            self._show("job", ("", ""), tr("A background job has ended"), words)
+
+    def _is_over(self, key: str) -> bool:
+        """Return True if something that ends now was long."""
+        return self._clock() - self._started_s.pop(key, self._clock()) > LONG_TURN_S
 
     def on_clicked(self) -> None:
         """Show the session whose notification the user clicked."""
@@ -73,13 +99,21 @@ class NotificationController(QObject):
         if workspace:
             self.open_requested.emit(workspace, session)
 
-    def _notify(self, workspace: OpenWorkspace, session: str, title: str, text: str) -> None:
-        if self._is_in_front() or not self._services.settings.notify:
-            return
-        self._notified_ids = (workspace.id, session)
+    def _notify(
+        self, kind: Notification, workspace: OpenWorkspace, session: str, title: str, text: str
+    ) -> None:
         name = self._services.registry.get(workspace.id).name
+        self._show(kind, (workspace.id, session), f"{title} · {name}", text)
+
+    def _show(self, kind: Notification, where: tuple[str, str], title: str, text: str) -> None:
+        settings = self._services.settings
+        if self._is_in_front() or not settings.notify or kind in settings.notify_off:
+            return
+        self._notified_ids = where
         QApplication.alert(self._window, _ALERT_MS)
-        self._tray.show(f"{title} · {name}", ellipsize(" ".join(text.split()), _MAX_TEXT_CHARS))
+        if settings.notify_sound:
+            self._beep()
+        self._tray.show(title, ellipsize(" ".join(text.split()), _MAX_TEXT_CHARS))
 
     def _is_in_front(self) -> bool:
         """Return True if the window, or a dialog of it, is in front."""

@@ -89,6 +89,7 @@ class WindowControllers:
             lambda *where: context.async_actions.start(workspaces.open_in_front(*where), "go there")
         )
         workspaces.session_updated.connect(self.notifications.on_update)
+        self.jobs.ended.connect(self.notifications.on_job_ended)
         tray.clicked.connect(lambda: bring_to_front(window))
         tray.clicked.connect(self.notifications.on_clicked)
         tray.quit_requested.connect(window.close)

@@ -8,11 +8,19 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from helix_desktop.agent.session_updates import CompactionProgress
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.workspaces.notifications import LONG_TURN_S, NotificationController
-from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Reply,
+    StreamedReply,
+    api_error,
+    text_reply,
+)
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -130,14 +138,53 @@ async def test_a_long_turn_notifies_at_its_end_and_a_short_one_does_not(
         assert notifying.parent() is rig.window
 
 
+async def test_errors_and_long_jobs_notify_each_as_chosen(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(lambda _: api_error(400, "No.")) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        watch, beeps, messages = Watch(), [], Messages(rig.window)
+        services, session = rig.wiring.services, rig.conversation.session.id
+        notifying = NotificationController(
+            rig.window, services, messages, watch, lambda: beeps.append(len(messages.messages))
+        )
+        workspace = rig.workspace
+        workspace.listen(lambda session, update: notifying.on_update(workspace, session, update))
+        other = await another_in_front(rig)
+        await rig.conversation.run("Fail")
+        assert [title for title, _ in messages.messages] == ["The agent stopped with an error · project"]
+        assert not beeps
+        await services.save_settings(
+            msgspec.structs.replace(services.settings, notify_sound=True, notify_off=("error",))
+        )
+        await rig.conversation.run("Fail again")
+        assert len(messages.messages) == 1
+        for seconds in (LONG_TURN_S / 2, LONG_TURN_S * 2):
+            notifying.on_update(workspace, session, CompactionProgress("summarise"))
+            watch.now += seconds
+            notifying.on_update(workspace, session, CompactionProgress("idle"))
+            notifying.on_job_ended("Exporting", seconds)
+        assert [title for title, _ in messages.messages[1:]] == [
+            "A background job has ended · project", "A background job has ended",
+        ]  # fmt: skip
+        assert beeps == [1, 2]
+        other.close()
+        other.deleteLater()
+
+
 async def test_the_switch_is_saved(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.wiring.settings.show("appearance")
         page = rig.wiring.settings.dialog.appearance
         assert page.notify.isChecked()
+        page.notifications["job"].click()
+        page.sound.click()
+        services = rig.wiring.services
+        await until(lambda: services.settings.notify_off == ("job",), "one of them is off")
+        await until(lambda: services.settings.notify_sound, "there is a sound")
         page.notify.click()
-        await until(lambda: not rig.wiring.services.settings.notify, "it is off")
+        await until(lambda: not services.settings.notify, "it is off")
+        assert not page.sound.isEnabled()
         rig.wiring.settings.dialog.close()
     async with open_window(qapp, tmp_path) as rig:
         assert not rig.wiring.services.settings.notify

@@ -131,7 +131,11 @@ class SettingsPresenter(QObject):
         dialog.appearance.enter_sends_chosen.connect(
             lambda on: start(self._save_enter_sends(on), "enter sends")
         )
-        dialog.appearance.notify_chosen.connect(lambda on: start(self._save_notify(on), "notify"))
+        dialog.appearance.notify_chosen.connect(lambda on: start(self._save(notify=on), "notify"))
+        dialog.appearance.sound_chosen.connect(lambda on: start(self._save(notify_sound=on), "sound"))
+        dialog.appearance.notification_chosen.connect(
+            lambda name, on: start(self._save(notify_off=self._without_notification(name, on)), "notify")
+        )
         pages.move_data.confirmed.connect(self.move_confirmed)
         self._appearance.changed.connect(lambda theme: retint(dialog, theme))
         retint(dialog, self._window.theme)
@@ -203,8 +207,9 @@ class SettingsPresenter(QObject):
         dialog.raise_()
         settings = self._services.settings
         dialog.appearance.show_appearance(
-            self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.notify
+            self._appearance.mode, self._appearance.text_px, settings.enter_sends
         )
+        dialog.appearance.show_notifications(settings.notify, settings.notify_sound, settings.notify_off)
         self.policy.show()
         self._keyboard.show()
         pages.roles.show()
@@ -221,12 +226,15 @@ class SettingsPresenter(QObject):
 
     async def _save_enter_sends(self, enter_sends: bool) -> None:
         self._session_controller.composer.widget.enter_sends = enter_sends
-        await self._services.save_settings(
-            msgspec.structs.replace(self._services.settings, enter_sends=enter_sends)
-        )
+        await self._save(enter_sends=enter_sends)
 
-    async def _save_notify(self, notify: bool) -> None:
-        await self._services.save_settings(msgspec.structs.replace(self._services.settings, notify=notify))
+    def _without_notification(self, name: str, on: bool) -> tuple[str, ...]:
+        """Return what the user is not notified of, after a change."""
+        others = [off for off in self._services.settings.notify_off if off != name]
+        return (*others, *([] if on else [name]))
+
+    async def _save(self, **fields: object) -> None:
+        await self._services.save_settings(msgspec.structs.replace(self._services.settings, **fields))
 
     async def _save_appearance(self) -> None:
         settings = msgspec.structs.replace(
