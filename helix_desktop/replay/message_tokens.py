@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.messages import Message
@@ -30,7 +30,7 @@ class MessageTokenCounter:
         self._counts: dict[str, int] = {}
 
     @classmethod
-    def bundled(cls) -> MessageTokenCounter:
+    def bundled(cls) -> Self:
         """Create a counter with the bundled vocabulary. Raises HelixError if the vocabulary is damaged."""
         encoding = _encoding()
         return cls(lambda text: count_text(encoding, text))

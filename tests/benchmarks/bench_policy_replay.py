@@ -11,7 +11,7 @@ from statistics import median
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay import Replayer
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.replay import SessionReplay
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.recording import with_turn_ends
@@ -25,9 +25,7 @@ _ROUNDS = 3
 
 def main() -> list[tuple[str, float, str]]:
     """Measure processor seconds in this process: the worker of the window does the same."""
-    replay = SessionReplay(
-        SessionFacts(ModelInfo("replay", "recorded", WINDOW)), MessageTokenCounter.bundled()
-    )
+    replay = SessionReplay(SessionFacts(ModelInfo("replay", "recorded", WINDOW)), LineTokenCounter.bundled())
     with closing(Replayer("off", window=1 << 40)) as replayer:
         for message, is_turn_end in with_turn_ends(make_session(20, EVENTS // 2)):
             replayer.feed(message)

@@ -74,7 +74,7 @@ class BackgroundJob:
 
     async def wait(self) -> None:
         """Wait for the end of what runs."""
-        if self._task is not None:
+        if self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
 
     def cancel(self) -> None:

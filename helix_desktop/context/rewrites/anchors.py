@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import lru_cache
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import NamedTuple
@@ -32,8 +33,12 @@ _USED_FACTOR = 6  # as in recorded sessions: a used name comes back as often as 
 _MAX_USED, _MAX_SEEN = 500, 300  # newest names from which a line is chosen: it holds about 350
 _LEAST_CHARS = 5  # of a name and its space
 _READ_AHEAD = 50  # newest messages whose markers are read before they are needed
+_SHORT_CHARS, _SHORT_TEXTS = 1_000, 16_384  # characters of texts, and how many, of any session are remembered
 _LOOK_BACK = 4_000  # newest messages whose identifiers are known: older ones have had their turn
 MessageEvent = UserSpoke | AssistantSpoke | ToolAnswered
+
+
+_names_in_short = lru_cache(maxsize=_SHORT_TEXTS)(identifiers_in)
 
 
 class Sighting(NamedTuple):
@@ -91,6 +96,8 @@ class IdentifierIndex:
         return self._read(event.text) if isinstance(event, UserSpoke) else event.identifiers
 
     def _read(self, text: str) -> tuple[str, ...]:
+        if len(text) <= _SHORT_CHARS:
+            return _names_in_short(text)
         names = self._by_text.get(text)
         if names is None:
             names = self._by_text[text] = identifiers_in(text)
@@ -173,7 +180,7 @@ class IdentifierIndex:
         """
         now, times = self._last.step + 1 if self._last else 1, self._times
         return {
-            name: (len(name) + _NAME_OVERHEAD) * (now - places[name].step) / (factor * times[name])
+            name: (len(name) + _NAME_OVERHEAD) * (now - places[name][1]) / (factor * times[name])
             for name in names
         }
 

@@ -90,7 +90,7 @@ def _foldable_runs(transcript: Transcript, policy: ContextPolicy, edges: Sequenc
     """Return the runs of old closed steps shown raw in the window, split at entries of other kinds."""
     newest = _newest_user_seq(transcript)
     stay = _undone_folds(transcript)
-    edges = (*edges, *edges_of(transcript.covers))
+    edges = sorted({*edges, *edges_of(transcript.covers)})
     runs: list[_Run] = [[]]
     for entry in _old_entries(transcript, policy):
         if isinstance(entry, AddedInstructions):
@@ -98,7 +98,9 @@ def _foldable_runs(transcript: Transcript, policy: ContextPolicy, edges: Sequenc
         if not isinstance(entry, LogItem) or entry.seq == newest or _is_inside(entry.seq, stay):
             runs.append([])
         else:
-            if edges and runs[-1] and crosses_edge(runs[-1][-1][0].seq, entry.seq, edges):
+            while edges and runs[-1] and edges[0] < runs[-1][-1][0].seq:
+                del edges[0]
+            if edges and runs[-1] and edges[0] < entry.seq:
                 runs.append([])
             runs[-1].append((entry, _item_gain(transcript, entry)))
     return [run for run in runs if run and _run_gain(run) > HEADER_TOKENS]
@@ -109,16 +111,20 @@ def _old_entries(transcript: Transcript, policy: ContextPolicy) -> list[WindowEn
     last_step = transcript.steps - policy.fold_after_steps
     last_cumulative = transcript.total_tokens - policy.protect_tokens
     live = transcript.window_entries()
-    end = 0
-    for position, entry in enumerate(live):
-        if isinstance(entry, LogItem) and (
-            entry.step > last_step or entry.cumulative_tokens > last_cumulative
-        ):
-            break
-        following = live[position + 1] if position + 1 < len(live) else None
-        if not (isinstance(following, LogItem) and isinstance(following.event, ToolAnswered)):
-            end = position + 1
+    end = len(live)
+    for position in range(len(live) - 1, -1, -1):  # what is protected is the shorter part
+        entry = live[position]
+        if isinstance(entry, LogItem):
+            if entry.step <= last_step and entry.cumulative_tokens <= last_cumulative:
+                break
+            end = position
+    while end and end < len(live) and _is_answer(live[end]):
+        end -= 1
     return live[:end]
+
+
+def _is_answer(entry: WindowEntry) -> bool:
+    return isinstance(entry, LogItem) and isinstance(entry.event, ToolAnswered)
 
 
 def _waited_steps(transcript: Transcript, policy: ContextPolicy, item: LogItem) -> int:

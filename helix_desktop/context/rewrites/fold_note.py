@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from helix_desktop.context.log.window_layout import LogItem
@@ -25,6 +26,7 @@ _KILO = 1024
 _READ_CHARS, _READ_TAIL = 1_500, 500  # characters of a long message in which names are looked for
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\n+")
 _NUMBER = re.compile(r"#?\b\d[\w.,:%]*")
+_REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
 _NOTE_LINE = re.compile(r"\s*(?:user:|did:|\[)", re.IGNORECASE)  # how a line of the note's own begins
 
 
@@ -149,6 +151,7 @@ def _truncate(text: str, cap: int) -> str:
     return text if len(text) <= cap else text[: cap - 1] + "…"
 
 
+@lru_cache(maxsize=_REMEMBERED_TEXTS)
 def _telling_part(text: str, cap: int) -> str:
     """Return the sentences of a message that name most, in their order, in one line of `cap` characters.
 

@@ -117,7 +117,7 @@ class WindowNames:
         self._update()
         self.used += len(uses)
         for name, holders in uses:
-            is_raw = any(seqs[holder] in self._raw for holder in reversed(holders))
+            is_raw = seqs[holders[-1]] in self._raw or not self._raw.isdisjoint(map(seqs.get, holders))
             self.found += is_raw or occurs_in(name, self._other)
 
     @property

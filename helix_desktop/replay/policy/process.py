@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 from msgspec.structs import replace
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.messages import (
     AddEvents,
     EffectDone,
@@ -77,7 +77,7 @@ class _Server:
         request: Request = decode_request(self._connection.recv_bytes())
         match request:
             case OpenSession(facts=facts):
-                self._session = SessionReplay(facts, MessageTokenCounter.bundled())
+                self._session = SessionReplay(facts, LineTokenCounter.bundled())
                 self._results.clear()
             case AddEvents(events=events) if self._session is not None:
                 self._session.add(events)

@@ -10,10 +10,10 @@ from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnRetried
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.policy.approximation import SessionSums, approximate_policy
 from helix_desktop.replay.policy.coverage import UsedNames, WindowNames
 from helix_desktop.replay.policy.engine import PolicyEngine, run_inline
+from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.session import SessionFacts, events_to_replay
 from helix_desktop.replay.policy.sums import RequestSums
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
@@ -40,7 +40,7 @@ def replay_policy(
     `fixed_tokens` stand in every request: system prompt and tools; `ratio` is the model's tokens per token of
     ours, from earlier sessions.
     """
-    replay = SessionReplay(SessionFacts(model, fixed_tokens, ratio), MessageTokenCounter.bundled())
+    replay = SessionReplay(SessionFacts(model, fixed_tokens, ratio), LineTokenCounter.bundled())
     replay.add(log)
     return replay.run(policy)
 
@@ -48,7 +48,7 @@ def replay_policy(
 class SessionReplay:
     """A session that is replayed again and again; what does not depend on the policy is read once."""
 
-    def __init__(self, facts: SessionFacts, counter: MessageTokenCounter) -> None:
+    def __init__(self, facts: SessionFacts, counter: LineTokenCounter) -> None:
         self.facts, self._counter = facts, counter
         self.events: list[RecordedEvent] = []
         self._names, self._sums = UsedNames(), SessionSums()
@@ -94,7 +94,7 @@ class _Run:
         self,
         policy: ContextPolicy,
         facts: SessionFacts,
-        counter: MessageTokenCounter,
+        counter: LineTokenCounter,
         uses: dict[int, list[tuple[str, list[int]]]],
     ) -> None:
         self._facts, self._uses = facts, uses

@@ -16,6 +16,7 @@ from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.coverage import CoverageCounter, find_uses
 from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.replay import SessionReplay, replay_policy
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy_replay import PolicyReplay
@@ -115,7 +116,7 @@ def test_a_policy_is_replayed_as_the_live_engine_would_have_managed_the_session(
 def test_what_the_user_did_to_single_outputs_stays_whatever_the_policy() -> None:
     """Pins, chosen forms and repeated steps name events, whose numbers differ in each run."""
     log = run_live(session(3, 30), POLICIES["lean"]).log
-    replay = SessionReplay(SessionFacts(MODEL), MessageTokenCounter.bundled())
+    replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
     output = next(entry for entry in reversed(log) if isinstance(entry.event, ToolAnswered))
     size = 4_321
     replay.add(log)
@@ -144,7 +145,7 @@ def test_a_repeated_step_takes_its_messages_out_of_the_window() -> None:
 def test_the_first_picture_has_every_request_and_no_coverage() -> None:
     """Without rewrites it is exact; with them it is of the same size."""
     live = run_live(session(7, 40), POLICIES["lean"])
-    replay = SessionReplay(SessionFacts(MODEL, 500), MessageTokenCounter.bundled())
+    replay = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled())
     replay.add(live.log)
     for name in ("off", "balanced", "handovers"):
         first, exact = replay.approximate(POLICIES[name]), replay.run(POLICIES[name])
