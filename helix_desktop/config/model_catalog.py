@@ -34,7 +34,8 @@ class CatalogEntry(ModelSpec, frozen=True, kw_only=True, forbid_unknown_fields=T
 class Vendor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A vendor or a program that serves models; `key` says whether it needs one.
 
-    `begin` names the models that a new provider starts with, the default one first.
+    `begin` names the models that a new provider starts with, the default one first; `key_begins` is how keys
+    of this vendor begin, if that tells them from others.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     key: bool
     source: str
     begin: tuple[str, ...] = ()
+    key_begins: tuple[str, ...] = ()
     model: tuple[CatalogEntry, ...] = ()
 
     def sourced_spec(self, entry: CatalogEntry, is_own_server: bool) -> SourcedSpec:
@@ -79,6 +81,10 @@ class ModelCatalog:
     def vendor_for(self, base_url: str) -> Vendor | None:
         """Return the vendor whose own server has this address; None for others."""
         return self._vendor_by_host.get(_host(base_url))
+
+    def vendor_of_key(self, key: str) -> Vendor | None:
+        """Return the vendor whose keys begin like this one; None if that can't be told."""
+        return next((vendor for vendor in self.vendors if key.startswith(vendor.key_begins)), None)
 
     def spec_for(self, base_url: str, model: str) -> SourcedSpec | None:
         """Return the published figures of a model at a server; None if there are none.

@@ -20488,7 +20488,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/onboarding/pages.py" />
-            <source>Paste the API key of Anthropic, OpenAI, Gemini or another provider, or use a server on this computer: Ollama, LM Studio, llama.cpp or vLLM.</source>
+            <source>Paste an API key</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20529,6 +20529,11 @@
         <message>
             <location filename="../../helix_desktop/ui/onboarding/pages.py" />
             <source>Welcome to Helix Desktop</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/pages.py" />
+            <source>With the key of Anthropic, OpenAI, Gemini or another provider, or a server on this computer: Ollama, LM Studio, llama.cpp or vLLM.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QLayout, QScrollArea, QWidget
+from PySide6.QtGui import (
+    QColor,
+    QGuiApplication,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QBoxLayout, QFrame, QLayout, QLineEdit, QScrollArea, QWidget
 
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
@@ -22,6 +30,7 @@ text = TextContext("Welcome")
 _CARDS_PX = 800
 _STACK_BELOW_PX = 700
 _NARROW_PX = 460
+_KEY_CHARS = 20  # shorter text in the clipboard is no key
 _SUGGESTIONS = (
     (
         "play",
@@ -44,8 +53,8 @@ _SUGGESTIONS = (
         "plug",
         text("Connect a model"),
         text(
-            "Paste the API key of Anthropic, OpenAI, Gemini or another provider, or use a server on this "
-            "computer: Ollama, LM Studio, llama.cpp or vLLM."
+            "With the key of Anthropic, OpenAI, Gemini or another provider, or a server on this computer: "
+            "Ollama, LM Studio, llama.cpp or vLLM."
         ),
         text("Add provider…"),
         "",
@@ -117,10 +126,18 @@ class WelcomePage(QWidget):
     folder_requested = Signal()
     provider_requested = Signal()
     scan_requested = Signal()
+    key_entered = Signal(str)
 
     def __init__(self) -> None:
         """Ready to show."""
         super().__init__()
+        self._key = QLineEdit()
+        self._key.setObjectName("pasted_key")
+        self._key.setEchoMode(QLineEdit.EchoMode.Password)
+        self._key.setPlaceholderText(tr("Paste an API key"))
+        self._key.setAccessibleName(tr("Paste an API key"))
+        self._key.textEdited.connect(self._on_key_typed)
+        self._key.returnPressed.connect(self._enter_key)
         self._cards = row(gap=14)
         self._scan_button = PushButton(tr("Find local servers"), "link", "search", name="find_servers")
         self.found_servers = FoundServerList()
@@ -128,8 +145,8 @@ class WelcomePage(QWidget):
         for parts, signal in zip(
             _SUGGESTIONS, (self.sample_requested, self.folder_requested, self.provider_requested), strict=True
         ):
-            scan_button = self._scan_button if signal == self.provider_requested else None
-            framed, button = self._card(*parts, scan_button)
+            more = (self._key, self._scan_button) if signal == self.provider_requested else ()
+            framed, button = self._card(*parts, more)
             button.setObjectName(f"suggestion:{parts[0]}")
             button.clicked.connect(signal)
             self._cards.addWidget(framed, 1)
@@ -156,7 +173,7 @@ class WelcomePage(QWidget):
 
     @staticmethod
     def _card(
-        icon_name: str, title: str, description: str, action: str, kind: str, more: PushButton | None
+        icon_name: str, title: str, description: str, action: str, kind: str, more: Sequence[QWidget]
     ) -> tuple[QFrame, PushButton]:
         button = PushButton(translate(action), kind)
         words = label(translate(description), "muted", wrap=True)
@@ -166,10 +183,24 @@ class WelcomePage(QWidget):
             _left_aligned(IconTile(icon_name)), 4, heading, words, 6, None, gap=6,
             margins=(18, 18, 18, 18),
         )  # fmt: skip
-        for part in (more, button):
-            if part is not None:
+        for part in more:
+            if isinstance(part, QLineEdit):
+                body.addWidget(part)
+            else:
                 body.addLayout(_left_aligned(part))
+        body.addLayout(_left_aligned(button))
         return card(body), button
+
+    def _on_key_typed(self, typed: str) -> None:
+        """Go on at once with a key that was pasted as a whole."""
+        if len(typed.strip()) >= _KEY_CHARS and typed.strip() == QGuiApplication.clipboard().text().strip():
+            self._enter_key()
+
+    def _enter_key(self) -> None:
+        key = self._key.text().strip()
+        self._key.clear()
+        if key:
+            self.key_entered.emit(key)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Stack the cards where three side by side would be too narrow."""

@@ -22,10 +22,10 @@ _LEFT = ("cached", "folded", "observed", "handed_over")  # badges, the clearest 
 class TourController(QObject):
     """Offers the tour at the sample's first opening, and whenever Help asks for it."""
 
-    def __init__(self, window: MainWindow, chat: ChatView, inspector: QWidget) -> None:
+    def __init__(self, window: MainWindow, chat: ChatView, chart: QWidget, inspector: QWidget) -> None:
         """The window's layout store remembers that the tour was closed."""
         super().__init__(window)
-        self._window, self._chat, self._inspector = window, chat, inspector
+        self._window, self._chat, self._chart, self._inspector = window, chat, chart, inspector
         self.tour: Tour | None = None
         window.commands.tour.triggered.connect(self.start)
         window.page_shown.connect(self._follow)
@@ -77,7 +77,7 @@ class TourController(QObject):
                 text("Every output, byte for byte"),
                 text("Search and compare what was stored, look at it, and recall it. Nothing is ever lost."),
                 _shows(lambda: window.show_page("cache")),
-                lambda: _place_of(window.top_bar.pages.findChild(QWidget, "cache_tab")),
+                lambda: self._place_of_tab("cache"),
             ),
             TourStop(
                 "timeline",
@@ -87,7 +87,7 @@ class TourController(QObject):
                     "put an item back, or undo one."
                 ),
                 _shows(lambda: window.show_page("timeline")),
-                lambda: _place_of(window.top_bar.pages.findChild(QWidget, "timeline_tab")),
+                lambda: _place_of(self._chart) or self._place_of_tab("timeline"),
             ),
             TourStop(
                 "inspector",
@@ -100,6 +100,9 @@ class TourController(QObject):
                 lambda: _place_of(self._inspector),
             ),
         )
+
+    def _place_of_tab(self, page: str) -> QRect:
+        return _place_of(self._window.top_bar.pages.findChild(QWidget, f"{page}_tab"))
 
     def _show_inspector(self) -> None:
         window = self._window

@@ -100,7 +100,9 @@ class WindowControllers:
         SessionPlaceController(context, workspaces)
         BranchController(context, workspaces)
         GitController(context, workspaces)
-        self.tour = TourController(window, context.views.chat.view, context.views.inspector)
+        self.tour = TourController(
+            window, context.views.chat.view, context.views.timeline.chart, context.views.inspector
+        )
         workspaces.sample_opened.connect(self.tour.offer)
         RewindController(context, workspaces, self.reverts)
         BackupController(context, self.jobs)

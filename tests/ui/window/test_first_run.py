@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from helix_desktop.domain.events.session import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
@@ -59,6 +61,24 @@ async def test_a_scan_without_servers_is_reported(qapp: QApplication, tmp_path: 
         await rig.wiring.workspace_controller.restore_last()
         press(rig.window.welcome, "find_servers")
         await until(lambda: "No model server found" in rig.window.welcome.found_servers.text(), "said so")
+
+
+async def test_a_pasted_key_names_its_provider_and_is_ready_for_a_test(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        field = rig.window.welcome.findChild(QLineEdit, "pasted_key")
+        assert field is not None
+        QTest.keyClicks(field, "gsk_0123456789abcdef01234567")
+        QTest.keyClick(field, Qt.Key.Key_Return)
+        dialog = rig.wiring.settings.dialog
+        key = dialog.findChild(QLineEdit, "api_key")
+        await until(lambda: key is not None and key.text().startswith("gsk_"), "the key is filled in")
+        addresses = [line.text() for line in dialog.findChildren(QLineEdit)]
+        assert any("api.groq.com" in address for address in addresses)
+        assert field.text() == ""
+        rig.wiring.settings.close()
 
 
 async def test_the_sample_asks_for_approval_once_and_displays_the_rule(

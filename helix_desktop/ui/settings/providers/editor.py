@@ -138,6 +138,14 @@ class ProviderEditor(QWidget):
         empty = next((field for field in (self._name, self._url, self._key) if not field.text()), self._key)
         empty.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def enter_key(self, key: str, is_ready: bool) -> None:
+        """Fill in a key; the keyboard goes to Test if all is ready, else to the first empty field."""
+        self._key.setText(key)
+        if is_ready:
+            self._test.setFocus(Qt.FocusReason.ShortcutFocusReason)  # seen, for Enter
+        else:
+            self.focus_first_empty()
+
     def focus_key(self) -> None:
         """Give the keyboard to the key."""
         self._key.setFocus(Qt.FocusReason.OtherFocusReason)

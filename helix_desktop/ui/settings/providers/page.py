@@ -153,6 +153,14 @@ class ProvidersPage(Themed, QWidget):
         self._start_editing(ProviderForm("", vendor.name, vendor.base_url, vendor.dialect, models, default))
         self.editor.require_key(vendor.key)
 
+    def add_key(self, key: str, vendor: Vendor | None) -> None:
+        """Begin a provider with a key; if its vendor is recognized, all is ready for a test."""
+        if vendor is None:
+            self.add()
+        else:
+            self.add_vendor(vendor)
+        self.editor.enter_key(key, is_ready=vendor is not None)
+
     def _start_editing(self, form: ProviderForm) -> None:
         self.list.clearSelection()
         self.list.setCurrentRow(-1)

@@ -82,6 +82,9 @@ class SettingsPresenter(QObject):
         window.commands.choose_model.triggered.connect(self._choose_model)
         session_controller.composer.slash_commands.on_arguments("choose_model", self._use_typed_model)
         window.welcome.provider_requested.connect(lambda: self._open("providers"))
+        window.welcome.key_entered.connect(
+            lambda key: async_actions.start(self._add_key(key), "add a provider with a key")
+        )
         found_servers = window.welcome.found_servers
         window.welcome.scan_requested.connect(
             lambda: async_actions.start(self._pages.providers.scan(found_servers), "find local servers")
@@ -219,6 +222,10 @@ class SettingsPresenter(QObject):
         await pages.permissions.show()
         await pages.about.show()
         await pages.instructions.show()
+
+    async def _add_key(self, key: str) -> None:
+        await self.show("providers")
+        self._pages.providers.add_key(key)
 
     async def _enter_key(self, provider: str) -> None:
         await self.show("providers")

@@ -146,6 +146,10 @@ class ProvidersPresenter:
         self._select(name)
         self._editor.focus_key()
 
+    def add_key(self, key: str) -> None:
+        """Begin a provider with a key; its vendor is recognized by how the key begins."""
+        self._page.add_key(key, self._services.models.catalog.vendor_of_key(key))
+
     def _select(self, name: str) -> None:
         names = [DEMO, *(provider.name for provider in self._services.settings.providers)]
         if name in names:  # else it was removed meanwhile
