@@ -16611,16 +16611,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/workspaces/settings/policy_preview.py" />
-            <source>In use: {policy}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
-            <source>In use: {session}, for this session only. Workspace: {workspace}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
             <source>In use: {workspace}, in the whole workspace.</source>
             <translation type="unfinished" />
@@ -16825,6 +16815,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/policy_preview.py" />
+            <source>Policy in use</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
             <source>Policy to compare with</source>
             <translation type="unfinished" />
@@ -16852,11 +16847,6 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
             <source>Preview. Nothing changes until you apply it.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/page.py" />
-            <source>Profile</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17027,6 +17017,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <source>This session: {session}. Workspace: {workspace}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Time to choose and extract</source>
             <translation type="unfinished" />
@@ -17098,7 +17093,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/settings/policy_preview.py" />
-            <source>Workspace: {policy}</source>
+            <source>Workspace policy</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from itertools import count
 from multiprocessing import get_context
@@ -86,7 +86,7 @@ class PolicyReplayWorker:
             await self._send_session()
         self._watch_idle()
 
-    async def replay(self, policy: ContextPolicy) -> AsyncIterator[PolicyReplay]:
+    async def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
         """Yield a first picture of a policy (its numbers as set, not scaled), then the exact one.
 
         A later call ends this one, without the exact picture. Raises HelixError if the replay failed.

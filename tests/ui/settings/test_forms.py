@@ -21,6 +21,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.local_server import LocalModel, LocalServer
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
@@ -329,6 +330,7 @@ def test_each_profile_is_a_stop_of_one_slider(qtbot: QtBot, dialog: SettingsDial
 
 def test_own_changes_are_a_place_between_two_stops(dialog: SettingsDialog) -> None:
     """Left is the profile itself, right the next; a screen reader hears the name, not a number."""
+    accessibility.install()
     page, selected = dialog.policy, list[str]()
     page.slider.profile_selected.connect(selected.append)
     own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14)

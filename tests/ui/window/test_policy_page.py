@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -37,7 +37,7 @@ class ScriptedReplays:
         if self.fails:
             raise HelixError(verbatim("The session can't be replayed."), verbatim("No memory."))
 
-    async def replay(self, policy: ContextPolicy) -> AsyncIterator[PolicyReplay]:
+    async def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
         """Yield an approximate picture, and the exact one when it may."""
         self.policies.append(policy)
         approximate = sample_replay(1_000 * policy.protect_steps, 13, is_exact=False)
@@ -89,7 +89,7 @@ async def test_a_preview_is_replayed_at_once_and_changes_nothing(qapp: QApplicat
 
         find_button(page, "profile:lean").click()
         await until(lambda: "Difference" in card.figures.text() and card.status.isHidden(), "both policies")
-        assert "This page | In use: Balanced | Difference" in card.figures.text()
+        assert "This page | Policy in use | Difference" in card.figures.text()
         assert "\N{MINUS SIGN}" in card.figures.text()
         assert "tokens" in card.chart.text_at(QPointF(card.chart.width() / 2, 5))
         assert "outputs cached" in "".join(card.chart.text_at(QPointF(x, y)) for x in range(0, 700, 6)
@@ -119,7 +119,7 @@ async def test_a_policy_is_applied_to_one_session_and_taken_back(qapp: QApplicat
         page.advanced.changed.emit({"protect_steps": 9})
         find_button(page, "apply_to_session").click()
         await until(lambda: rig.events(PolicyChosen), "the event")
-        in_use = "In use: Balanced with 1 change, for this session only. Workspace: Balanced."
+        in_use = "This session: Balanced with 1 change. Workspace: Balanced."
         await until(lambda: _text(page, "policy_in_use") == in_use, "what is in use")
         assert rig.workspace.policy == PROFILES["balanced"]
         await until(lambda: "for this session only" in rig.window.top_bar.gauge.toolTip(), "the gauge")

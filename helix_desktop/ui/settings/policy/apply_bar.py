@@ -89,7 +89,7 @@ def _use_text(use: PolicyUse) -> str:
         return tr("Preview. Nothing changes until you apply it.")
     if use.session:
         return tr(
-            "In use: {session}, for this session only. Workspace: {workspace}.",
+            "This session: {session}. Workspace: {workspace}.",
             session=use.session,
             workspace=use.workspace,
         )

@@ -66,7 +66,6 @@ def figure_rows(comparison: Comparison) -> tuple[FigureRow, ...]:
     sent = (mine.sent if mine else None, other.sent if other else None)
     billed = (mine.billed if mine else None, other.billed if other else None)
     coverage = (mine.coverage if mine else None, other.coverage if other else None)
-    nothing = mine is not None and mine.coverage is None
     return (
         FigureRow(
             tr("Sent"),
@@ -85,8 +84,8 @@ def figure_rows(comparison: Comparison) -> tuple[FigureRow, ...]:
         FigureRow(
             tr("Coverage"),
             tr("Share of what the agent used next that was in the context"),
-            _share(coverage[0], nothing),
-            _share(coverage[1], nothing),
+            _share(mine),
+            _share(other),
             _share_difference(*coverage),
         ),
     )
@@ -126,10 +125,11 @@ def _token_difference(tokens: float | None, reference: float | None) -> str:
     return tr("{amount} ({share})", amount=amount, share=share)
 
 
-def _share(share: float | None, nothing: bool) -> str:
-    if share is not None:
-        return format_whole_percent(share)
-    return tr("nothing used again") if nothing else "…"
+def _share(replay: PolicyReplay | None) -> str:
+    """Return the coverage of a replay; only an exact one knows it."""
+    if replay is not None and replay.coverage is not None:
+        return format_whole_percent(replay.coverage)
+    return tr("nothing used again") if replay is not None and replay.is_exact else "…"
 
 
 def _share_difference(share: float | None, reference: float | None) -> str:

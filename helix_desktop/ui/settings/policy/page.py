@@ -9,10 +9,9 @@ from PySide6.QtWidgets import QFrame, QWidget
 from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.layout.boxes import card, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.settings.forms import PolicyForm
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.policy.apply_bar import ApplyBar, PolicyUse
@@ -40,8 +39,7 @@ class PolicyPage(Themed, QWidget):
         self.advanced, self.apply_bar = AdvancedFields(), ApplyBar()
         self._file_error = label("", "error", wrap=True)
         self._file_card = self._error_card()
-        title = row(label(tr("Profile"), "strong"), None, WhatIsThis("policy"))
-        head = card(column(title, self.slider, margins=(16, 13, 16, 14), gap=9))
+        head = card(column(self.slider, margins=(16, 13, 16, 14)))
         page, self._lead = scrolling_page(
             tr("Context policy"),
             " ",

@@ -29,7 +29,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Policy")
 
-_HEIGHT = 190  # pixels at the usual text size
+_HEIGHT = 160  # pixels at the usual text size
 _TOP, _RIGHT = 8.0, 8.0  # pixels around the plot
 _MAX_POINTS = 900  # of one curve: more than the pixels that it has
 _NEAR = 7.0  # pixels around a dot in which the mouse is on it
@@ -112,9 +112,9 @@ class ReplayChart(Themed, QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         plot, theme, replay = self._plot(), self._theme, self._comparison.replay
-        paint_axis(painter, plot, theme)
         if not self._seqs:
             return
+        paint_axis(painter, plot, theme)
         times = {point.seq: point.at * 1000 for curve in self._curves for point in curve}
         paint_times(painter, plot, theme, [times[seq] for seq in self._seqs])
         if replay is not None:

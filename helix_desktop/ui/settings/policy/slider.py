@@ -22,10 +22,12 @@ from PySide6.QtWidgets import QAccessibleWidget, QSizePolicy, QWidget
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.settings.forms import PolicyForm, Profile
 from helix_desktop.words.translation import Translator
 
@@ -238,11 +240,9 @@ class PolicySlider(Themed, QWidget):
         self.track.stop_selected.connect(self._on_selected)
         self._names.stop_selected.connect(self._on_selected)
         ends = row(label(tr("Keep more"), "muted"), None, label(tr("Spend less"), "muted"))
-        self.setLayout(
-            column(
-                ends, self.track, self._names, 4, self._title, self._description, self._restore_room, gap=3
-            )
-        )
+        title = BesideOrBelow(self._title, [WhatIsThis("policy")], 160)
+        parts = (ends, self.track, self._names, title, self._description, self._restore_room)
+        self.setLayout(column(*parts, gap=3))
 
     def show_form(self, form: PolicyForm) -> None:
         """Show the profile of a form, and how many numbers differ from it."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from typing import Protocol
 
 from helix_desktop.agent.conversation import Conversation
@@ -32,7 +33,7 @@ class PolicyReplays(Protocol):
         """Take a session as it is now. Raises HelixError."""
         ...
 
-    def replay(self, policy: ContextPolicy) -> AsyncIterator[PolicyReplay]:
+    def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
         """Yield a first, approximate picture, then the exact one; a later call ends it. Raises HelixError."""
         ...
 
@@ -134,6 +135,9 @@ class PolicyPreview:
                 await replays.load(conversation.session.log, facts_of(conversation.window))
                 self._loaded = present
             for policy in compared:
+                if policy not in self._cache:
+                    await self._replay(replays, policy, is_first=True)
+            for policy in compared:
                 await self._replay(replays, policy)
             self._show("ready")
             await self._compute_effects(replays)
@@ -146,15 +150,18 @@ class PolicyPreview:
             self._show("failed", tr("This session can't be replayed. See the log for details."))
             raise
 
-    async def _replay(self, replays: PolicyReplays, policy: ContextPolicy) -> None:
-        """Compute the exact replay of a policy, and show each picture of it on the way."""
+    async def _replay(self, replays: PolicyReplays, policy: ContextPolicy, *, is_first: bool = False) -> None:
+        """Compute the exact replay of a policy, or its first picture only, and show each picture of it."""
         if (newest := self._cache.get(policy)) is not None and newest.is_exact:
             return
-        async for replay in replays.replay(policy):
-            while len(self._cache) >= _MOST_REPLAYS:
-                del self._cache[next(iter(self._cache))]
-            self._cache[policy] = replay
-            self._show("busy")
+        async with aclosing(replays.replay(policy)) as pictures:
+            async for picture in pictures:
+                while len(self._cache) >= _MOST_REPLAYS:
+                    del self._cache[next(iter(self._cache))]
+                self._cache[policy] = picture
+                self._show("busy")
+                if is_first:
+                    return
 
     async def _compute_effects(self, replays: PolicyReplays) -> None:
         """Say at each field that differs from its profile what that does, while the fields are open."""
@@ -187,13 +194,13 @@ class PolicyPreview:
         )
         self._page.replay_card.show_comparison(self._comparison)
 
-    def _name_of(self, key: str) -> str:
-        profile = profile_name(self._policies[key].profile)
+    @staticmethod
+    def _name_of(key: str) -> str:
         match key:
             case "edited":
                 return tr("This page")
             case "in_use":
-                return tr("In use: {policy}", policy=profile)
+                return tr("Policy in use")
             case "workspace":
-                return tr("Workspace: {policy}", policy=profile)
-        return profile
+                return tr("Workspace policy")
+        return profile_name(key)
