@@ -158,7 +158,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     `text_size` is that of body text, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model.
     `notify`: whether to notify the user of questions and of the ends of long turns while the window is
-    inactive, `notify_sound`: with a sound, `notify_off`: which of `NOTIFICATIONS` not.
+    inactive, `notify_sound`: with a sound, `notify_off`: which of `NOTIFICATIONS` not. `reduce_motion`: as Qt
+    knows it of the system, or yes or no.
     `recent` are the ids of workspaces, last opened first. `fast`, `summary` and `long` name the
     models of roles, for workspaces that name none themselves; empty: the main model. `run_keys` names the
     providers whose key was entered for one run only, because no keychain took it. `catalog_roles` were filled
@@ -178,6 +179,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     notify: bool = True
     notify_sound: bool = False
     notify_off: tuple[str, ...] = ()
+    reduce_motion: Literal["system", "on", "off"] = "system"
     fast: str = ""
     summary: str = ""
     long: str = ""

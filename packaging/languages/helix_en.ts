@@ -14690,7 +14690,24 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>Off</source>
+            <comment>reduce motion</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
             <source>Off: Ctrl+Enter sends.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>On</source>
+            <comment>reduce motion</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>On: spinners, running bars and the text cursor stand still.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14711,6 +14728,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/dialog.py" />
             <source>Providers</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>Reduce motion</source>
             <translation type="unfinished" />
         </message>
         <message>

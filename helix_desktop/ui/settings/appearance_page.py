@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import get_args
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QFrame, QPushButton, QWidget
@@ -12,6 +13,7 @@ from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.motion import ReducedMotion
 from helix_desktop.ui.design.style.stylesheet import TEXT_PX, THEME_MODES, ThemeMode
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.translation import Translator
@@ -28,6 +30,8 @@ class AppearancePage(QWidget):
     text_px_chosen = Signal(int)
     enter_sends_chosen = Signal(bool)
     notify_chosen = Signal(bool)
+    motion_chosen = Signal(str)
+    """system, on or off: whether motion is reduced."""
     sound_chosen = Signal(bool)
     notification_chosen = Signal(str, bool)
     """Which notification, and if the user wants it."""
@@ -56,6 +60,10 @@ class AppearancePage(QWidget):
         for px in TEXT_PX:
             self._text_size.addItem(tr("{size} px", size=px), px)
         self._text_size.activated.connect(lambda _: self.text_px_chosen.emit(self._text_size.currentData()))
+        self.motion = Combo(_TEXT_SIZE_LIST_PX)
+        for choice in get_args(ReducedMotion):
+            self.motion.addItem(_motion_text(choice), choice)
+        self.motion.activated.connect(lambda _: self.motion_chosen.emit(self.motion.currentData()))
         self._enter_switch = Switch(tr("Enter sends, Shift+Enter starts a new line"), on=True)
         self._enter_switch.toggled.connect(self.enter_sends_chosen)
         self.notify = Switch(tr("Notify me"), on=True)
@@ -72,6 +80,11 @@ class AppearancePage(QWidget):
         body = column(
             FormField(tr("Theme"), holder),
             FormField(tr("Text size"), self._text_size),
+            FormField(
+                tr("Reduce motion"),
+                self.motion,
+                note=tr("On: spinners, running bars and the text cursor stand still."),
+            ),
             FormField(tr("Sending"), self._enter_switch, note=note),
             FormField(tr("Notifications"), notifying, note=tr("Only while another window is in front.")),
             gap=14,
@@ -91,8 +104,11 @@ class AppearancePage(QWidget):
         for switch in (*self.notifications.values(), self.sound):
             switch.setEnabled(notify)
 
-    def show_appearance(self, mode: str, text_px: int, enter_sends: bool) -> None:
+    def show_appearance(
+        self, mode: str, text_px: int, enter_sends: bool, motion: ReducedMotion = "system"
+    ) -> None:
         """Show what is in force."""
+        self.motion.setCurrentIndex(max(0, self.motion.findData(motion)))
         self._mode_buttons[mode].setChecked(True)
         self._text_size.setCurrentIndex(max(0, self._text_size.findData(text_px)))
         _check(self._enter_switch, enter_sends)
@@ -104,6 +120,16 @@ def _check(switch: Switch, on: bool) -> None:
     switch.setChecked(on)
     switch.blockSignals(False)
     switch.update()
+
+
+def _motion_text(choice: ReducedMotion) -> str:
+    match choice:
+        case "system":
+            return tr("System")
+        case "on":
+            return tr("On", "reduce motion")
+        case "off":
+            return tr("Off", "reduce motion")
 
 
 def _notification_text(name: str) -> str:

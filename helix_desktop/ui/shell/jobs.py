@@ -11,6 +11,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import FocusReturn
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
 from helix_desktop.ui.design.layout.boxes import row
+from helix_desktop.ui.design.motion import is_motion_reduced
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.window_state import JobRow
 from helix_desktop.words.translation import Translator
@@ -45,7 +46,8 @@ class _JobLine(QWidget):
 
     def show_job(self, job: JobRow) -> None:
         self._text.set_full_text(job.text)
-        # Without a known share the bar says "busy" (Qt's range 0..0) instead of a made-up figure.
+        # Without a known share the bar says "busy" (Qt's range 0..0, which moves), never a made-up figure.
+        self._bar.setVisible(job.progress is not None or not is_motion_reduced())
         self._bar.setRange(0, 0 if job.progress is None else _PARTS)
         if job.progress is not None:
             self._bar.setValue(round(job.progress * _PARTS))

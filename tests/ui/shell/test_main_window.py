@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QCloseEvent, QFont
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QProgressBar, QPushButton, QTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
@@ -256,59 +256,6 @@ def test_the_edit_menu_acts_on_the_field_in_focus(qtbot: QtBot, window: MainWind
     window.commands.undo.trigger()
 
     assert field.toPlainText() == ""
-
-
-def test_next_pane_wraps_around(qtbot: QtBot, window: MainWindow) -> None:
-    work(window)
-    panes = {"rail": window.rail, "sidebar": window.sidebar, "centre": window._center}
-    visited: list[str] = []
-    for _ in range(4):
-        window.commands.next_pane.trigger()
-        focused = QApplication.focusWidget()
-        assert focused is not None
-        visited += [name for name, pane in panes.items() if pane.isAncestorOf(focused)]
-
-    assert set(visited) == {"rail", "sidebar", "centre"}
-    assert visited[0] == visited[3]
-
-
-def test_panes_are_left_and_entered_at_their_lists(qtbot: QtBot, window: MainWindow) -> None:
-    """A list gets a current line, or there would be no ring; Shift+F6 goes the same way back."""
-    work(window)
-    now = datetime.now()
-    window.sidebar.show_sessions(
-        [SessionItem("s", "Title", "", int(now.timestamp() * 1_000), None, False, False)], now
-    )
-    window.show_workspaces((WorkspaceRow("w", "Weather", "/weather", active=True),))
-    qtbot.waitUntil(window.rail.button("w").isVisible)
-    stops: list[QWidget] = []
-    for key in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
-        for _ in range(3):
-            QTest.keyClick(window, Qt.Key.Key_F6, key)
-            focused = QApplication.focusWidget()
-            assert focused is not None
-            stops.append(focused)
-    sessions = window.sidebar.session_list
-    assert {window.rail.button("w"), sessions} < set(stops)
-    assert sessions.currentIndex().flags() & Qt.ItemFlag.ItemIsSelectable
-    assert [stops[1], stops[0]] == stops[3:5]
-
-
-def test_the_keyboard_returns_from_a_banner_that_goes(window: MainWindow) -> None:
-    work(window)
-    field = QLineEdit(window)
-    field.show()
-    field.setFocus()
-    for way in ("removed", "elsewhere"):
-        window.banners.show_banner(Banner("b", "info", "Undone.", actions=(BannerAction("undo", "Undo"),)))
-        find_button(window.banners, "undo").setFocus(Qt.FocusReason.MouseFocusReason)
-        assert not field.hasFocus()
-        if way == "removed":
-            window.banners.remove("b")
-        else:
-            window.banners.set_context("other", "session")
-            window.banners.remove("b")
-        assert field.hasFocus(), way
 
 
 def test_a_banner_states_problem_cause_and_fix_and_has_actions(qtbot: QtBot, window: MainWindow) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.agent.session_updates import CompactionProgress
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.design.motion import is_motion_reduced, reduce_motion
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.workspaces.notifications import LONG_TURN_S, NotificationController
@@ -171,7 +172,7 @@ async def test_errors_and_long_jobs_notify_each_as_chosen(qapp: QApplication, tm
         other.deleteLater()
 
 
-async def test_the_switch_is_saved(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_choices_are_saved(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.wiring.settings.show("appearance")
@@ -182,6 +183,11 @@ async def test_the_switch_is_saved(qapp: QApplication, tmp_path: Path) -> None:
         services = rig.wiring.services
         await until(lambda: services.settings.notify_off == ("job",), "one of them is off")
         await until(lambda: services.settings.notify_sound, "there is a sound")
+        page.motion.setCurrentIndex(page.motion.findData("on"))
+        page.motion.activated.emit(page.motion.currentIndex())
+        await until(lambda: services.settings.reduce_motion == "on", "motion is reduced")
+        assert is_motion_reduced()
+        reduce_motion("off")
         page.notify.click()
         await until(lambda: not services.settings.notify, "it is off")
         assert not page.sound.isEnabled()

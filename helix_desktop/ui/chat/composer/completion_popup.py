@@ -32,6 +32,7 @@ from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_li
 from helix_desktop.ui.chat.style import REGULAR, SEMIBOLD, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.motion import is_motion_reduced
 
 _LINE_PX, _MAX_LINES = 30, 8
 _EDGE_PX, _GAP_PX = 6, 6  # around the lines; between popup and composer
@@ -130,7 +131,8 @@ class _Spinner(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         """Turn."""
-        self._timer.start()
+        if not is_motion_reduced():
+            self._timer.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Rest."""

@@ -18,6 +18,7 @@ from helix_desktop.ui.chat.viewport.incremental_builder import IncrementalBuilde
 from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget, RowWidgetPool
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow, ScrollLayout
+from helix_desktop.ui.design.motion import is_motion_reduced
 
 _BOTTOM_PADDING = 18.0  # room below the last row, pixels
 _SPIN_MS = 90
@@ -223,12 +224,15 @@ class Spinner(QObject):
         return [widget for widget in visible if widget.item is not None and widget.item.is_busy]
 
     def _update_timer(self) -> None:
-        if not self._busy():
+        if is_motion_reduced() or not self._busy():
             self._timer.stop()
         elif not self._timer.isActive():
             self._timer.start()
 
     def _spin(self) -> None:
+        if is_motion_reduced():
+            self._timer.stop()
+            return
         self._chat_viewport.animation_tick += 1
         for widget in self._busy():
             widget.update()

@@ -6,6 +6,7 @@ import msgspec
 from PySide6.QtCore import QObject, QPoint, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
+from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_placement import fit_screen
@@ -124,6 +125,7 @@ class SettingsPresenter(QObject):
             appearance.set_mode(settings.theme)
         if appearance.text_px != settings.text_size:
             appearance.set_text_px(settings.text_size)
+        reduce_motion(settings.reduce_motion)
 
     def _connect(self, pages: _Pages) -> None:
         start, dialog = self._async_actions.start, pages.dialog
@@ -135,6 +137,10 @@ class SettingsPresenter(QObject):
             lambda on: start(self._save_enter_sends(on), "enter sends")
         )
         dialog.appearance.notify_chosen.connect(lambda on: start(self._save(notify=on), "notify"))
+        dialog.appearance.motion_chosen.connect(reduce_motion)
+        dialog.appearance.motion_chosen.connect(
+            lambda choice: start(self._save(reduce_motion=choice), "reduce motion")
+        )
         dialog.appearance.sound_chosen.connect(lambda on: start(self._save(notify_sound=on), "sound"))
         dialog.appearance.notification_chosen.connect(
             lambda name, on: start(self._save(notify_off=self._without_notification(name, on)), "notify")
@@ -210,7 +216,7 @@ class SettingsPresenter(QObject):
         dialog.raise_()
         settings = self._services.settings
         dialog.appearance.show_appearance(
-            self._appearance.mode, self._appearance.text_px, settings.enter_sends
+            self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.reduce_motion
         )
         dialog.appearance.show_notifications(settings.notify, settings.notify_sound, settings.notify_off)
         self.policy.show()

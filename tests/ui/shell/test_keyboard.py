@@ -1,0 +1,85 @@
+"""The keyboard among the panes of the window, and what stands still for those who want that."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QProgressBar, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.design.motion import reduce_motion
+from helix_desktop.ui.design.window_state import Banner, BannerAction, JobRow
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.sidebar.rows import SessionItem, WorkspaceRow
+from tests.support.window.buttons import find_button
+
+
+def test_next_pane_wraps_around(qtbot: QtBot, window: MainWindow) -> None:
+    window.show_center_page("work")
+    panes = {"rail": window.rail, "sidebar": window.sidebar, "centre": window._center}
+    visited: list[str] = []
+    for _ in range(4):
+        window.commands.next_pane.trigger()
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        visited += [name for name, pane in panes.items() if pane.isAncestorOf(focused)]
+
+    assert set(visited) == {"rail", "sidebar", "centre"}
+    assert visited[0] == visited[3]
+
+
+def test_panes_are_left_and_entered_at_their_lists(qtbot: QtBot, window: MainWindow) -> None:
+    """A list gets a current line, or there would be no ring; Shift+F6 goes the same way back."""
+    window.show_center_page("work")
+    now = datetime.now()
+    window.sidebar.show_sessions(
+        [SessionItem("s", "Title", "", int(now.timestamp() * 1_000), None, False, False)], now
+    )
+    window.show_workspaces((WorkspaceRow("w", "Weather", "/weather", active=True),))
+    qtbot.waitUntil(window.rail.button("w").isVisible)
+    stops: list[QWidget] = []
+    for key in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
+        for _ in range(3):
+            QTest.keyClick(window, Qt.Key.Key_F6, key)
+            focused = QApplication.focusWidget()
+            assert focused is not None
+            stops.append(focused)
+    sessions = window.sidebar.session_list
+    assert {window.rail.button("w"), sessions} < set(stops)
+    assert sessions.currentIndex().flags() & Qt.ItemFlag.ItemIsSelectable
+    assert [stops[1], stops[0]] == stops[3:5]
+
+
+def test_nothing_moves_when_motion_is_reduced(window: MainWindow) -> None:
+    """A bar without an end would run for ever, and the text cursor blink."""
+    window.show_center_page("work")
+    usual_ms = QGuiApplication.styleHints().cursorFlashTime()
+    try:
+        for moves in (False, True):
+            reduce_motion("off" if moves else "on")
+            window.jobs.show_jobs([JobRow("j", "Working", None, False), JobRow("k", "Copying", 0.5, False)])
+            bars = {bar.accessibleName(): bar.isVisible() for bar in window.jobs.findChildren(QProgressBar)}
+            assert bars == {"Working": moves, "Copying": True}
+            assert QGuiApplication.styleHints().cursorFlashTime() == (usual_ms if moves else 0)
+    finally:
+        reduce_motion("off")
+
+
+def test_the_keyboard_returns_from_a_banner_that_goes(window: MainWindow) -> None:
+    window.show_center_page("work")
+    field = QLineEdit(window)
+    field.show()
+    field.setFocus()
+    for way in ("removed", "elsewhere"):
+        window.banners.show_banner(Banner("b", "info", "Undone.", actions=(BannerAction("undo", "Undo"),)))
+        find_button(window.banners, "undo").setFocus(Qt.FocusReason.MouseFocusReason)
+        assert not field.hasFocus()
+        if way == "removed":
+            window.banners.remove("b")
+        else:
+            window.banners.set_context("other", "session")
+            window.banners.remove("b")
+        assert field.hasFocus(), way
