@@ -360,7 +360,9 @@ class ChatPresenter:
 
     def _show_running_outputs(self) -> None:
         conversation = self._conversation
-        for call_id in tuple(conversation.session.transcript.open_calls) if conversation is not None else ():
+        if conversation is None or self._is_past:
+            return
+        for call_id in tuple(conversation.session.transcript.open_calls):
             self._show_running_output(call_id)
 
     def _set_tool_state(self, call_id: str, state: ToolState) -> None:

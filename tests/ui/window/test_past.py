@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,14 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.ui.chat.actions import Undo
-from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, ToolRow, UserRow
 from helix_desktop.ui.timeline.chart.scrubber import Scrubber
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
     StreamedReply,
+    Text,
+    Wait,
     replies_in_order,
     text_reply,
 )
@@ -87,6 +90,32 @@ async def test_every_step_of_the_past_shows_what_the_server_was_sent(
         assert {row.target: row.badge for row in rig.rows(ToolRow)}["part0.txt"] == "cached"
 
 
+async def test_a_running_turn_goes_on_behind_a_look_at_the_past(qapp: QApplication, tmp_path: Path) -> None:
+    go = asyncio.Event()
+    waiting = StreamedReply(Text("Second, "), Wait(go), Text("and done."))
+    async with (
+        ChatServer(replies_in_order(text_reply("First."), waiting)) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("One")
+        rig.type_message("Two")
+        await until(lambda: rig.conversation.partial, "the beginning of an answer")
+        rig.window.show_page("timeline")
+        await until(lambda: _scrubber(rig).steps, "the step on the chart")
+        await _look_at(rig, _scrubber(rig).steps[0].seq)
+        rig.window.show_page("chat")
+        await until(lambda: len(rig.rows(UserRow)) == 1, "the chat of the first step")
+        go.set()
+        await rig.wait_for_turn_end()
+        assert len(rig.rows(UserRow)) == 1
+        assert rig.wiring.session_controller.past.step is not None
+        rig.chat.past_strip.button.click()
+        await until(lambda: len(rig.rows(UserRow)) == 2, "the chat of now")
+        assert [row.text for row in rig.rows(AssistantRow)] == ["First.", "Second, and done."]
+
+
 async def test_what_changes_the_session_leads_back_to_now(qapp: QApplication, tmp_path: Path) -> None:
     """A button of the past does nothing but that; Esc on the handle, and another session, do the same."""
     replies = replies_in_order(text_reply("One."), text_reply("Two."))
@@ -106,8 +135,9 @@ async def test_what_changes_the_session_leads_back_to_now(qapp: QApplication, tm
         assert not rig.views.timeline.now_button.isVisible()
 
         await _look_at(rig, first)
-        rig.window.show_page("chat")
+        QTest.keyClick(_scrubber(rig), Qt.Key.Key_Return)
         await until(lambda: len(rig.rows(UserRow)) == 1, "the chat of the first step")
+        assert rig.window.page() == "chat"
         rig.chat.view.trigger(Undo(first))
         await until(lambda: len(rig.rows(UserRow)) == 2, "the chat of now")
         assert past.step is None

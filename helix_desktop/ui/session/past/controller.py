@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -31,9 +31,6 @@ class PastController(QObject):
 
     What runs goes on; what is sent, or would change the session, leads back to now.
     """
-
-    changed = Signal()
-    """The views show another step, or now."""
 
     def __init__(
         self, context: ControllerContext, chat: ChatPresenter, show_request: Callable[[], None]
@@ -105,13 +102,12 @@ class PastController(QObject):
         place = self._place if self._chat_step is not None else None
         self._forget()
         self._async_actions.start(self._show_now(place), "back to now")
-        self.changed.emit()
 
     def show_event(self, seq: int) -> bool:
         """Show an event in the chat of the past; False if it came later than that, or now is shown."""
-        if self.step is None or seq >= self.step.seq:
+        if self.step is None or seq > self.step.seq:
             return False
-        self._reveal = seq
+        self._reveal = seq if seq < self.step.seq else 0  # the answer of the step is where the chat is cut
         self._window.show_page("chat")
         self._follow_soon()
         return True
@@ -174,7 +170,6 @@ class PastController(QObject):
         if conversation is self._conversation and self.step is not None:
             self.window = past
             self._views.inspector.set_state(state)
-            self.changed.emit()
 
     async def _show_chat(self, step: Step) -> None:
         """Let the chat end where the request of a step did."""

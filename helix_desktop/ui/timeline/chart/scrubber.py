@@ -26,11 +26,13 @@ class Scrubber(Themed, QSlider):
     """A slider over the steps, with now as its last value; the chart below it handles the mouse.
 
     Left and Right go by steps, with Shift, or PgUp and PgDn, by turns; Home to the first step, End and Esc
-    to now.
+    to now; Enter to the step's place in the chat.
     """
 
     step_chosen = Signal(int)
     """The event of the step to look at; 0: now."""
+    place_requested = Signal(int)
+    """The event of the step that is to be shown in the chat; by Enter."""
 
     def __init__(self, parent: QWidget, x_of: Callable[[int], float]) -> None:
         """`x_of` returns where the event of a step stands in the parent, 0 for now."""
@@ -71,6 +73,12 @@ class Scrubber(Themed, QSlider):
         if self.value() != before:
             self.step_chosen.emit(self.step.seq if self.step is not None else 0)
 
+    def step_of(self, seq: int) -> Step | None:
+        """Return the step whose answer is an event."""
+        place = bisect_left(self.steps, seq, key=lambda step: step.seq)
+        found = self.steps[place] if place < len(self.steps) else None
+        return found if found is not None and found.seq == seq else None
+
     def step_before(self, seq: int) -> int:
         """Return the newest step at or before an event, by its own event; the first one before all."""
         place = bisect_left(self.steps, seq + 1, key=lambda step: step.seq) - 1
@@ -93,6 +101,9 @@ class Scrubber(Themed, QSlider):
         key = Qt.Key(event.key())
         if key == Qt.Key.Key_Escape and self.step is not None:
             self.choose(0)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.place_requested.emit((self.step or self.steps[-1]).seq)
+            return
         elif key not in places:
             event.ignore()
             return

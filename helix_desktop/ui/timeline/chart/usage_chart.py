@@ -30,6 +30,7 @@ from helix_desktop.ui.timeline.chart.plot import Plot
 from helix_desktop.ui.timeline.chart.scrubber import HEIGHT as SCRUBBER_HEIGHT
 from helix_desktop.ui.timeline.chart.scrubber import Scrubber
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.steps import step_name
 from helix_desktop.words.times import format_time_of_day
 from helix_desktop.words.translation import Translator
 
@@ -96,6 +97,7 @@ class UsageChart(Themed, QWidget):
         self._is_dragging = False
         self.scrubber = Scrubber(self, self.x_of_event)
         self.scrubber.valueChanged.connect(lambda _: self.update())
+        self.scrubber.place_requested.connect(self.point_clicked)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
 
@@ -183,7 +185,9 @@ class UsageChart(Themed, QWidget):
             self._hovered = point
             self.update()
         if point is not None:
-            QToolTip.showText(event.globalPosition().toPoint(), point_text(point, self._window), self)
+            step, words = self.scrubber.step_of(point.seq), point_text(point, self._window)
+            text = f"{step_name(step)} · {words}" if step is not None else words
+            QToolTip.showText(event.globalPosition().toPoint(), text, self)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Ask for the event of the point under the mouse, if nothing was dragged."""

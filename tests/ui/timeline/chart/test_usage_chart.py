@@ -63,6 +63,13 @@ def test_a_drag_looks_at_what_is_under_it_and_its_right_end_is_now(qtbot: QtBot,
     assert chosen.args == [0]
 
 
+def test_enter_leads_to_the_place_in_the_chat(qtbot: QtBot, chart: UsageChart) -> None:
+    chart.scrubber.choose(steps()[40].seq)
+    with qtbot.waitSignal(chart.point_clicked) as asked:
+        QTest.keyClick(chart.scrubber, KEYS.Key_Return)
+    assert asked.args == [steps()[40].seq]
+
+
 def test_a_screen_reader_reads_the_step_as_a_slider(chart: UsageChart) -> None:
     chart.scrubber.choose(steps()[40].seq)
     interface = QAccessible.queryAccessibleInterface(chart.scrubber)
