@@ -1,13 +1,16 @@
-"""The comparison of two handovers, with every kind of difference, for galleries and pictures."""
+"""The dialogs that compare handovers and edit one, with every kind of difference."""
 
 from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.context.summaries.compare_handovers import compare_handovers
+from helix_desktop.context.summaries.compare_handovers import ComparedSection, compare_handovers
+from helix_desktop.context.summaries.edited_handover import to_fields
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.handover.compare_dialog import CompareDialog
 from helix_desktop.ui.handover.compare_rows import NOTHING, ComparedPair, HandoverChoice
+from helix_desktop.ui.handover.edit_dialog import EditDialog
+from helix_desktop.ui.handover.edit_rows import EditedField, EditRefusal, RevisionCheck
 from helix_desktop.ui.timeline.card_data import PRESENT
 
 _BEFORE = (
@@ -33,6 +36,11 @@ _AFTER = (
 )
 
 
+def compared_sections() -> tuple[ComparedSection, ...]:
+    """Return every kind of difference."""
+    return compare_handovers(_BEFORE, _AFTER)
+
+
 def compare_dialog(parent: QWidget, reason: str = "") -> CompareDialog:
     """Return the dialog with two handovers, and why nothing can be put back, or nothing."""
     dialog = CompareDialog(parent)
@@ -44,7 +52,25 @@ def compare_dialog(parent: QWidget, reason: str = "") -> CompareDialog:
     ]
     dialog.show_choices(choices, 210, 492)
     summary = "2 dropped · 1 changed · 1 moved · 1 added · 1 unchanged"
-    dialog.show_pair(ComparedPair(compare_handovers(_BEFORE, _AFTER), summary, reason, not reason))
+    dialog.show_pair(ComparedPair(compared_sections(), summary, reason, not reason))
     if not reason:
         dialog.show_notice("Put back into Technical Details.", has_undo=True)
+    return dialog
+
+
+def edit_dialog(parent: QWidget, reason: str = "", *, comparing: bool = False) -> EditDialog:
+    """Return the dialog with an edited handover, its differences, or why it cannot be edited."""
+    dialog, original = EditDialog(parent), to_fields(_BEFORE)
+    fields = [EditedField(title, text, original[title]) for title, text in to_fields(_AFTER).items()]
+    dialog.show_handover("Handover 3, edited", fields)
+    coverage = "Names 3 of 4 instructions · 11 of 14 files · 2 of 2 digests · 5 of 6 commands"
+    missing = "Added below it: Never push to main, docs/plan.md, src/helix/margin.py, make bench"
+    dialog.show_check(RevisionCheck("1.4k tokens (+212)", coverage, missing))
+    if reason:
+        dialog.show_refusal(EditRefusal(reason, "redo", 210, "Redo"))
+    if comparing:
+        dialog.show_comparison(compared_sections())
+    elif not reason:
+        dialog.sections[0].editor.insertPlainText("- A sentence more.\n")
+        dialog.confirm_discard()
     return dialog

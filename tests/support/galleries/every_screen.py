@@ -55,7 +55,7 @@ from tests.support.galleries import (
     shell_gallery,
 )
 from tests.support.galleries import panes_samples as samples
-from tests.support.galleries.compare_gallery import compare_dialog
+from tests.support.galleries.compare_gallery import compare_dialog, compared_sections, edit_dialog
 
 USUAL, SMALLEST, LARGE = (1280, 800), (720, 640), (1920, 1200)
 _WINDOW_SIZES = (USUAL, SMALLEST, LARGE)
@@ -305,11 +305,15 @@ def dialog_screens() -> Iterator[Screen]:
     guide.close()
     yield from _question_screens(window)
     yield from _store_screens(window)
-    for stage in ("choose", "writing", "draft", "draft for a new session"):
+    for stage in ("choose", "writing", "draft", "draft for a new session", "draft again"):
         yield Screen(f"compaction {stage}", _handover_dialog(window, stage), _LEAST)
     yield Screen("compared handovers", compare_dialog(window), _LEAST)
     reason = half_longer("Items can be put back into the active handover only. Choose it under After.")
     yield Screen("compared handovers, nothing active", compare_dialog(window, reason), _LEAST)
+    yield Screen("edited handover", edit_dialog(window), _LEAST)
+    yield Screen("edited handover, compared", edit_dialog(window, comparing=True), _LEAST)
+    reason = half_longer("This handover is undone: it isn't in the context. Redo it to edit it.")
+    yield Screen("edited handover, undone", edit_dialog(window, reason), _LEAST)
 
 
 def _question_screens(window: QWidget) -> Iterator[Screen]:
@@ -366,7 +370,7 @@ def _store_screens(window: QWidget) -> Iterator[Screen]:
 
 
 def _handover_dialog(window: QWidget, stage: str) -> HandoverDialog:
-    dialog = HandoverDialog(window)
+    dialog = HandoverDialog(window, "Handover 3" if stage.endswith("again") else "")
     words = half_longer("As far as possible · 46 messages · 21.3k tokens in context")
     dialog.show_ranges(
         [HandoverRange(148, words), HandoverRange(96, words), HandoverRange(WHOLE_CONVERSATION, words)]
@@ -387,6 +391,8 @@ def _handover_dialog(window: QWidget, stage: str) -> HandoverDialog:
             note,
             13_400,
         )
-        dialog.show_draft(replace(draft, is_whole=stage != "draft"))
+        dialog.show_draft(replace(draft, is_whole=stage.endswith("session")))
+    if stage.endswith("again"):
+        dialog.draft_page.show_comparison(compared_sections())
         dialog.show_problem(half_longer("The edited handover can't be read. Headings are missing."))
     return dialog
