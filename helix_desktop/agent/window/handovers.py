@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.compactor import Compactor
@@ -94,9 +96,12 @@ class Handovers:
         return [cut for cut in self._legal_cuts() if planner.is_worthwhile(transcript, policy, gauge, cut)]
 
     def _legal_cuts(self) -> list[CutPoint]:
+        return list(cut_points.available_cuts(self._runtime.transcript, self._kept_tokens()))
+
+    def _kept_tokens(self) -> int:
+        """Return the tokens that stay behind a handover, by our count."""
         gauge = self._rewriter.gauge()
-        kept_tokens = int(gauge.window * self._runtime.policy.handover_keep / gauge.ratio)
-        return list(cut_points.available_cuts(self._runtime.transcript, kept_tokens))
+        return int(gauge.window * self._runtime.policy.handover_keep / gauge.ratio)
 
     def start(self, focus: str = "") -> None:
         """Start a handover up to the furthest cut, unless one runs.
@@ -129,15 +134,21 @@ class Handovers:
         """Return the cost estimate of a draft up to event `upto` (0: furthest). Raises CompactionRefused."""
         return await self._compactor.estimate(self._cut(upto), focus)
 
-    def cuts_again(self, seq: int) -> list[CutPoint]:
+    async def cuts_again(self, seq: int) -> list[CutPoint]:
         """Return where the active handover `seq` may end when it is written again: where it does now, first.
 
         Raises CompactionRefused if another one is active.
         """
-        fork, cuts = self._cuts_without(seq)
+        fork, same = self._without(seq)
         policy, frame = self._runtime.policy, self._runtime.frame
-        gauge = measure_usage(project(fork, policy, frame), fork, policy, frame)
-        return [cuts[0], *(cut for cut in cuts[1:] if planner.is_worthwhile(fork, policy, gauge, cut))]
+        kept_tokens = self._kept_tokens()
+
+        def find_cuts() -> list[CutPoint]:
+            gauge = measure_usage(project(fork, policy, frame), fork, policy, frame)
+            others = (cut for cut in cut_points.available_cuts(fork, kept_tokens) if cut.upto != same.upto)
+            return [same, *(cut for cut in others if planner.is_worthwhile(fork, policy, gauge, cut))]
+
+        return await asyncio.to_thread(find_cuts)  # tens of milliseconds in a long session
 
     async def draft_again(self, seq: int, focus: str = "", upto: int = 0) -> HandoverDraft:
         """Write the active handover `seq` again, up to a cut of `cuts_again`, without recording it.
@@ -145,25 +156,23 @@ class Handovers:
         `commit` puts it in the place of that one, and undo brings that back. Raises as `draft` does.
         """
         self._runtime.model_choice.require()
-        return await self._compactor.draft(self._cut_again(seq, upto), focus, again=seq)
+        return await self._compactor.draft(await self._cut_again(seq, upto), focus, again=seq)
 
     async def estimate_again(self, seq: int, focus: str = "", upto: int = 0) -> CostEstimate:
         """Return the cost estimate of such a draft. Raises CompactionRefused."""
-        return await self._compactor.estimate(self._cut_again(seq, upto), focus, again=seq)
+        return await self._compactor.estimate(await self._cut_again(seq, upto), focus, again=seq)
 
-    def _cut_again(self, seq: int, upto: int) -> CutPoint:
-        _, cuts = self._cuts_without(seq)
-        return next((cut for cut in cuts if cut.upto == upto), cuts[0])
+    async def _cut_again(self, seq: int, upto: int) -> CutPoint:
+        _, same = self._without(seq)
+        if upto in {0, same.upto}:
+            return same
+        return next((cut for cut in await self.cuts_again(seq) if cut.upto == upto), same)
 
-    def _cuts_without(self, seq: int) -> tuple[Transcript, list[CutPoint]]:
-        """Return the transcript without the active handover, and the cuts that it may have then."""
+    def _without(self, seq: int) -> tuple[Transcript, CutPoint]:
+        """Return a fork without the active handover, and the cut of that one. Raises CompactionRefused."""
         handover = self._compactor.active_handover(seq)
         fork, _ = without_handover(self._runtime.transcript)
-        same = same_cut(fork, handover.upto, handover.kept)
-        _, gauge = self._rewriter.measure()
-        kept_tokens = int(gauge.window * self._runtime.policy.handover_keep / gauge.ratio)
-        others = cut_points.available_cuts(fork, kept_tokens)
-        return fork, [same, *(cut for cut in others if cut.upto != same.upto)]
+        return fork, same_cut(fork, handover.upto, handover.kept)
 
     async def draft_whole(self, focus: str = "") -> HandoverDraft:
         """Write a handover of every message, for a session that continues this one; nothing is recorded here.

@@ -127,10 +127,17 @@ class RewriteController(QObject):
             )
 
     async def _compact_with_focus(self, focus: str) -> None:
-        """Open the dialog with what the handover is to dwell on, as typed behind the command."""
+        """Open the dialog with what the handover is to dwell on, as typed behind the command.
+
+        Where nothing new can be summarized, the active handover is run again with it.
+        """
         conversation = self._session_controller.conversation
-        if conversation is not None and self.handover_presenter is None:
-            await self._run_handover(conversation, focus=focus)
+        if conversation is None or self.handover_presenter is not None:
+            return
+        active, again = conversation.session.transcript.handover, 0
+        if active is not None and not active[1].origin and not conversation.handovers.cuts():
+            again = active[0]
+        await self._run_handover(conversation, focus=focus, again=again)
 
     def write_handover(self) -> None:
         """Open the same dialog, also for a handover that a new session starts with."""

@@ -240,12 +240,11 @@ async def test_a_handover_is_run_again_after_a_look_at_what_differs(
         handovers, rewrites = rig.conversation.handovers, rig.wiring.rewrites
         await handovers.commit(await handovers.draft())
         (first,) = rig.conversation.session.transcript.rewrites.handovers
-        rig.views.timeline.run_again_requested.emit(first)
+        rig.type_message("/compact the fourth file")  # nothing new to summarize
         await until(lambda: rewrites.handover_presenter, "the dialog")
         assert rewrites.handover_presenter is not None
         dialog = rewrites.handover_presenter.dialog
         await until(lambda: dialog.estimate_label.text().endswith("box/small"), "price and model")
-        dialog.focus_input.setText("the fourth file")
         model.summary = text_reply(SUMMARY.replace("Words about it.", "All new!", 1))
         press(dialog, "write_draft")
         await until(lambda: dialog.draft_page.is_comparing, "what differs")

@@ -327,7 +327,7 @@ async def test_a_handover_is_written_again() -> None:
     session = rig.conversation.session
     ((first, former),) = session.transcript.rewrites.handovers.items()
     before = window.measure()[0].request
-    same, *others = handovers.cuts_again(first)
+    same, *others = await handovers.cuts_again(first)
     assert (same.upto, same.kept_seq) == (former.upto, former.kept)
     draft = await handovers.draft_again(first, "the tests")
     asked = rig.model.summary_requests[-1].messages[1].text
