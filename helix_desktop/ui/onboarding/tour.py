@@ -227,11 +227,11 @@ class Tour(QObject):
         if not self._stops:
             return
         place = self._stops[self._index].place()
-        if place.isEmpty():
-            self._stops[self._index].show()  # its page or pane was left meanwhile
-            place = self._stops[self._index].place()
+        self.ring.setVisible(not place.isEmpty())
+        if place.isEmpty():  # its page or pane was left: the words stay where they were
+            self.callout.stand_beside(self.callout.target)
+            return
         target = QRect(self._window.mapFromGlobal(place.topLeft()), place.size())
         self.ring.setGeometry(target.adjusted(-3, -3, 3, 3))
-        self.ring.setVisible(not place.isEmpty())
         self.ring.raise_()
         self.callout.stand_beside(target)
