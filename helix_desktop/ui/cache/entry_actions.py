@@ -77,6 +77,10 @@ class EntryActions(QObject):
         for digest in digests:
             self.recall_requested.emit(digest, 0, 0)
 
+    def count_of(self, suits: Callable[[CacheRow], bool]) -> int:
+        """Return how many of the selected rows suit, as far as is known."""
+        return self.table.selected_count() - sum(not suits(row) for row in self.table.selected_rows())
+
     def digests_of(self, suits: Callable[[CacheRow], bool]) -> list[str]:
         """Return the digests of the selected rows, but for those that are known not to suit."""
         unsuited = {row.digest for row in self.table.selected_rows() if not suits(row)}
@@ -94,6 +98,14 @@ class EntryActions(QObject):
             self.export_all_requested.emit(self.digests_of(is_readable))
         elif self.preview.export_button.isEnabled():
             self.preview.export_button.click()
+
+    def export_zip(self) -> None:
+        """Save the selected contents as a zip."""
+        self.zip_requested.emit(self.digests_of(is_readable))
+
+    def copy_links(self) -> None:
+        """Have links to the selected contents copied."""
+        self.link_requested.emit(self.table.selected_digests())
 
     def toggle_pin(self) -> None:
         """Have the selected entries pinned, or, where all are, no longer."""

@@ -60,7 +60,7 @@ def _add(
 
 def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -> None:
     preview, single = actions.preview, _single(actions, rows)
-    sound = actions.digests_of(is_readable)
+    sound = actions.count_of(is_readable)
     here = single is not None and preview.digest == single.digest
     _add(menu, "open", tr("Open preview"), actions.table.opened.emit, single is not None, key="Enter")
     quick_look = actions.table.quick_look_requested.emit
@@ -69,14 +69,14 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
         _add(menu, "recall-lines", preview.recall_text, preview.recall, bool(sound), key="Ctrl+Enter")
         _add(menu, "recall", tr("Recall whole output"), actions.recall_whole, bool(sound))
     else:
-        words = _recall_words(rows, len(sound)) if sound[1:] else tr("Recall into message")
+        words = _recall_words(rows, sound) if sound > 1 else tr("Recall into message")
         _add(menu, "recall", words, actions.recall_whole, bool(sound), key="Ctrl+Enter")
     _add(menu, "recall-part", tr("Recall a part…"), actions.recall_part, bool(sound), key="R")
     _add(menu, "find", tr("Find in content"), preview.content.open_find, _is_sound(single), key="Ctrl+F")
     _add(menu, "verify", tr("Verify"), actions.verify, True, key="V")
     if actions.table.selected_count() > 1:
         _add(menu, "export", tr("Save to folder…"), actions.export, bool(sound), key="Ctrl+S")
-        _add(menu, "export-zip", tr("Save as zip…"), partial(actions.zip_requested.emit, sound), bool(sound))
+        _add(menu, "export-zip", tr("Save as zip…"), actions.export_zip, bool(sound))
     elif single is not None:
         export = partial(actions.export_requested.emit, single.digest)
         _add(menu, "export", tr("Save as…"), export, bool(sound), key="Ctrl+S")
@@ -102,8 +102,7 @@ def _add_copies(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) ->
     _add(menu, "copy-hash", tr("Copy digest"), actions.copy_digests, key="Ctrl+C")
     _add(menu, "copy-table", tr("Copy as table"), actions.copy_table, bool(rows))
     _add(menu, "copy-marker", tr("Copy marker"), actions.copy_markers, bool(rows))
-    copy_links = partial(actions.link_requested.emit, actions.table.selected_digests())
-    _add(menu, "copy-link", tr("Copy link"), copy_links)
+    _add(menu, "copy-link", tr("Copy link"), actions.copy_links)
 
 
 def _add_navigation(menu: QMenu, actions: EntryActions, single: CacheRow | None) -> None:
@@ -128,7 +127,7 @@ def _add_filters(menu: QMenu, bar: CacheFilterBar, single: CacheRow | None) -> N
 
 
 def _add_retention(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -> None:
-    stored = bool(actions.digests_of(is_untrashed))
+    stored = actions.count_of(is_untrashed) > 0
     trashed = [row.digest for row in rows if not is_untrashed(row)]
     is_pinned = stored and all(row.is_pinned for row in rows if is_untrashed(row))
     _add(menu, "pin", tr("Unpin") if is_pinned else tr("Pin"), actions.toggle_pin, stored, key="P")

@@ -80,6 +80,11 @@ class RowPages(QObject):
         """Return the digest of a row."""
         return self._key(row).hex()
 
+    def digests(self, rows: range) -> list[str]:
+        """Return the digests of rows that follow each other: of a million in a fraction of a second."""
+        text, step = self._ids[rows.start * DIGEST_BYTES : rows.stop * DIGEST_BYTES].hex(), 2 * DIGEST_BYTES
+        return [text[at : at + step] for at in range(0, len(text), step)]
+
     def row_of(self, digest: str) -> int:
         """Return the row of a digest; -1 when it is not listed."""
         key, offset = bytes.fromhex(digest), -1

@@ -104,7 +104,8 @@ class CacheTable(Themed, QTableView):
 
     def selected_digests(self) -> list[str]:
         """Return the digests of the selected rows, from top to bottom."""
-        return [self._model.digest_at(number) for number in self._selected_numbers()]
+        parts = (self._model.pages.digests(rows) for rows in self._selected_ranges())
+        return list(itertools.chain.from_iterable(parts))
 
     def selected_count(self) -> int:
         """Return how many rows are selected."""

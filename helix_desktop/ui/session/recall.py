@@ -72,7 +72,7 @@ class RecallController(QObject):
         part = RecallPart("lines", first, last) if first else RecallPart("pattern")
         subject = await _subject(workspace, digests)
         dialog = self.dialog = RecallDialog(self._window, subject, part, has_lines=len(digests) == 1)
-        dialog.part_changed.connect(lambda wanted: self._start_search(workspace, digests, wanted))
+        dialog.part_changed.connect(lambda recall_part: self._start_search(workspace, digests, recall_part))
         retint(dialog, self._window.theme)
         self._found = None
         if part.first:
