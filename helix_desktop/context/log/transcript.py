@@ -10,22 +10,14 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
-from helix_desktop.context.log.ended_observations import ended_tokens
-from helix_desktop.context.log.message_log import FRAMING_TOKENS, MessageLog
 from helix_desktop.context.log.mode_notes import UNKNOWN_MODE
-from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
+from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
     Cover,
-    LogItem,
-    PinnedCopy,
-    SummaryBlock,
-    WindowEntry,
-    active_covers,
-    arrange_entries,
-    build_covers,
 )
+from helix_desktop.context.log.window_messages import WindowMessages
 from helix_desktop.context.policy import ContextPolicy, policy_from_event
 from helix_desktop.domain.cost import Budget, Spending, spending_of
 from helix_desktop.domain.effort import Effort, SentEffort
@@ -71,16 +63,12 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.domain.tools import PermissionMode
 
-PINNED_LABEL_TOKENS = 24  # tokens of the line above a pinned output
-OBSERVATIONS_LABEL_TOKENS = 70  # tokens of the line above the observations
 
-
-class Transcript(MessageLog):
+class Transcript(WindowMessages):
     """The state of a session after its events so far; only `apply` changes it."""
 
     def __init__(self, events: Iterable[RecordedEvent] = ()) -> None:
@@ -92,7 +80,6 @@ class Transcript(MessageLog):
         self.ancestors: dict[str, int] = {}  # the sessions whose logs it begins with, each up to which event
         self.inherited_spending = Spending()  # what the sessions spent whose log it begins with
         self.opening: tuple[StandingText, ...] | None = None  # told at the first message; None: not yet
-        self.added_instructions: list[AddedInstructions] = []  # those that came later, in order
         self.mode: PermissionMode = "ask"
         self.announced_mode: PermissionMode | str = "ask"
         self.model_role: ModelRole = "main"
@@ -113,7 +100,6 @@ class Transcript(MessageLog):
         self.spending = Spending()
         self.budget: Budget | None = None
         self.warned_budget: Budget | None = None
-        self.rewrites = RewriteState()
         self.staleness = Staleness()
         self.last_model, self.last_answer_at_ms = "", 0
         self.cache_lifetime_s = 0  # asked of the provider for the newest request; 0: its usual one
@@ -125,10 +111,6 @@ class Transcript(MessageLog):
         self.handover_failures = 0
         self.last_observation_at_ms = 0
         self.observation_failures = 0
-        self._window_entries: list[WindowEntry] = []
-        self._window_tokens: tuple[int, int] | None = (0, 0)  # and those of images; None: to be counted
-        self._maskable_items: list[LogItem] | None = []  # None: to be found
-        self._covers: list[Cover] = []
         for recorded in events:
             self.apply(recorded)
 
@@ -214,10 +196,7 @@ class Transcript(MessageLog):
             return
         added = AddedInstructions(seq, event)
         self.added_instructions.append(added)
-        self._window_entries.append(added)
-        if self._window_tokens is not None:
-            entries, images = self._window_tokens
-            self._window_tokens = entries + self.entry_tokens(added), images
+        self._add_entry(added)
 
     def _apply_queue_event(self, seq: int, event: MessageQueued | QueueChanged) -> None:
         if isinstance(event, MessageQueued):
@@ -281,13 +260,7 @@ class Transcript(MessageLog):
                     self.newest_recall_seqs[recalled] = recorded.seq
         self.staleness.apply(recorded.seq, event)
         item = self._append(recorded, event)
-        self._window_entries.append(item)
-        if self._window_tokens is not None:
-            entries, images = self._window_tokens
-            image_tokens = sum(image.tokens for image in self.images_of(item))
-            self._window_tokens = entries + item.tokens, images + image_tokens
-        if self._maskable_items is not None and self._is_maskable(item):
-            self._maskable_items.append(item)
+        self._add_entry(item)
 
     def _apply_rewrite(self, recorded: RecordedEvent, rewrite: RewriteEvent) -> None:
         self.rewrites.apply(recorded.seq, rewrite)
@@ -310,33 +283,6 @@ class Transcript(MessageLog):
             self._add_cover(Cover(recorded.seq, rewrite.after, rewrite.upto, rewrite))
         elif not isinstance(rewrite, SweepMade | FormChosen):
             self.rearrange()
-
-    def _add_cover(self, cover: Cover) -> None:
-        """Add a new fold; if it covers only raw messages or whole notes, skip the full recomputation."""
-        inside = [inner for inner in self._covers if cover.after <= inner.after and inner.upto <= cover.upto]
-        others = [other for other in self._covers if other not in inside]
-        if all(isinstance(inner.event, FoldMade) for inner in inside) and not any(
-            other.after < cover.upto and cover.after < other.upto for other in others
-        ):
-            self._covers = sorted([*others, cover], key=lambda other: other.after)
-            self._arrange()
-        else:
-            self.rearrange()
-
-    def rearrange(self) -> None:
-        """Recompute the window's entries from the active rewrites."""
-        covers = build_covers(
-            self.rewrites.active_handovers, self.rewrites.placed_observations, self.rewrites.active_folds
-        )
-        self._covers = active_covers(covers)
-        self._arrange()
-
-    def _arrange(self) -> None:
-        pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
-        self._window_tokens = self._maskable_items = None
-        self._window_entries = arrange_entries(
-            self.items, self.position, self._covers, pinned, self.added_instructions
-        )
 
     def retry_event(self) -> TurnRetried | None:
         """Return the event that repeats the last step of the newest turn; None if that turn is done or runs.
@@ -363,11 +309,6 @@ class Transcript(MessageLog):
     def first_parent(self) -> str:
         """Return the session at the root of its tree of branches; empty if it is no branch."""
         return next(iter(self.ancestors), "")
-
-    @property
-    def masked(self) -> Set[int]:
-        """Return the seqs of the messages whose content is shown as markers, by all active sweeps."""
-        return self.rewrites.masked
 
     @property
     def superseded(self) -> Mapping[int, int]:
@@ -401,38 +342,6 @@ class Transcript(MessageLog):
         return self.rewrites.sweep_exempt
 
     @property
-    def handover(self) -> tuple[int, HandoverMade] | None:
-        """Return the active handover that reaches furthest, with its seq."""
-        first = self._covers[0] if self._covers else None
-        return (first.seq, first.event) if first and isinstance(first.event, HandoverMade) else None
-
-    @property
-    def covers(self) -> tuple[Cover, ...]:
-        """Return the active covers in log order."""
-        return tuple(self._covers)
-
-    def window_entries(self) -> list[WindowEntry]:
-        """Return the window's entries in order. Do not change the list."""
-        return self._window_entries
-
-    def entry_tokens(self, entry: WindowEntry) -> int:
-        """Return the tokens of an entry as the window shows it now, framing included.
-
-        A handover is counted without the user's own messages in it, which depend on the policy.
-        """
-        if isinstance(entry, LogItem):
-            return self._item_tokens(entry)
-        if isinstance(entry, PinnedCopy):
-            return self._item_tokens(entry.item) + PINNED_LABEL_TOKENS
-        if isinstance(entry, AddedInstructions):
-            return entry.event.text.tokens + FRAMING_TOKENS
-        tokens = sum(cover.event.tokens for cover in entry.covers) + FRAMING_TOKENS
-        if isinstance(entry.event, ObservationsMade):
-            generations = [cover.event for cover in entry.covers if isinstance(cover.event, ObservationsMade)]
-            tokens += OBSERVATIONS_LABEL_TOKENS - ended_tokens(generations)
-        return tokens
-
-    @property
     def opening_tokens(self) -> int:
         """Return the tokens of what was told at the session's start: they stand in every request."""
         return sum(text.tokens for text in self.opening or ())
@@ -443,50 +352,6 @@ class Transcript(MessageLog):
         added = (entry.event.text for entry in self.added_instructions)
         return {text.key: text for text in (*(self.opening or ()), *added)}
 
-    @property
-    def window_tokens(self) -> tuple[int, int]:
-        """Return the tokens of all entries as shown now, and their images' share; without the handover."""
-        if self._window_tokens is None:
-            entries = [entry for entry in self._window_entries if not _is_handover(entry)]
-            items = (entry.item if isinstance(entry, PinnedCopy) else entry for entry in entries)
-            images = (image for item in items if isinstance(item, LogItem) for image in self.images_of(item))
-            self._window_tokens = sum(map(self.entry_tokens, entries)), sum(image.tokens for image in images)
-        return self._window_tokens
-
-    @property
-    def maskable_items(self) -> list[LogItem]:
-        """Return the outputs and calls in the window, in order, that have markers and are not masked.
-
-        Do not change the list.
-        """
-        if self._maskable_items is None:
-            items = (entry for entry in self._window_entries if isinstance(entry, LogItem))
-            self._maskable_items = [item for item in items if self._is_maskable(item)]
-        return self._maskable_items
-
-    def _is_maskable(self, item: LogItem) -> bool:
-        if item.seq in self.rewrites.masked or isinstance(item.event, UserSpoke):
-            return False
-        return item.saving > 0 or item.seq in self.rewrites.chosen_forms
-
-    def images_of(self, item: LogItem) -> tuple[Image, ...]:
-        """Return the images sent with a message: none once it is swept or shown in another form."""
-        if item.seq in self.masked or item.seq in self.rewrites.chosen_forms:
-            return ()
-        match item.event:
-            case UserSpoke(attachments=attachments):
-                return tuple(attachment.image for attachment in attachments if attachment.image)
-            case ToolAnswered(images=images):
-                return images
-        return ()
-
-    def _item_tokens(self, item: LogItem) -> int:
-        if item.seq in self.rewrites.masked:
-            sweep = self.rewrites.anchors.get(item.seq)
-            return item.tokens - item.saving + (sweep.anchor_tokens if sweep else 0)
-        chosen_form = self.rewrites.chosen_forms.get(item.seq)
-        return chosen_form.tokens + FRAMING_TOKENS if chosen_form else item.tokens
-
     def can_undo(self, seq: int) -> bool:
         """Return True if that seq is an active rewrite."""
         return self.rewrites.is_undoable(seq) and self.rewrites.is_active(seq)
@@ -494,7 +359,3 @@ class Transcript(MessageLog):
     def can_redo(self, seq: int) -> bool:
         """Return True if that seq is an undone rewrite."""
         return seq in self.rewrites.undone
-
-
-def _is_handover(entry: WindowEntry) -> bool:
-    return isinstance(entry, SummaryBlock) and isinstance(entry.event, HandoverMade)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.context.log.transcript import PINNED_LABEL_TOKENS, Transcript
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import (
     AddedInstructions,
     LogItem,
@@ -18,6 +18,7 @@ from helix_desktop.context.log.window_layout import (
     edges_of,
     newest_instructions,
 )
+from helix_desktop.context.log.window_messages import PINNED_LABEL_TOKENS
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.sweep import CACHED_PRICE, REWRITE_PRICE, SweepPlan, tokens_resent
 from helix_desktop.context.summaries.handover import user_text_budget

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.context.log.transcript import PINNED_LABEL_TOKENS, Transcript
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.log.window_messages import PINNED_LABEL_TOKENS
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import sweep
 from helix_desktop.context.rewrites.sweep import SweepPlan

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from helix_desktop.context.log.ended_observations import ended_observations, ended_tokens
-from helix_desktop.context.log.transcript import OBSERVATIONS_LABEL_TOKENS
+from helix_desktop.context.log.window_messages import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.observation_task import (

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.context.log.transcript import OBSERVATIONS_LABEL_TOKENS, Transcript
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_messages import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import fold
 from helix_desktop.context.summaries import observation, observation_task

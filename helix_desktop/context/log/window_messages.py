@@ -1,0 +1,168 @@
+"""The window's messages: the log under its rewrites, as entries in order, with the tokens of each."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from helix_desktop.context.log.ended_observations import ended_tokens
+from helix_desktop.context.log.message_log import FRAMING_TOKENS, MessageLog
+from helix_desktop.context.log.rewrite_state import RewriteState
+from helix_desktop.context.log.window_layout import (
+    AddedInstructions,
+    Cover,
+    LogItem,
+    PinnedCopy,
+    SummaryBlock,
+    WindowEntry,
+    active_covers,
+    arrange_entries,
+    build_covers,
+)
+from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.image import Image
+
+PINNED_LABEL_TOKENS = 24  # tokens of the line above a pinned output
+OBSERVATIONS_LABEL_TOKENS = 70  # tokens of the line above the observations
+
+
+class WindowMessages(MessageLog):
+    """The messages of a session and the rewrites over them, arranged as the window's entries.
+
+    Between two rewrites a new message is only added behind the others.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rewrites = RewriteState()
+        self.added_instructions: list[AddedInstructions] = []  # those that came after the start, in order
+        self._window_entries: list[WindowEntry] = []
+        self._window_tokens: tuple[int, int] | None = (0, 0)  # and those of images; None: to be counted
+        self._maskable_items: list[LogItem] | None = []  # None: to be found
+        self._covers: list[Cover] = []
+
+    def _add_entry(self, entry: LogItem | AddedInstructions) -> None:
+        """Put a new entry behind the others."""
+        self._window_entries.append(entry)
+        if self._window_tokens is not None:
+            images = self.images_of(entry) if isinstance(entry, LogItem) else ()
+            tokens, image_tokens = self._window_tokens
+            self._window_tokens = (
+                tokens + self.entry_tokens(entry),
+                image_tokens + sum(image.tokens for image in images),
+            )
+        if isinstance(entry, LogItem) and self._maskable_items is not None and self._is_maskable(entry):
+            self._maskable_items.append(entry)
+
+    def _add_cover(self, cover: Cover) -> None:
+        """Add a new fold; if it covers only raw messages or whole notes, skip the full recomputation."""
+        inside = [inner for inner in self._covers if cover.after <= inner.after and inner.upto <= cover.upto]
+        others = [other for other in self._covers if other not in inside]
+        if all(isinstance(inner.event, FoldMade) for inner in inside) and not any(
+            other.after < cover.upto and cover.after < other.upto for other in others
+        ):
+            self._covers = sorted([*others, cover], key=lambda other: other.after)
+            self._arrange()
+        else:
+            self.rearrange()
+
+    def rearrange(self) -> None:
+        """Recompute the window's entries from the active rewrites."""
+        covers = build_covers(
+            self.rewrites.active_handovers, self.rewrites.placed_observations, self.rewrites.active_folds
+        )
+        self._covers = active_covers(covers)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
+        self._window_tokens = self._maskable_items = None
+        self._window_entries = arrange_entries(
+            self.items, self.position, self._covers, pinned, self.added_instructions
+        )
+
+    @property
+    def masked(self) -> Set[int]:
+        """Return the seqs of the messages whose content is shown as markers, by all active sweeps."""
+        return self.rewrites.masked
+
+    @property
+    def handover(self) -> tuple[int, HandoverMade] | None:
+        """Return the active handover that reaches furthest, with its seq."""
+        first = self._covers[0] if self._covers else None
+        return (first.seq, first.event) if first and isinstance(first.event, HandoverMade) else None
+
+    @property
+    def covers(self) -> tuple[Cover, ...]:
+        """Return the active covers in log order."""
+        return tuple(self._covers)
+
+    def window_entries(self) -> list[WindowEntry]:
+        """Return the window's entries in order. Do not change the list."""
+        return self._window_entries
+
+    def entry_tokens(self, entry: WindowEntry) -> int:
+        """Return the tokens of an entry as the window shows it now, framing included.
+
+        A handover is counted without the user's own messages in it, which depend on the policy.
+        """
+        if isinstance(entry, LogItem):
+            return self._item_tokens(entry)
+        if isinstance(entry, PinnedCopy):
+            return self._item_tokens(entry.item) + PINNED_LABEL_TOKENS
+        if isinstance(entry, AddedInstructions):
+            return entry.event.text.tokens + FRAMING_TOKENS
+        tokens = sum(cover.event.tokens for cover in entry.covers) + FRAMING_TOKENS
+        if isinstance(entry.event, ObservationsMade):
+            generations = [cover.event for cover in entry.covers if isinstance(cover.event, ObservationsMade)]
+            tokens += OBSERVATIONS_LABEL_TOKENS - ended_tokens(generations)
+        return tokens
+
+    @property
+    def window_tokens(self) -> tuple[int, int]:
+        """Return the tokens of all entries as shown now, and their images' share; without the handover."""
+        if self._window_tokens is None:
+            entries = [entry for entry in self._window_entries if not _is_handover(entry)]
+            items = (entry.item if isinstance(entry, PinnedCopy) else entry for entry in entries)
+            images = (image for item in items if isinstance(item, LogItem) for image in self.images_of(item))
+            self._window_tokens = sum(map(self.entry_tokens, entries)), sum(image.tokens for image in images)
+        return self._window_tokens
+
+    @property
+    def maskable_items(self) -> list[LogItem]:
+        """Return the outputs and calls in the window, in order, that have markers and are not masked.
+
+        Do not change the list.
+        """
+        if self._maskable_items is None:
+            items = (entry for entry in self._window_entries if isinstance(entry, LogItem))
+            self._maskable_items = [item for item in items if self._is_maskable(item)]
+        return self._maskable_items
+
+    def _is_maskable(self, item: LogItem) -> bool:
+        if item.seq in self.rewrites.masked or isinstance(item.event, UserSpoke):
+            return False
+        return item.saving > 0 or item.seq in self.rewrites.chosen_forms
+
+    def images_of(self, item: LogItem) -> tuple[Image, ...]:
+        """Return the images sent with a message: none once it is swept or shown in another form."""
+        if item.seq in self.masked or item.seq in self.rewrites.chosen_forms:
+            return ()
+        match item.event:
+            case UserSpoke(attachments=attachments):
+                return tuple(attachment.image for attachment in attachments if attachment.image)
+            case ToolAnswered(images=images):
+                return images
+        return ()
+
+    def _item_tokens(self, item: LogItem) -> int:
+        if item.seq in self.rewrites.masked:
+            sweep = self.rewrites.anchors.get(item.seq)
+            return item.tokens - item.saving + (sweep.anchor_tokens if sweep else 0)
+        chosen_form = self.rewrites.chosen_forms.get(item.seq)
+        return chosen_form.tokens + FRAMING_TOKENS if chosen_form else item.tokens
+
+
+def _is_handover(entry: WindowEntry) -> bool:
+    return isinstance(entry, SummaryBlock) and isinstance(entry.event, HandoverMade)
