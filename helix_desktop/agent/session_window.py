@@ -6,6 +6,7 @@ import asyncio
 
 from helix_desktop.agent.intake.output_forms import OutputForms
 from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.window.exclusions import Exclusions
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.past_windows import PastWindow, PastWindows
@@ -13,6 +14,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.events.rewrite import Form, Pinned, Redone, Undone, Unpinned
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import ToolAnswered
 
 
@@ -22,6 +24,7 @@ class SessionWindow:
     def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter, forms: OutputForms) -> None:
         self._runtime, self._rewriter, self._forms = runtime, rewriter, forms
         self._past, self._past_lock = PastWindows(runtime.session.log), asyncio.Lock()
+        self._exclusions = Exclusions(runtime, rewriter)
 
     @property
     def policy(self) -> ContextPolicy:
@@ -87,6 +90,17 @@ class SessionWindow:
         if form == "compact":
             self._runtime.model_choice.require()
         await self._forms.choose(seq, form, instructions)
+
+    async def exclude(self, seq: int, part: int = 0) -> None:
+        """Leave out of the requests that follow what `seq` put into the window; undone like any rewrite.
+
+        With a `part`, that text of the session's start, from 1. Raises OutputFormUnavailable, StoreError.
+        """
+        await self._exclusions.exclude(self._runtime.transcript.opening_seq if part else seq, part)
+
+    async def cache_now(self, seq: int) -> None:
+        """Replace the output, the large arguments or the images of message `seq` by markers, at once."""
+        await self._rewriter.mask_messages((seq,), SweepReason.MANUAL)
 
     async def pin(self, seq: int) -> None:
         """Pin the output recorded as `seq`: no rewrite shortens it or removes it from the window."""

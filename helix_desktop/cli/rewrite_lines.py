@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     FormChosen,
     Pinned,
@@ -39,6 +40,7 @@ Rewrite: TypeAlias = (
     | ObservationsPlaced
     | ObservationsFailed
     | FormChosen
+    | Excluded
     | Pinned
     | Unpinned
     | Undone
@@ -64,7 +66,7 @@ def rewrite_line(event: Rewrite) -> str:
             return _cached_line(event)
         case FoldMade():
             return _noted_line(event)
-        case FormChosen():
+        case FormChosen() | Excluded():
             return _form_line(event)
         case Pinned() | Unpinned() | Undone() | Redone():
             return _target_line(event)
@@ -178,7 +180,10 @@ def _noted_line(fold: FoldMade) -> str:
     )
 
 
-def _form_line(choice: FormChosen) -> str:
+def _form_line(choice: FormChosen | Excluded) -> str:
+    if isinstance(choice, Excluded):
+        event = f"e{choice.targets[0]}"
+        return tr("{event} excluded by you: {saved} tokens saved", event=event, saved=choice.saved)
     event = f"e{choice.target}"
     match choice.form:
         case "full":

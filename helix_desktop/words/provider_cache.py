@@ -28,6 +28,7 @@ _REWRITES: dict[MissKind, UserText] = {
     "observations": text("Observations replaced messages"),
     "handover": text("Messages were summarized"),
     "form": text("An output got another form"),
+    "exclude": text("Something was excluded"),
     "pin": text("An output was pinned"),
     "unpin": text("An output was unpinned"),
     "undo": text("A change was undone"),

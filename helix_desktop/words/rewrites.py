@@ -5,7 +5,15 @@ from __future__ import annotations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.events.files import FilesChanged
-from helix_desktop.domain.events.rewrite import FoldMade, Form, FormChosen, Pinned, SweepMade, Unpinned
+from helix_desktop.domain.events.rewrite import (
+    Excluded,
+    FoldMade,
+    Form,
+    FormChosen,
+    Pinned,
+    SweepMade,
+    Unpinned,
+)
 from helix_desktop.domain.events.session import AssistantSpoke, BudgetSet, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.files.version import ChangedFile
@@ -145,6 +153,34 @@ def _form_choice_text(form: Form, output: str) -> str:
             return tr("You sent a preview of {output}", output=output)
         case "compact":
             return tr("You sent an extract of {output}", output=output)
+
+
+def excluded_text(event: Excluded, transcript: Transcript) -> str:
+    """Return what the user excluded, and what that saved."""
+    words = tr("You excluded {content}", content=_excluded_name(event, transcript))
+    return f"{words} · {_saved_text(event.saved)}" if event.saved > 0 else words
+
+
+def _excluded_name(event: Excluded, transcript: Transcript) -> str:
+    """Return what the user excluded, in a few words."""
+    seq = event.targets[0]
+    item = transcript.item(seq)
+    match item.event if item is not None else transcript.rewrites.by_seq.get(seq):
+        case UserSpoke(text=text):
+            name = tr("your message “{text}”", text=ellipsize(" ".join(text[:400].split()), _NAME_CAP))
+        case AssistantSpoke():
+            name = tr("an answer")
+        case ToolAnswered():
+            name = _output_name(seq, transcript)
+        case HandoverMade():
+            name = tr("the handover")
+        case ObservationsPlaced():
+            name = tr("the observations")
+        case FoldMade():
+            name = tr("noted steps")
+        case _:
+            name = tr("instructions")
+    return name
 
 
 def pin_text(event: Pinned | Unpinned, transcript: Transcript) -> str:

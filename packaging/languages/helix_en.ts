@@ -692,6 +692,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/exclusions.py" />
+            <source>It is pinned, left the context, or the agent is working on it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/attachments.py" />
             <source>It is protected by a password.</source>
             <translation type="unfinished" />
@@ -1072,6 +1077,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/exclusions.py" />
+            <source>This can't be excluded now.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/output_forms.py" />
             <source>This can't be sent in another form.</source>
             <translation type="unfinished" />
@@ -1130,6 +1140,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/manager.py" />
             <source>Undo the last compaction, or report this problem.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/exclusions.py" />
+            <source>Unpin it, or wait for the answer.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1556,6 +1571,16 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
             <source>Everything</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/state_labels.py" />
+            <source>Excluded</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/state_labels.py" />
+            <source>Excluded by you. The agent can recall it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4307,6 +4332,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
+            <source>Excluded by you. The agent can recall it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <source>Extract sent to the agent</source>
             <translation type="unfinished" />
         </message>
@@ -5012,6 +5042,12 @@
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>done</source>
             <comment>state of a tool call</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>excluded</source>
+            <comment>state of an output</comment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7265,6 +7301,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
+            <source>{event} excluded by you: {saved} tokens saved</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/run.py" />
             <source>{event} isn't the event of a handover.</source>
             <translation type="unfinished" />
@@ -7742,6 +7783,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>You excluded {content}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
             <source>You pinned {output}</source>
             <translation type="unfinished" />
         </message>
@@ -7768,6 +7814,11 @@
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>always kept in context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>an answer</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -7825,8 +7876,18 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>instructions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/rewrite_reasons.py" />
             <source>manual</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>noted steps</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7850,6 +7911,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>the handover</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>the observations</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/rewrite_reasons.py" />
             <source>together with a compaction</source>
             <translation type="unfinished" />
@@ -7867,6 +7938,11 @@
         <message>
             <location filename="../../helix_desktop/words/rewrite_reasons.py" />
             <source>together with observations</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>your message “{text}”</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10435,8 +10511,18 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>A line says that you excluded it, and the agent can recall it. You can undo this.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>A link leads out of the workspace, or the agent may not read it</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>A marker takes its place, and the agent can recall it. You can undo this.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10501,6 +10587,21 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>Cache now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>Cache now… (saves {tokens} tokens)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>Cache “{name}” now?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <location filename="../../helix_desktop/ui/inspector/rows.py" />
             <source>Cached</source>
@@ -10530,6 +10631,11 @@
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Calls {tools}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>Cancel</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10593,6 +10699,12 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>Enter</source>
+            <comment>key</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Entries</source>
             <translation type="unfinished" />
@@ -10606,6 +10718,36 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Estimated</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>Every later request has {saved} tokens less. Once, {resent} tokens are read again uncached.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>Exclude</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>Exclude “{name}” from the requests?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <source>Excluded</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Excluded by you</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>Exclude…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10791,12 +10933,17 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>Open in cache, recall lines</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Over the size limit</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/request_list.py" />
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Pin in context</source>
             <translation type="unfinished" />
         </message>
@@ -10834,6 +10981,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>Ready to be cached: {tokens} tokens.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>Recall in full</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10889,6 +11041,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>Restore</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Sent once, with the first message</source>
             <translation type="unfinished" />
@@ -10909,7 +11066,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/request_list.py" />
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Show in chat</source>
             <translation type="unfinished" />
         </message>
@@ -10991,7 +11148,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/request_list.py" />
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Unpin</source>
             <translation type="unfinished" />
         </message>
@@ -11023,6 +11180,11 @@
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>You asked for: {instructions}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <source>You left this out of the requests. The agent can recall it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11941,6 +12103,11 @@
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
             <source>Outputs were cached</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/provider_cache.py" />
+            <source>Something was excluded</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19496,11 +19663,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Outputs that you pinned or sent to the agent in another form.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
             <source>Over</source>
             <translation type="unfinished" />
@@ -19770,6 +19932,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>What you pinned, excluded, or sent to the agent in another form.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
             <source>With every message in full, it would be {share}.</source>
             <translation type="unfinished" />
@@ -19837,6 +20004,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>after steps were noted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>after you excluded something</source>
             <translation type="unfinished" />
         </message>
         <message>

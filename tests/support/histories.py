@@ -296,6 +296,7 @@ _ACTIONS: dict[str, Callable[[SessionSimulator, Dice], object]] = {
     "form": lambda simulator, dice: session_rewrites.choose_form(
         simulator, _output_number(simulator, dice), dice.pick(get_args(Form))
     ),
+    "exclude": lambda simulator, dice: session_rewrites.exclude(simulator, dice.number(99)),
     "undo": lambda simulator, dice: simulator.undo(dice.number(len(simulator.transcript.rewrites.by_seq))),
     "redo": lambda simulator, dice: simulator.redo(dice.number(len(simulator.transcript.rewrites.undone))),
 }
@@ -312,6 +313,7 @@ REWRITE_ACTIONS = (
     "pin",
     "unpin",
     "form",
+    "exclude",
     "undo",
     "redo",
 )

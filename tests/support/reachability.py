@@ -62,10 +62,10 @@ class ReachableContent(msgspec.Struct):
 
 
 def follow_handles(
-    request: ModelRequest, contents: Mapping[str, bytes], indexes: Iterable[str]
+    request: ModelRequest, contents: Mapping[str, bytes], indexes: Iterable[str], texts: Iterable[str] = ()
 ) -> ReachableContent:
-    """Follow the handles in a request, and those in the index entries that they lead to."""
-    seen_indexes = set(indexes)
+    """Follow the handles in a request, in index entries that they lead to, and in `texts` of the window."""
+    seen_indexes, window_texts = set(indexes), set(texts)
     reachable = ReachableContent(set(), {})
     waiting = [_resolve(handle, contents) for handle in _handles(request)]
     while waiting:
@@ -78,6 +78,9 @@ def follow_handles(
             index = parse_index_entry(contents[digest])
             waiting += index.digests
             reachable.texts |= index.texts
+        elif digest in window_texts:
+            handles = _HANDLE_PATTERN.findall(contents[digest].decode("utf-8", "replace"))
+            waiting += [_resolve(handle, contents) for handle in handles]
     return reachable
 
 
@@ -104,7 +107,9 @@ def index_digests(simulator: SessionSimulator) -> set[str]:
 def unreachable_content(simulator: SessionSimulator, window: Window | None = None) -> list[str]:
     """Return every message, output and argument that cannot be read back from the window."""
     current = window or simulator.window()
-    reachable = follow_handles(current.request, simulator.contents, index_digests(simulator))
+    rewrites = simulator.transcript.rewrites
+    excluded = [event.digest for event in (*rewrites.excluded.values(), *rewrites.excluded_texts.values())]
+    reachable = follow_handles(current.request, simulator.contents, index_digests(simulator), excluded)
     standing = {item.seq for item in current.entries if isinstance(item, LogItem)}
     full_digests = _full_digests(current)
     missing: list[str] = []
@@ -114,7 +119,8 @@ def unreachable_content(simulator: SessionSimulator, window: Window | None = Non
                 missing.append(f"output e{item.seq}")
             case AssistantSpoke() as spoke:
                 missing += _unreachable_texts(item.seq, spoke, item.seq in standing, reachable)
-                masked = item.seq in simulator.transcript.masked or item.seq not in standing
+                hidden = simulator.transcript.masked | simulator.transcript.rewrites.excluded.keys()
+                masked = item.seq in hidden or item.seq not in standing
                 short_digests = (
                     {digest for short in spoke.short for digest in short.digests} if masked else set()
                 )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from helix_desktop.agent.intake.intake import decode_output
-from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation, observation_task
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.observation import EventRange
-from helix_desktop.domain.events.rewrite import Form, FormChosen, Pinned, Unpinned
+from helix_desktop.context.window.exclusion import plan_exclusion, plan_opening_exclusion
+from helix_desktop.domain.events.rewrite import Excluded, Form, FormChosen, Pinned, Unpinned
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import Observation, ObservationsFailed, ObservationsMade
@@ -132,6 +133,28 @@ def pin(simulator: SessionSimulator, index: int) -> int:
         return 0
     simulator.record(Pinned(outputs[index % len(outputs)].seq))
     return outputs[index % len(outputs)].seq
+
+
+def exclude(simulator: SessionSimulator, index: int) -> int:
+    """Let the user exclude an entry of the window, or a text of the opening; the seq, 0 if they can't."""
+    transcript, window = simulator.transcript, simulator.window()
+    parts = len(transcript.opening or ())
+    index %= max(1, parts + len(window.entries))
+    if index < parts:
+        planned = plan_opening_exclusion(transcript, transcript.opening_seq, index + 1, 64)
+    elif window.entries:
+        entry = window.entries[index - parts]
+        seq = entry.item.seq if isinstance(entry, PinnedCopy) else entry.seq
+        planned = plan_exclusion(window, transcript, seq, 64)
+    else:
+        planned = None
+    if planned is None:
+        return 0
+    simulator.contents.update((content.digest, content.data) for content in planned.contents)
+    tokens = sum(map(count_tokens, planned.counted_texts))
+    saved = planned.tokens_now - tokens
+    simulator.record(Excluded(planned.targets, planned.text, tokens, planned.digest, saved, planned.part))
+    return simulator.transcript.last_seq
 
 
 def unpin(simulator: SessionSimulator, index: int) -> None:

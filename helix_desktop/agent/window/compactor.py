@@ -29,6 +29,7 @@ from helix_desktop.context.summaries.edited_handover import (
 )
 from helix_desktop.context.summaries.handover import (
     agent_texts,
+    covered_count,
     covered_messages,
     newest_turn_words,
     parse_handover,
@@ -278,7 +279,7 @@ class Compactor:
                 _text("Nothing was changed."),
             )
         current = transcript.handover
-        fresh = tuple(uncovered_messages(transcript, cut.upto, cut.kept_seq))
+        fresh = tuple(transcript.without_excluded(uncovered_messages(transcript, cut.upto, cut.kept_seq)))
         covered = tuple(covered_messages(transcript, cut.upto, cut.kept_seq))
         covers, masked = transcript.covers, frozenset(transcript.masked)
         previous_seq, previous = current or (0, None)
@@ -336,7 +337,7 @@ class Compactor:
             tokens=0,
             before=source_input.usage.used,
             after=0,
-            messages=len(source_input.covered),
+            messages=covered_count(self._runtime.transcript, cut.upto, cut.kept_seq),
             model=summary.model,
             trigger=HandoverTrigger.MANUAL,
             former=source_input.previous_seq,

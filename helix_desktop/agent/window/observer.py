@@ -137,12 +137,12 @@ class Observer:
         ]
         return ObservationInput(
             event_range,
-            tuple(transcript.between(event_range.after, event_range.upto)),
+            tuple(transcript.without_excluded(transcript.between(event_range.after, event_range.upto))),
             transcript.covers,
             frozenset(transcript.masked),
             tuple(cover.event for cover in relevant if isinstance(cover.event, ObservationsMade)),
             tuple(observation.standing_observations(transcript)[-observation_task.KNOWN_FACTS :]),
-            tuple(transcript.between(event_range.upto, transcript.last_seq)),
+            tuple(transcript.without_excluded(transcript.between(event_range.upto, transcript.last_seq))),
         )
 
     async def _summarize(self, source_input: ObservationInput) -> SummaryResult[tuple[Observation, ...]]:

@@ -178,7 +178,8 @@ class WindowRewriter:
         text, entries = build_index_entry(transcript, fold_plan.after, fold_plan.upto)
         content = index_content(text, "fold", f"e{fold_plan.after + 1}-e{fold_plan.upto}")
         items = transcript.between(fold_plan.after, fold_plan.upto)
-        note = note_text(fold_plan, items, content.digest, entries, policy, window)
+        stated = transcript.without_excluded(items)
+        note = note_text(fold_plan, stated, content.digest, entries, policy, window)
         if anchors := self._fold_anchors(fold_plan, policy, note):
             note = f"{note}\n{anchors}"
         (tokens,) = await self._runtime.counter.count([note])
@@ -262,7 +263,7 @@ class WindowRewriter:
         """Mask the images the user sent, with `newest` also those of the newest message."""
         await self._sweep(lambda: planner.sweep_images(self._runtime.transcript, newest), reason)
 
-    async def mask_messages(self, seqs: Sequence[int]) -> None:
+    async def mask_messages(self, seqs: Sequence[int], reason: SweepReason = SweepReason.REFUSED) -> None:
         """Mask those of these messages that are not masked yet."""
 
         def plan() -> SweepPlan | None:
@@ -270,7 +271,7 @@ class WindowRewriter:
             fresh = tuple(seq for seq in seqs if transcript.item(seq) and seq not in transcript.masked)
             return SweepPlan(fresh, max(0, sweep.tokens_saved(transcript, fresh)), 0.0) if fresh else None
 
-        await self._sweep(plan, SweepReason.REFUSED)
+        await self._sweep(plan, reason)
 
     async def truncate(self) -> None:
         """Truncate what can be left out, so that only its index entry stays in the window."""

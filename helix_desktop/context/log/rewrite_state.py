@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     FormChosen,
     Pinned,
@@ -17,7 +18,7 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 
-Undoable = SweepMade | FoldMade | ObservationsPlaced | HandoverMade | FormChosen
+Undoable = SweepMade | FoldMade | ObservationsPlaced | HandoverMade | FormChosen | Excluded
 RewriteEvent = Undoable | Pinned | Unpinned | Undone | Redone
 T = TypeVar("T")
 
@@ -35,6 +36,8 @@ class RewriteState:
         self._placed_seqs: set[int] = set()
         self._replaced_by: dict[int, tuple[int, ...]] = {}  # handovers, by those that were written again
         self.chosen_forms: dict[int, FormChosen] = {}
+        self.excluded: dict[int, Excluded] = {}  # by each of its targets
+        self.excluded_texts: dict[int, Excluded] = {}  # of the opening, by their parts
         self.anchors: dict[int, SweepMade] = {}  # sweeps whose anchors stand below an output, by its seq
 
     def fork(self) -> RewriteState:
@@ -49,6 +52,7 @@ class RewriteState:
         copied._placed_seqs = set(self._placed_seqs)
         copied._replaced_by = dict(self._replaced_by)
         copied.chosen_forms, copied.anchors = dict(self.chosen_forms), dict(self.anchors)
+        copied.excluded, copied.excluded_texts = self.excluded, self.excluded_texts  # never changed in place
         return copied
 
     def apply(self, seq: int, rewrite: RewriteEvent) -> None:
@@ -71,7 +75,7 @@ class RewriteState:
             case FoldMade() | HandoverMade() | ObservationsPlaced():
                 self._apply_cover(seq, rewrite)
                 return
-            case FormChosen():
+            case FormChosen() | Excluded():
                 self.by_seq[seq] = rewrite
         self._recompute()
 
@@ -86,6 +90,8 @@ class RewriteState:
     def _recompute(self) -> None:
         masked: set[int] = set()
         forms: dict[int, FormChosen] = {}
+        excluded: dict[int, Excluded] = {}
+        self.excluded_texts = {}
         self.anchors = {}
         for seq, rewrite in self.by_seq.items():
             if isinstance(rewrite, SweepMade) and self.is_active(seq):
@@ -93,16 +99,25 @@ class RewriteState:
                 self._keep_anchors(rewrite)
             elif isinstance(rewrite, FormChosen) and self.is_active(seq):
                 masked.discard(rewrite.target)
+                excluded.pop(rewrite.target, None)
                 forms[rewrite.target] = rewrite
+            elif isinstance(rewrite, Excluded) and self.is_active(seq):
+                if rewrite.part:
+                    self.excluded_texts = {**self.excluded_texts, rewrite.part: rewrite}
+                else:
+                    excluded |= dict.fromkeys(rewrite.targets, rewrite)
         undone = (self.by_seq[seq] for seq in self.undone)
         released = {seq for rewrite in undone if isinstance(rewrite, SweepMade) for seq in rewrite.masked}
         self.masked = masked - self.pinned
         self.sweep_exempt = frozenset((released | forms.keys()) - masked)
         self.chosen_forms = forms
+        self.excluded = {target: event for target, event in excluded.items() if target not in self.pinned}
 
     def first_changed(self, rewrite: RewriteEvent) -> int:
         """Return the first event whose place in the window a rewrite changed; 0: perhaps the first of all."""
         match rewrite:
+            case Excluded(targets=targets, part=0) if not self.by_seq.keys() & set(targets):
+                return min(targets)
             case SweepMade(masked=masked):
                 return min(masked, default=0)
             case FoldMade(after=after):

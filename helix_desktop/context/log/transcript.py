@@ -25,6 +25,7 @@ from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven, StandingText
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     FormChosen,
     Pinned,
@@ -79,7 +80,8 @@ class Transcript(WindowMessages):
         self.branched_at = 0  # the event `branch`; 0: it is no branch
         self.ancestors: dict[str, int] = {}  # the sessions whose logs it begins with, each up to which event
         self.inherited_spending = Spending()  # what the sessions spent whose log it begins with
-        self.opening: tuple[StandingText, ...] | None = None  # told at the first message; None: not yet
+        self.opening_seq = 0  # the event of `opening`; 0: it was not told yet
+        self._opening: tuple[StandingText, ...] | None = None  # told at the first message; None: not yet
         self.mode: PermissionMode = "ask"
         self.announced_mode: PermissionMode | str = "ask"
         self.model_role: ModelRole = "main"
@@ -127,7 +129,7 @@ class Transcript(WindowMessages):
                 self._apply_attempt(recorded, attempt)
             case SweepMade() | FoldMade() | ObservationsPlaced() | HandoverMade() | FormChosen() as rewrite:
                 self._apply_rewrite(recorded, rewrite)
-            case Pinned() | Unpinned() | Undone() | Redone() as rewrite:
+            case Excluded() | Pinned() | Unpinned() | Undone() | Redone() as rewrite:
                 self._apply_rewrite(recorded, rewrite)
             case OpeningGiven() | InstructionsAdded() as event:
                 self._apply_standing_texts(recorded.seq, event)
@@ -192,7 +194,7 @@ class Transcript(WindowMessages):
 
     def _apply_standing_texts(self, seq: int, event: OpeningGiven | InstructionsAdded) -> None:
         if isinstance(event, OpeningGiven):
-            self.opening = event.texts
+            self.opening_seq, self._opening = seq, event.texts
             return
         added = AddedInstructions(seq, event)
         self.added_instructions.append(added)
@@ -277,11 +279,12 @@ class Transcript(WindowMessages):
         self.last_rewrite_seq = recorded.seq
         self.changed_from = min(self.changed_from, self.rewrites.first_changed(rewrite))
         self._window_tokens = self._maskable_items = None
-        if isinstance(rewrite, HandoverMade | FoldMade | ObservationsPlaced) and self.announced_mode != "ask":
-            self.announced_mode = UNKNOWN_MODE  # the note may be among what is covered now
+        may_hide_note = isinstance(rewrite, HandoverMade | FoldMade | ObservationsPlaced | Excluded)
+        if may_hide_note and self.announced_mode != "ask":
+            self.announced_mode = UNKNOWN_MODE  # the note may be among what left the window
         if isinstance(rewrite, FoldMade):
             self._add_cover(Cover(recorded.seq, rewrite.after, rewrite.upto, rewrite))
-        elif not isinstance(rewrite, SweepMade | FormChosen):
+        elif not isinstance(rewrite, SweepMade | FormChosen | Excluded):
             self.rearrange()
 
     def retry_event(self) -> TurnRetried | None:
@@ -340,6 +343,19 @@ class Transcript(WindowMessages):
     def sweep_exempt(self) -> frozenset[int]:
         """Return the seqs that automatic sweeps skip: the user undid their sweep or chose their form."""
         return self.rewrites.sweep_exempt
+
+    @property
+    def opening(self) -> tuple[StandingText, ...] | None:
+        """Return what is told at the session's start, as it is sent; None: it was not told yet."""
+        excluded = self.rewrites.excluded_texts
+        if self._opening is None or not excluded:
+            return self._opening
+        return tuple(
+            replace(text, text=excluded[part].text, tokens=excluded[part].tokens)
+            if part in excluded
+            else text
+            for part, text in enumerate(self._opening, 1)
+        )
 
     @property
     def opening_tokens(self) -> int:

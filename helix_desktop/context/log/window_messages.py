@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from helix_desktop.context.log.ended_observations import ended_tokens
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, MessageLog
@@ -18,8 +18,8 @@ from helix_desktop.context.log.window_layout import (
     arrange_entries,
     build_covers,
 )
-from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.image import Image
 
@@ -111,13 +111,29 @@ class WindowMessages(MessageLog):
             return self._item_tokens(entry)
         if isinstance(entry, PinnedCopy):
             return self._item_tokens(entry.item) + PINNED_LABEL_TOKENS
+        excluded = sum(event.tokens for event in self.exclusions_of(entry))
         if isinstance(entry, AddedInstructions):
-            return entry.event.text.tokens + FRAMING_TOKENS
-        tokens = sum(cover.event.tokens for cover in entry.covers) + FRAMING_TOKENS
-        if isinstance(entry.event, ObservationsMade):
-            generations = [cover.event for cover in entry.covers if isinstance(cover.event, ObservationsMade)]
-            tokens += OBSERVATIONS_LABEL_TOKENS - ended_tokens(generations)
-        return tokens
+            return (excluded or entry.event.text.tokens) + FRAMING_TOKENS
+        covers = self.included_covers(entry)
+        tokens = sum(cover.event.tokens for cover in covers) + excluded + FRAMING_TOKENS
+        generations = [cover.event for cover in covers if isinstance(cover.event, ObservationsMade)]
+        return tokens + (OBSERVATIONS_LABEL_TOKENS - ended_tokens(generations) if generations else 0)
+
+    def exclusions_of(self, entry: WindowEntry) -> tuple[Excluded, ...]:
+        """Return how the user excluded an entry, or the observations in it; empty if they did not."""
+        if isinstance(entry, PinnedCopy) or not self.rewrites.excluded:
+            return ()
+        seqs = [cover.seq for cover in entry.covers] if isinstance(entry, SummaryBlock) else [entry.seq]
+        found = (self.rewrites.excluded.get(seq) for seq in seqs)
+        return tuple(dict.fromkeys(event for event in found if event is not None))
+
+    def included_covers(self, block: SummaryBlock) -> tuple[Cover, ...]:
+        """Return the covers of a block that the user did not exclude."""
+        return tuple(cover for cover in block.covers if cover.seq not in self.rewrites.excluded)
+
+    def without_excluded(self, items: Iterable[LogItem]) -> list[LogItem]:
+        """Return the messages that the user did not exclude: what may stand in a later note or summary."""
+        return [item for item in items if item.seq not in self.rewrites.excluded]
 
     @property
     def window_tokens(self) -> tuple[int, int]:
@@ -141,13 +157,23 @@ class WindowMessages(MessageLog):
         return self._maskable_items
 
     def _is_maskable(self, item: LogItem) -> bool:
-        if item.seq in self.rewrites.masked or isinstance(item.event, UserSpoke):
+        if item.seq in self.masked or item.seq in self.rewrites.excluded or isinstance(item.event, UserSpoke):
             return False
         return item.saving > 0 or item.seq in self.rewrites.chosen_forms
 
+    def masking_savings(self, item: LogItem) -> int:
+        """Return the tokens that a message's markers would save; 0 if it has none, is masked or excluded."""
+        if item.seq in self.masked or item.seq in self.rewrites.excluded:
+            return 0
+        chosen_form = self.rewrites.chosen_forms.get(item.seq)
+        if chosen_form is not None and isinstance(item.event, ToolAnswered):
+            return chosen_form.tokens - item.event.marker_tokens
+        return item.saving
+
     def images_of(self, item: LogItem) -> tuple[Image, ...]:
-        """Return the images sent with a message: none once it is swept or shown in another form."""
-        if item.seq in self.masked or item.seq in self.rewrites.chosen_forms:
+        """Return the images sent with a message: none if it is swept, excluded or in another form."""
+        rewrites = self.rewrites
+        if item.seq in self.masked or item.seq in rewrites.chosen_forms or item.seq in rewrites.excluded:
             return ()
         match item.event:
             case UserSpoke(attachments=attachments):
@@ -157,8 +183,12 @@ class WindowMessages(MessageLog):
         return ()
 
     def _item_tokens(self, item: LogItem) -> int:
+        sweep = self.rewrites.anchors.get(item.seq)
+        if excluded := self.rewrites.excluded.get(item.seq):
+            calls = len(item.event.calls) if isinstance(item.event, AssistantSpoke) else 0
+            anchors = sweep.anchor_tokens if sweep else 0
+            return excluded.tokens + FRAMING_TOKENS * (1 + calls) + anchors
         if item.seq in self.rewrites.masked:
-            sweep = self.rewrites.anchors.get(item.seq)
             return item.tokens - item.saving + (sweep.anchor_tokens if sweep else 0)
         chosen_form = self.rewrites.chosen_forms.get(item.seq)
         return chosen_form.tokens + FRAMING_TOKENS if chosen_form else item.tokens

@@ -80,7 +80,7 @@ def sweep_candidates(
     for item in transcript.maskable_items:
         if item.step > last_step:
             continue
-        saving = masking_savings(transcript, item)
+        saving = transcript.masking_savings(item)
         if saving < min_saving or item.seq in transcript.rewrites.pinned:
             continue
         since = (
@@ -100,17 +100,7 @@ def image_messages(transcript: Transcript) -> tuple[int, ...]:
         for item in transcript.window_entries()
         if isinstance(item, LogItem) and isinstance(item.event, UserSpoke)
     )
-    return tuple(item.seq for item in user_items if masking_savings(transcript, item) > 0)
-
-
-def masking_savings(transcript: Transcript, item: LogItem) -> int:
-    """Return the tokens that a message's markers would save; 0 if it has none or is already masked."""
-    if item.seq in transcript.masked:
-        return 0
-    chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
-    if chosen_form is not None and isinstance(item.event, ToolAnswered):
-        return chosen_form.tokens - item.event.marker_tokens
-    return item.saving
+    return tuple(item.seq for item in user_items if transcript.masking_savings(item) > 0)
 
 
 def _closed_since(item: LogItem, transcript: Transcript) -> int | None:
@@ -206,4 +196,4 @@ def tokens_resent(transcript: Transcript, seq: int) -> int:
 def tokens_saved(transcript: Transcript, seqs: tuple[int, ...]) -> int:
     """Return the tokens that masking these messages saves."""
     items = (item for seq in seqs if (item := transcript.item(seq)) is not None)
-    return sum(masking_savings(transcript, item) for item in items)
+    return sum(transcript.masking_savings(item) for item in items)

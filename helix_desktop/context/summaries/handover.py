@@ -211,13 +211,14 @@ def user_text_tokens(transcript: Transcript, upto: int, kept_seq: int, cap: int,
 def _newest_user_texts(
     transcript: Transcript, upto: int, kept_seq: int, max_tokens: int
 ) -> list[tuple[int, str, int]]:
-    items = (item for item in transcript.users_between(0, upto) if item.seq != kept_seq)
-    return newest_texts([*items], max_tokens)
+    items = transcript.without_excluded(transcript.users_between(0, upto))
+    return newest_texts([item for item in items if item.seq != kept_seq], max_tokens)
 
 
 def user_text_seqs(transcript: Transcript, upto: int, kept_seq: int, cap: int, window: int) -> frozenset[int]:
     """Return the seqs of the user's messages that stay whole and verbatim, in a handover or as its `kept`."""
-    items = [item for item in transcript.users_between(0, upto) if item.seq != kept_seq]
+    users = transcript.without_excluded(transcript.users_between(0, upto))
+    items = [item for item in users if item.seq != kept_seq]
     return whole_texts(items, user_text_budget(cap, window)) | {kept_seq}
 
 
@@ -266,7 +267,7 @@ def newest_turn_words(transcript: Transcript, upto: int, max_tokens: int) -> tup
 
 def agent_texts(transcript: Transcript, words: Sequence[int]) -> list[str]:
     """Return the agent's messages as the handover quotes them, with their events."""
-    items = (item for seq in words if (item := transcript.item(seq)) is not None)
+    items = transcript.without_excluded(item for seq in words if (item := transcript.item(seq)) is not None)
     return [f"e{item.seq} agent: {getattr(item.event, 'text', '')}" for item in items]
 
 
@@ -276,12 +277,16 @@ def quote_messages(texts: Iterable[tuple[int, str, int]]) -> list[str]:
 
 
 def covered_messages(transcript: Transcript, upto: int, kept_seq: int) -> list[LogItem]:
-    """Return every message up to and including `upto` but `kept_seq`, covered or not."""
-    return [item for item in transcript.items[: transcript.position(upto)] if item.seq != kept_seq]
+    """Return the messages up to and including `upto` but `kept_seq` that a summary has to name.
+
+    Covered or not; without those that the user excluded.
+    """
+    items = transcript.without_excluded(transcript.items[: transcript.position(upto)])
+    return [item for item in items if item.seq != kept_seq]
 
 
 def covered_count(transcript: Transcript, upto: int, kept_seq: int) -> int:
-    """Return how many messages `covered_messages` lists, the number on a handover's card."""
+    """Return how many messages such a handover covers, the number on its card."""
     return transcript.position(upto) - (transcript.item(kept_seq) is not None and kept_seq <= upto)
 
 

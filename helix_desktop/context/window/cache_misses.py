@@ -9,6 +9,7 @@ import msgspec
 
 from helix_desktop.context.window.cache_lifetime import SHORT_S
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     FormChosen,
     Pinned,
@@ -29,13 +30,16 @@ OpenAI: 1,024; Anthropic: 512 to 4,096 by model ("Prompt caching", November 2026
 
 _TOLERANCE = 0.1  # of what could be read: providers count and store in blocks
 
-_RewriteKind = Literal["sweep", "fold", "observations", "handover", "form", "pin", "unpin", "undo", "redo"]
+_RewriteKind = Literal[
+    "sweep", "fold", "observations", "handover", "form", "exclude", "pin", "unpin", "undo", "redo"
+]
 _REWRITES: dict[type[Event], _RewriteKind] = {
     SweepMade: "sweep",
     FoldMade: "fold",
     ObservationsPlaced: "observations",
     HandoverMade: "handover",
     FormChosen: "form",
+    Excluded: "exclude",
     Pinned: "pin",
     Unpinned: "unpin",
     Undone: "undo",

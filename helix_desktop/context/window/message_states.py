@@ -12,7 +12,7 @@ from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsMade
 
 MessageState: TypeAlias = Literal[
-    "in_window", "cached", "folded", "left_out", "observed", "handed_over", "pinned"
+    "in_window", "cached", "excluded", "folded", "left_out", "observed", "handed_over", "pinned"
 ]
 
 
@@ -31,6 +31,8 @@ class MessageStates:
         cover = self.cover_of(seq)
         if cover is not None:
             return _state_of_cover(cover)
+        if seq in self._rewrites.excluded:
+            return "excluded"
         return "cached" if seq in self._rewrites.masked else "in_window"
 
     def cover_of(self, seq: int) -> Cover | None:

@@ -21,7 +21,7 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.domain.digest import marker
 from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText, join_texts
-from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, Quote
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
@@ -133,11 +133,14 @@ def _state_of(
     info = frame.info
     if isinstance(entry, LogItem):
         rewrites, seq = transcript.rewrites, entry.seq
-        return seq in rewrites.masked, rewrites.chosen_forms.get(seq), rewrites.anchors.get(seq), info.images
+        forms = rewrites.chosen_forms.get(seq), rewrites.excluded.get(seq)
+        return seq in rewrites.masked, *forms, rewrites.anchors.get(seq), info.images
     events = tuple(cover.event for cover in entry.covers)
+    excluded = tuple(transcript.rewrites.excluded.get(cover.seq) for cover in entry.covers)
     if isinstance(entry.event, FoldMade):
-        return events
-    return *events, policy.user_text_tokens, info.window, transcript.origin
+        return *events, *excluded
+    hidden = tuple(transcript.rewrites.excluded)  # of these a handover quotes nothing
+    return *events, *excluded, hidden, policy.user_text_tokens, info.window, transcript.origin
 
 
 def _settled_count(entries: list[WindowEntry]) -> int:
@@ -153,7 +156,8 @@ def render_entry(
     entry: WindowEntry, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
 ) -> tuple[Message, int]:
     """Return an entry as it is sent, and its tokens."""
-    if isinstance(entry, SummaryBlock) and isinstance(entry.event, HandoverMade):
+    is_excluded = bool(transcript.exclusions_of(entry))
+    if isinstance(entry, SummaryBlock) and isinstance(entry.event, HandoverMade) and not is_excluded:
         return _render_handover(transcript, policy, frame, entry.event)
     return _adapt_to_model(frame.info, render_message(entry, transcript), transcript.entry_tokens(entry))
 
@@ -194,7 +198,9 @@ def handover_tokens(transcript: Transcript, policy: ContextPolicy, window: int) 
     """Return the tokens of the active handover as sent in a window of `window` tokens; 0 without one."""
     if transcript.handover is None:
         return 0
-    _, handover = transcript.handover
+    seq, handover = transcript.handover
+    if excluded := transcript.rewrites.excluded.get(seq):
+        return excluded.tokens + FRAMING_TOKENS
     texts = handovers.user_texts(transcript, handover, policy.user_text_tokens, window)
     quotes = handovers.inherited_quotes(transcript, handover, policy.user_text_tokens, window)
     return _handover_tokens(handover, texts, quotes)
@@ -230,6 +236,13 @@ def _call_of(item: LogItem) -> str:
 
 def render_message(entry: WindowEntry, transcript: Transcript) -> Message:
     """Return an entry as it is sent, except a handover: its quoted user messages depend on the policy."""
+    exclusions = transcript.exclusions_of(entry)
+    return (
+        _excluded_message(entry, exclusions, transcript) if exclusions else _whole_message(entry, transcript)
+    )
+
+
+def _whole_message(entry: WindowEntry, transcript: Transcript) -> Message:
     match entry:
         case PinnedCopy(item=item):
             return Message("user", _pinned_text(item, transcript), images=transcript.images_of(item))
@@ -238,9 +251,8 @@ def render_message(entry: WindowEntry, transcript: Transcript) -> Message:
             | AddedInstructions(event=InstructionsAdded(text=StandingText(text=text)))
         ):
             return Message("user", text)
-        case SummaryBlock(covers=covers):
-            observations = [cover.event for cover in covers if isinstance(cover.event, ObservationsMade)]
-            return Message("user", observation.render_observations(observations, transcript))
+        case SummaryBlock():
+            return Message("user", _observations_text(entry, transcript))
     match entry.event:
         case UserSpoke() as message:
             text = user_text(message, entry.seq in transcript.masked)
@@ -252,6 +264,27 @@ def render_message(entry: WindowEntry, transcript: Transcript) -> Message:
             text = output_text(entry, answer, transcript)
             text, images = text if text.strip() else NO_OUTPUT, transcript.images_of(entry)
             return Message("tool", text, call_id=answer.call_id, name=answer.name, images=images)
+
+
+def _excluded_message(entry: WindowEntry, exclusions: Sequence[Excluded], transcript: Transcript) -> Message:
+    """Return what stands for an entry that the user excluded: a line that names it, in a valid place."""
+    text = "\n".join(event.text for event in exclusions)
+    match entry:
+        case LogItem(event=AssistantSpoke() as spoke):
+            return Message("assistant", text, _masked_calls(spoke))
+        case LogItem(event=ToolAnswered() as answer):
+            sweep = transcript.rewrites.anchors.get(entry.seq)
+            text = f"{text}\n{sweep.anchors}" if sweep else text
+            return Message("tool", text, call_id=answer.call_id, name=answer.name)
+        case SummaryBlock(event=ObservationsMade()) if transcript.included_covers(entry):
+            return Message("user", f"{text}\n\n{_observations_text(entry, transcript)}")
+    return Message("user", text)
+
+
+def _observations_text(block: SummaryBlock, transcript: Transcript) -> str:
+    covers = transcript.included_covers(block)
+    observations = [cover.event for cover in covers if isinstance(cover.event, ObservationsMade)]
+    return observation.render_observations(observations, transcript)
 
 
 def output_text(item: LogItem, answer: ToolAnswered, transcript: Transcript) -> str:

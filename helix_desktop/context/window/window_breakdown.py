@@ -16,6 +16,7 @@ from helix_desktop.context.log.window_layout import (
     SummaryBlock,
     WindowEntry,
 )
+from helix_desktop.context.window.exclusion import can_exclude
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.events.instructions import (
@@ -24,7 +25,7 @@ from helix_desktop.domain.events.instructions import (
     StandingProblem,
     StandingText,
 )
-from helix_desktop.domain.events.rewrite import FoldKind, FoldMade, FormChosen
+from helix_desktop.domain.events.rewrite import Excluded, FoldKind, FoldMade, FormChosen
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.request_extras import RequestExtras
@@ -63,6 +64,7 @@ WindowItemState = Literal[
     "noted",
     "removed",
     "summarized",
+    "excluded",
 ]
 """In which form a part of the request is sent."""
 
@@ -77,7 +79,9 @@ class WindowItem(msgspec.Struct, frozen=True):
     """A row of the inspector: a part of the request, its event (0: none), its tokens, and why it is there.
 
     `changed_since` is the event that changed the file which an output shows (0: none). `text` is what it says
-    where it is only a part of a message.
+    where it is only a part of a message, `part` its place in the opening, from 1 (0: it is none of it).
+    `digest` names what a row stands for in the cache. Caching it now saves `cachable` tokens (0: it can't
+    be); `excluded` is the event by which the user excluded it.
     """
 
     seq: int
@@ -88,6 +92,11 @@ class WindowItem(msgspec.Struct, frozen=True):
     why: UserText
     changed_since: int = 0
     text: str = ""
+    part: int = 0
+    digest: str = ""
+    cachable: int = 0
+    can_exclude: bool = False
+    excluded: int = 0
 
 
 def break_down_window(
@@ -104,9 +113,11 @@ def break_down_window(
         rows.append(WindowItem(0, "system", text("System prompt"), tokens, "fixed", why, text=frame.system))
     rows += _tool_items(frame)
     rows += _field_items(frame.info.extras, effort)
-    rows += [_standing_item(standing) for standing in transcript.opening or ()]
     rows += [
-        _entry_item(entry, tokens, transcript)
+        _opening_item(standing, part, transcript) for part, standing in enumerate(transcript.opening or (), 1)
+    ]
+    rows += [
+        _with_actions(_entry_item(entry, tokens, transcript), entry, transcript)
         for entry, tokens in zip(window.entries, window.entry_tokens, strict=True)
     ]
     return tuple(rows)
@@ -186,6 +197,37 @@ def _standing_item(
     tokens = standing.tokens + (FRAMING_TOKENS if event is not None else 0)
     name = _STANDING_NAMES.get(standing.kind, standing.path)
     return WindowItem(seq, kind, name, tokens, state, why, text=standing.text)
+
+
+def _opening_item(standing: StandingText, part: int, transcript: Transcript) -> WindowItem:
+    row = msgspec.structs.replace(_standing_item(standing), part=part, can_exclude=True)
+    event = transcript.rewrites.excluded_texts.get(part)
+    return _excluded_item(row, event, transcript) if event is not None else row
+
+
+def _with_actions(row: WindowItem, entry: WindowEntry, transcript: Transcript) -> WindowItem:
+    """Return the row with what the user can do with it."""
+    row = msgspec.structs.replace(row, can_exclude=can_exclude(entry, transcript), digest=_digest_of(entry))
+    if exclusions := transcript.exclusions_of(entry):
+        tokens = transcript.entry_tokens(entry)
+        row = msgspec.structs.replace(_excluded_item(row, exclusions[-1], transcript), tokens=tokens)
+    elif isinstance(entry, LogItem) and entry.seq not in transcript.rewrites.pinned:
+        row = msgspec.structs.replace(row, cachable=max(0, transcript.masking_savings(entry)))
+    return row
+
+
+def _excluded_item(row: WindowItem, event: Excluded, transcript: Transcript) -> WindowItem:
+    by_seq = transcript.rewrites.by_seq
+    seq = next((seq for seq in reversed(by_seq) if by_seq[seq] is event), 0)
+    why = text("Excluded by you")
+    return msgspec.structs.replace(
+        row, state="excluded", why=why, excluded=seq, digest=event.digest, can_exclude=False
+    )
+
+
+def _digest_of(entry: WindowEntry) -> str:
+    event = entry.item.event if isinstance(entry, PinnedCopy) else entry.event
+    return event.digest if isinstance(event, ToolAnswered) else getattr(event, "index", "")
 
 
 def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> WindowItem:

@@ -1,4 +1,4 @@
-"""The events by which the rules or the user rewrite a window: sweeps, folds, forms, pins, undo and redo."""
+"""The events that rewrite a window: sweeps, folds, forms, exclusions, pins, undo and redo."""
 
 from __future__ import annotations
 
@@ -79,8 +79,24 @@ class Unpinned(EventBase, frozen=True, tag="unpinned"):
     target: int
 
 
+class Excluded(EventBase, frozen=True, tag="excluded"):
+    """The user left something out of the requests that follow: `text` stands in its place.
+
+    `targets` are the events of a message, of added instructions, or of all that one summary block holds;
+    with a `part`, that text of the opening recorded as the target, counted from 1. `digest` names what stood
+    there; `tokens` counts what stands there now.
+    """
+
+    targets: tuple[int, ...]
+    text: str
+    tokens: int
+    digest: str
+    saved: int = 0
+    part: int = 0
+
+
 class Undone(EventBase, frozen=True, tag="undone"):
-    """A rewrite is no longer active: a sweep, fold, handover, placed observations, or choice of a form."""
+    """A rewrite is no longer active: sweep, fold, handover, placed observations, form, exclusion."""
 
     target: int
 

@@ -12,6 +12,7 @@ from helix_desktop.domain.events.file_changes import ChangesAccepted, ChangesRec
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     Form,
     FormChosen,
@@ -420,6 +421,7 @@ Event = (
     | ChangesRecorded
     | ChangesAccepted
     | FormChosen
+    | Excluded
     | Pinned
     | Unpinned
     | TurnEnded
@@ -459,6 +461,8 @@ def digests_in(event: Event) -> tuple[str, ...]:
             digests = tuple(digest for call in short for digest in call.digests)
         case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):
             digests = (index,)
+        case Excluded(digest=digest):
+            digests = (digest,)
         case UserSpoke(attachments=attachments) | MessageQueued(attachments=attachments):
             pictured = (attachment.image.digest for attachment in attachments if attachment.image is not None)
             digests = (*(attachment.digest for attachment in attachments), *pictured)

@@ -33,6 +33,7 @@ STATE_TONES: dict[CacheState, Tone] = {
     "pinned": "ok",
     "in_part": "ok",
     "marker": "accent",
+    "excluded": "warn",
     "noted": "accent",
     "handed_over": "warn",
     "left_out": "warn",

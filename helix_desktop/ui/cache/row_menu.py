@@ -19,7 +19,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Cache")
 
 _NOT_IN_WINDOW: tuple[CacheState, ...] = ("stored", "in_trash", "damaged")
-_REWRITTEN: tuple[CacheState, ...] = ("marker", "noted", "handed_over", "left_out", "index")
+_REWRITTEN: tuple[CacheState, ...] = ("marker", "excluded", "noted", "handed_over", "left_out", "index")
 
 
 def row_menu(actions: EntryActions, bar: CacheFilterBar) -> QMenu:

@@ -13,6 +13,7 @@ CacheState: TypeAlias = Literal[
     "pinned",
     "in_part",
     "marker",
+    "excluded",
     "noted",
     "handed_over",
     "left_out",

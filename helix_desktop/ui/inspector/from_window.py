@@ -71,13 +71,7 @@ def inspector_state(
 
     What the provider counts differently is a row of its own, so that all rows add up to what the gauge shows.
     """
-    rows = tuple(
-        WindowRow(
-            *(row.seq, _kind(row), translate(row.name), row.tokens, row.state, translate(row.why)),
-            changed_since=row.changed_since,
-        )
-        for row in contents
-    )
+    rows = _rows(contents)
     entries = sum(row.tokens for row in rows if row.kind not in _FIXED)
     rows += _difference(gauge, sum(row.tokens for row in rows))
     return InspectorState(
@@ -97,6 +91,25 @@ def inspector_state(
         due_texts=due_texts(forecast, policy, gauge) if policy.enabled else (),
         is_managed=policy.enabled,
     )
+
+
+def _rows(contents: tuple[WindowItem, ...]) -> tuple[WindowRow, ...]:
+    rows, behind = [], sum(row.tokens for row in contents)
+    for row in contents:
+        behind -= row.tokens
+        rows.append(
+            WindowRow(
+                *(row.seq, _kind(row), translate(row.name), row.tokens, row.state, translate(row.why)),
+                changed_since=row.changed_since,
+                part=row.part,
+                digest=row.digest,
+                cachable=row.cachable,
+                can_exclude=row.can_exclude,
+                excluded=row.excluded,
+                resent=behind,
+            )
+        )
+    return tuple(rows)
 
 
 def _kind(row: WindowItem) -> RowKind:

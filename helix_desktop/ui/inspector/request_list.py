@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import (
     QAbstractListModel,
+    QEvent,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -16,9 +18,19 @@ from PySide6.QtCore import (
     QRectF,
     QSize,
     Qt,
+    QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetricsF, QKeyEvent, QPainter, QPen
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QCursor,
+    QFocusEvent,
+    QFontMetricsF,
+    QKeyEvent,
+    QPainter,
+    QPen,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -34,9 +46,10 @@ from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
-from helix_desktop.ui.inspector.rows import RowKind, WindowRow
+from helix_desktop.ui.inspector.row_actions import ACTION_KEYS, RowButtons, action_key, action_text
+from helix_desktop.ui.inspector.rows import RowAction, RowKind, WindowRow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
@@ -72,8 +85,8 @@ _TONES: dict[WindowItemState, Tone] = {
     "pinned": "ok",
     "cut": "warn",
     "not_read": "warn",
+    "excluded": "warn",
 }
-PINNABLE: frozenset[RowKind] = frozenset({"output", "recalled", "pinned"})
 _PAD, _TEXT_X = 14, 40
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 
@@ -223,9 +236,8 @@ class RequestList(Themed, QListView):
     While `is_read_only` nothing in it changes the session: it is a request of the past.
     """
 
-    row_clicked = Signal(object)  # WindowRow
     row_opened = Signal(object)  # WindowRow: double click, or Space
-    pin_toggled = Signal(object)  # WindowRow of an output: P
+    action_triggered = Signal(str, object)  # RowAction, WindowRow
 
     def __init__(self) -> None:
         super().__init__()
@@ -242,47 +254,87 @@ class RequestList(Themed, QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setAccessibleName(tr("Next request"))
-        self.clicked.connect(lambda index: self.row_clicked.emit(index.data(ROW_ROLE)))
+        self.buttons = RowButtons(self.viewport())
+        self.buttons.triggered.connect(self.action_triggered)
+        self.buttons.left.connect(self._show_buttons)
+        self.entered.connect(self._show_buttons)
+        self.selectionModel().currentChanged.connect(self._show_buttons)
+        self.clicked.connect(lambda index: self._trigger(("show",), index.data(ROW_ROLE)))
         self.doubleClicked.connect(lambda index: self.row_opened.emit(index.data(ROW_ROLE)))
 
     def show_rows(self, rows: Sequence[WindowRow]) -> None:
         """Show other rows."""
         self.entries.show_rows(rows)
+        self._show_buttons()
         self.setFixedHeight(len(rows) * scaled(ROW_HEIGHT))
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme and the text size in force."""
         self._delegate.tint(theme)
+        retint(self.buttons, theme)
         self.setStyleSheet("QListView { background: transparent; border: 0; }")
         self.setFixedHeight(self.entries.rowCount() * scaled(ROW_HEIGHT))
         self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Show the row in the chat on Enter, its text on Space; pin or unpin an output on P."""
+        """Show the row's text on Space; do what ACTION_KEYS says on the other keys."""
         row = self.currentIndex().data(ROW_ROLE)
-        if row is not None and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.row_clicked.emit(row)
-        elif row is not None and event.key() == Qt.Key.Key_Space:
+        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        keys = ACTION_KEYS.get(Qt.Key(event.key()), ()) if plain else ()
+        if row is not None and event.key() == Qt.Key.Key_Space:
             self.row_opened.emit(row)
-        elif row is not None and event.key() == Qt.Key.Key_P and self._can_pin(row):
-            self.pin_toggled.emit(row)
-        else:
+        elif row is not None and event.key() == Qt.Key.Key_Menu:
+            self._open_menu(row, self.viewport().mapToGlobal(self.visualRect(self.currentIndex()).center()))
+        elif row is None or not keys:
             super().keyPressEvent(event)
-
-    def _can_pin(self, row: WindowRow) -> bool:
-        return row.kind in PINNABLE and not self.is_read_only
+        else:
+            self._trigger(keys, row)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Open the menu of the row under the mouse."""
         row = self.indexAt(event.pos()).data(ROW_ROLE)
-        if row is None:
-            return
+        if row is not None:
+            self._open_menu(row, event.globalPos())
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show the buttons of the row that has the keyboard."""
+        super().focusInEvent(event)
+        self._show_buttons()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Hide the buttons, unless they have the keyboard now."""
+        super().focusOutEvent(event)
+        QTimer.singleShot(0, self, self._show_buttons)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Leave the buttons to the row that has the keyboard."""
+        super().leaveEvent(event)
+        self._show_buttons()
+
+    def _trigger(self, actions: tuple[RowAction, ...], row: WindowRow) -> None:
+        possible = self._actions_of(row)
+        action = next((action for action in actions if action in possible), None)
+        if action is not None:
+            self.action_triggered.emit(action, row)
+
+    def _actions_of(self, row: WindowRow) -> tuple[RowAction, ...]:
+        return tuple(action for action in row.actions if action == "show" or not self.is_read_only)
+
+    def _show_buttons(self, *_: object) -> None:
+        """Show the buttons on the row under the mouse, else on the one that has the keyboard."""
+        at = self.viewport().mapFromGlobal(QCursor.pos())
+        index = self.indexAt(at) if self.viewport().rect().contains(at) and self.underMouse() else None
+        has_keyboard = self.hasFocus() or self.buttons.isAncestorOf(self.focusWidget() or self)
+        if index is None or not index.isValid():
+            index = self.currentIndex() if has_keyboard else QModelIndex()
+        row = index.data(ROW_ROLE)
+        self.buttons.show_on(None if self.is_read_only else row, self.visualRect(index))
+
+    def _open_menu(self, row: WindowRow, at: QPoint) -> None:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        if row.seq:
-            menu.addAction(tr("Show in chat"), lambda: self.row_clicked.emit(row))
         menu.addAction(tr("Show sent text"), lambda: self.row_opened.emit(row))
-        if self._can_pin(row):
-            words = tr("Unpin") if row.kind == "pinned" else tr("Pin in context")
-            menu.addAction(words, lambda: self.pin_toggled.emit(row))
-        menu.popup(event.globalPos())
+        for action in self._actions_of(row):
+            words = "\t".join(filter(None, (action_text(action, row), action_key(action))))
+            menu.addAction(words, partial(self.action_triggered.emit, action, row))
+        menu.popup(at)

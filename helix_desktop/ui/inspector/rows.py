@@ -39,6 +39,10 @@ RowKind: TypeAlias = Literal[
 """`arguments` is an answer of the agent whose arguments stand as markers, `difference` what leads from our
 count to the provider's: it may be negative."""
 
+RowAction: TypeAlias = Literal["show", "cache", "recall", "open", "pin", "unpin", "exclude", "include"]
+"""What the user can do with a row: find it in the chat, replace it by a marker, bring a marker's content back
+into the context, open the content in the cache (to recall lines of it), pin, unpin, exclude, bring back."""
+
 SegmentKind: TypeAlias = RowKind | Literal["reserve", "free"]
 
 
@@ -53,7 +57,11 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class WindowRow:
-    """One thing that the next request contains; `seq` is its event (0: none), `why` says why it is there."""
+    """One thing that the next request contains; `seq` is its event (0: none), `why` says why it is there.
+
+    `part` is its place in the opening, from 1 (0: it is none of it). Caching it now saves `cachable` tokens
+    (0: it can't be); a change of it sends `resent` tokens again. `excluded` is the event that excluded it.
+    """
 
     seq: int
     kind: RowKind
@@ -62,6 +70,28 @@ class WindowRow:
     state: WindowItemState | None = None
     why: str = ""
     changed_since: int = 0  # the event that changed the file which an output shows (0: none)
+    part: int = 0
+    digest: str = ""
+    cachable: int = 0
+    can_exclude: bool = False
+    excluded: int = 0
+    resent: int = 0
+
+    @property
+    def actions(self) -> tuple[RowAction, ...]:
+        """Return what the user can do with it, in the order of menus and buttons."""
+        is_output = self.kind in ("output", "recalled")
+        possible: dict[RowAction, bool] = {
+            "show": bool(self.seq),
+            "include": bool(self.excluded),
+            "cache": self.cachable > 0,
+            "recall": self.state in ("cached", "preview", "extract") and is_output,
+            "open": bool(self.digest),
+            "pin": is_output and not self.excluded,
+            "unpin": self.kind == "pinned",
+            "exclude": self.can_exclude,
+        }
+        return tuple(action for action, is_possible in possible.items() if is_possible)
 
     @property
     def tokens_text(self) -> str:
@@ -112,6 +142,7 @@ def _state_text(state: WindowItemState) -> str:
         "noted": tr("Noted"),
         "removed": tr("Removed"),
         "summarized": tr("Summarized"),
+        "excluded": tr("Excluded"),
     }
     return texts[state]
 
@@ -126,6 +157,8 @@ def _explain_state(state: WindowItemState | None) -> str:
             return explain_summarized()
         case "removed":
             return tr("Removed to fit the context window. The agent can recall it.")
+        case "excluded":
+            return tr("You left this out of the requests. The agent can recall it.")
     return ""
 
 

@@ -42,9 +42,8 @@ _MARGINS, _BAR_MARGINS = (16, 14, 16, 16), (16, 14, 4, 16)
 class Inspector(Themed, QWidget):
     """Shows an InspectorState."""
 
-    row_activated = Signal(int)  # seq of the event to show in the chat
+    action_triggered = Signal(str, object)  # RowAction, WindowRow
     row_text_requested = Signal(object)  # WindowRow whose text show_page is to show
-    pin_toggled = Signal(object)  # WindowRow of an output that is to be pinned, or unpinned
     preview_requested = Signal()  # of the whole request, for show_page
     compose_requested = Signal()  # the empty state's button
     now_requested = Signal()  # from a request of the past to the next one
@@ -63,9 +62,8 @@ class Inspector(Themed, QWidget):
         self._stack = QStackedLayout(self)
         for part in (self._overview(), self._reader(), self.empty):
             self._stack.addWidget(part)
-        self.requests.row_clicked.connect(lambda row: self.row_activated.emit(row.seq) if row.seq else None)
+        self.requests.action_triggered.connect(self.action_triggered)
         self.requests.row_opened.connect(self.row_text_requested)
-        self.requests.pin_toggled.connect(self.pin_toggled)
         self.requests.selectionModel().currentChanged.connect(self._scroll_to_current)
         self.empty.button_clicked.connect(self.compose_requested)
         self.set_state(None)

@@ -79,7 +79,6 @@ class SessionNavigation(QObject):
         views.cache.entry_actions.timeline_requested.connect(
             lambda digest: self._session_controller.reveal(self._rewrite_of(digest))
         )
-        views.inspector.row_activated.connect(self.show_event)
         views.inspector.row_text_requested.connect(self._show_row)
         views.inspector.preview_requested.connect(self.show_request)
         views.inspector.provider_cache.requests_requested.connect(self._show_cache_uses)

@@ -1,4 +1,4 @@
-"""User actions on a session's context: undo, redo, compact, update observations, pin, cancel."""
+"""User actions on a session's context: undo, redo, compact, update observations, cancel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from helix_desktop.ui.chat.actions import EditHandover, Redo, RetrySummary, Sess
 from helix_desktop.ui.handover.compare_presenter import ComparePresenter
 from helix_desktop.ui.handover.edit_presenter import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
-from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 
@@ -45,7 +44,6 @@ class RewriteController(QObject):
         timeline.retry_requested.connect(self.retry)
         timeline.cancel_requested.connect(self._cancel_current)
         views.chat.view.action_triggered.connect(self._on_chat_action)
-        views.inspector.pin_toggled.connect(self.pin)
         actions.compact_now.triggered.connect(self.compact)
         actions.observe_now.triggered.connect(self.observe)
         actions.undo_compaction.triggered.connect(self.undo_last)
@@ -96,15 +94,6 @@ class RewriteController(QObject):
                 self.redo(last)
 
         self._with_conversation(redo)
-
-    def pin(self, row: WindowRow) -> None:
-        """Pin the output of a row of the inspector, or take its pin off."""
-
-        def pin(conversation: Conversation) -> None:
-            window = conversation.window
-            self._start(window.unpin(row.seq) if row.kind == "pinned" else window.pin(row.seq), "pin")
-
-        self._with_conversation(pin)
 
     def observe(self) -> None:
         """Have older messages observed now, or what waits put in place; the timeline shows how far it is."""

@@ -13,7 +13,7 @@ from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, Placement
 Phase: TypeAlias = Literal["read", "summarise", "check", "write"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
 PointKind: TypeAlias = Literal[
-    "turn", "sweep", "fold", "observations", "handover", "form", "undo", "redo", "failure"
+    "turn", "sweep", "fold", "observations", "handover", "form", "exclude", "undo", "redo", "failure"
 ]
 Group: TypeAlias = Literal[
     "handovers",
@@ -204,7 +204,7 @@ class ManualActionCard:
 
     seq: int
     at_ms: int
-    kind: Literal["pin", "unpin", "form"]
+    kind: Literal["pin", "unpin", "form", "exclude"]
     text: str
     target: int
     is_undone: bool = False

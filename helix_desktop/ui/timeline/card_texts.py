@@ -205,7 +205,7 @@ def explain_group(group: Group | None) -> str:
         "sweeps": explain_cached(),
         "forms": tr("Outputs over the size limit, and the form in which the agent got them."),
         "failures": tr("What was tried and failed. Nothing stored was lost."),
-        "yours": tr("Outputs that you pinned or sent to the agent in another form."),
+        "yours": tr("What you pinned, excluded, or sent to the agent in another form."),
     }
     return texts.get(group, "")
 
@@ -218,6 +218,7 @@ def point_kind_text(kind: PointKind) -> str:
         "observations": tr("after messages were noted as observations"),
         "handover": tr("after messages were summarized"),
         "form": tr("after you sent an output in another form"),
+        "exclude": tr("after you excluded something"),
         "undo": tr("after an undo"),
         "redo": tr("after a redo"),
         "failure": tr("after a failed attempt"),

@@ -341,18 +341,18 @@ class PlacedView(Card):
 
 
 class ManualActionView(QWidget):
-    """A pin or a chosen form in one quiet line; the choice of a form can be undone."""
+    """A pin, a chosen form or an exclusion in one quiet line; the last two can be undone."""
 
     def __init__(self, card: ManualActionCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__()
-        glyph = {"pin": "pin", "unpin": "pin-off", "form": "replace"}[card.kind]
+        glyph = {"pin": "pin", "unpin": "pin-off", "form": "replace", "exclude": "eye-off"}[card.kind]
         end: list[QWidget] = [undone_pill()] if card.is_undone else []
         show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
         show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         show.setAccessibleName(tr("Show in chat: {title}", title=card.text))
         show.clicked.connect(lambda: signals.source.emit(card.target))
         end.append(show)
-        if card.kind == "form":
+        if card.kind in ("form", "exclude"):
             end.append(undo_button(signals, card.seq, card.is_undone))
         end.append(time_label(card.at_ms, now_ms))
         words = TextLine(card_title(card), 12, role="muted")

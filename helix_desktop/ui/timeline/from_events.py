@@ -9,6 +9,7 @@ from dataclasses import replace
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     FormChosen,
     Pinned,
@@ -53,7 +54,7 @@ from helix_desktop.ui.timeline.form_cards import form_card
 from helix_desktop.words.coverage import coverage_text, missing_text
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.models import recorded_writer
-from helix_desktop.words.rewrites import form_text, pin_text
+from helix_desktop.words.rewrites import excluded_text, form_text, pin_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
@@ -171,6 +172,9 @@ class _CardReducer:
             case FormChosen(target=target) as choice:
                 text = form_text(choice, self._transcript)
                 return ManualActionCard(seq, at, "form", text, target, self._undone(seq))
+            case Excluded(targets=targets) as excluded:
+                text = excluded_text(excluded, self._transcript)
+                return ManualActionCard(seq, at, "exclude", text, targets[0], self._undone(seq))
             case Pinned(target=target) as pin:
                 return ManualActionCard(seq, at, "pin", pin_text(pin, self._transcript), target)
             case Unpinned(target=target) as pin:

@@ -12,6 +12,7 @@ from helix_desktop.ui.session.changes.first_copy import FirstCopyJob
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.inspector.actions import InspectorActions
 from helix_desktop.ui.session.mode import ModeController
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.session.prompt_file_actions import PromptFileActions
@@ -70,6 +71,9 @@ class WindowControllers:
         self.rewrites = RewriteController(context, session, self.workspace_controller.continue_with)
         self.navigation = SessionNavigation(context, session)
         self.recalls = RecallController(context, session)
+        self.inspector_actions = InspectorActions(
+            context, session, self.navigation.show_event, self.navigation.show_cache_entry
+        )
         self.reverts = RevertFlow(context)
         ChangesController(context, session, self.reverts)
         ToolCardController(context, session)

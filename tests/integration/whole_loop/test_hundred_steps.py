@@ -12,7 +12,7 @@ from typing import Any
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrites.sweep import MIN_PROTECTED_STEPS, masking_savings
+from helix_desktop.context.rewrites.sweep import MIN_PROTECTED_STEPS
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
 from tests.support.long_task import LOOKING, MODULES, RULE, Worker, write_library
@@ -92,7 +92,7 @@ def standing(transcript: Transcript) -> frozenset[int]:
         for item in transcript.window_entries()
         if isinstance(item, LogItem)
         and not isinstance(item.event, UserSpoke)
-        and masking_savings(transcript, item) >= POLICY.least_saving
+        and transcript.masking_savings(item) >= POLICY.least_saving
     )
 
 

@@ -129,12 +129,12 @@ def test_p_pins_only_outputs(qtbot: QtBot, pane: Inspector) -> None:
     others: tuple[RowKind, ...] = ("system", "user", "arguments", "fold", "observations")
     for kind in outputs:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
-        with qtbot.waitSignal(pane.pin_toggled) as blocker:
+        with qtbot.waitSignal(pane.action_triggered) as blocker:
             QTest.keyClick(pane.requests, Qt.Key.Key_P)
-        assert blocker.args[0].kind == kind
+        assert (blocker.args[0], blocker.args[1].kind) == ("unpin" if kind == "pinned" else "pin", kind)
     for kind in others:
         pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
-        with qtbot.assertNotEmitted(pane.pin_toggled):
+        with qtbot.assertNotEmitted(pane.action_triggered):
             QTest.keyClick(pane.requests, Qt.Key.Key_P)
 
 
@@ -153,8 +153,8 @@ def test_a_rows_menu_offers_the_applicable_actions(qtbot: QtBot, pane: Inspector
         QCoreApplication.sendPostedEvents(menu, QEvent.Type.DeferredDelete)
     text = "Show sent text"
     assert offered == {
-        "pinned": ["Show in chat", text, "Unpin"],
-        "fold": ["Show in chat", text],
+        "pinned": [text, "Show in chat\tEnter", "Unpin\tP"],
+        "fold": [text, "Show in chat\tEnter"],
         "system": [text],
     }
 
@@ -172,9 +172,9 @@ def test_a_click_selects_the_event(qtbot: QtBot, pane: Inspector) -> None:
     index = pane.requests.model().index(2, 0)
     view, at = pane.requests.viewport(), pane.requests.visualRect(index).center()
     left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    with qtbot.waitSignal(pane.row_activated) as activated:
+    with qtbot.waitSignal(pane.action_triggered) as activated:
         QTest.mouseClick(view, left, none, at)
-    assert activated.args == [210]
+    assert activated.args == ["show", window_rows(5)[2]]
     with qtbot.waitSignal(pane.row_text_requested) as blocker:
         QTest.mouseDClick(view, left, none, at)
     assert blocker.args == [window_rows(5)[2]]

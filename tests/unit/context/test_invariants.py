@@ -5,6 +5,7 @@ Isolation (7) is tested with the workspaces and the store, the user who is never
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import msgspec
@@ -22,6 +23,7 @@ from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.events.instructions import OpeningGiven
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     FormChosen,
     Pinned,
@@ -39,7 +41,7 @@ from helix_desktop.domain.events.session import (
     UserSpoke,
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.messages import ModelRequest
+from helix_desktop.domain.messages import Message, ModelRequest
 from tests.support.histories import (
     DEFAULT_ACTIONS,
     SESSION_ACTIONS,
@@ -57,6 +59,7 @@ REWRITES = (
     SweepMade,
     FoldMade,
     FormChosen,
+    Excluded,
     ObservationsPlaced,
     HandoverMade,
     Pinned,
@@ -98,8 +101,9 @@ def test_1_an_index_lists_only_stored_contents(simulator: SessionSimulator) -> N
 def test_1_every_instruction_in_force_is_in_the_window(simulator: SessionSimulator) -> None:
     """Whatever covers the place where it came, after any rewrites and undos; each once."""
     system, *messages = simulator.window().request.messages
+    rewrites = simulator.transcript.rewrites
     for recorded in simulator.log:
-        if isinstance(recorded.event, OpeningGiven):
+        if isinstance(recorded.event, OpeningGiven) and not rewrites.excluded_texts:
             assert system.text.endswith(recorded.event.texts[-1].text)
     standing = [
         entry for entry in simulator.transcript.window_entries() if isinstance(entry, AddedInstructions)
@@ -107,7 +111,8 @@ def test_1_every_instruction_in_force_is_in_the_window(simulator: SessionSimulat
     newest = {entry.event.text.key: entry for entry in simulator.transcript.added_instructions}
     assert set(newest.values()) <= set(standing)
     assert len({entry.seq for entry in standing}) == len(standing)
-    assert {entry.event.text.text for entry in newest.values()} <= {message.text for message in messages}
+    texts = {entry.event.text.text for entry in newest.values() if entry.seq not in rewrites.excluded}
+    assert texts <= {message.text for message in messages}
 
 
 @given(histories())
@@ -185,7 +190,8 @@ def test_3_reasoning_is_unchanged(simulator: SessionSimulator) -> None:
     sent = [message for message in window.request.messages if message.role == "assistant"]
     for item, message in zip(answers, sent, strict=True):
         assert isinstance(item.event, AssistantSpoke)
-        assert (message.text, message.verbatim) == (item.event.text, item.event.verbatim)
+        if item.seq not in simulator.transcript.rewrites.excluded:
+            assert (message.text, message.verbatim) == (item.event.text, item.event.verbatim)
         assert [call.id for call in message.calls] == [call.id for call in item.event.calls]
 
 
@@ -234,7 +240,7 @@ def test_5_masking_is_stateful(simulator: SessionSimulator) -> None:
                 assert not any(has_only_images(item) for item in items)
                 assert all(transcript.steps - item.step >= sweep.MIN_PROTECTED_STEPS for item in items)
         transcript.apply(recorded)
-        assert not transcript.masked & transcript.rewrites.pinned
+        assert not (transcript.masked | transcript.rewrites.excluded.keys()) & transcript.rewrites.pinned
 
 
 @given(histories())
@@ -297,6 +303,31 @@ def test_5_an_undone_sweep_stays_undone(simulator: SessionSimulator) -> None:
         simulator.transcript, msgspec.structs.replace(simulator.policy, sweep="at once")
     )
     assert not restored & set(due_sweep.masked if due_sweep else ())
+
+
+@given(histories((*DEFAULT_ACTIONS, "exclude", "exclude")))
+def test_5_what_is_excluded_stands_in_no_request(simulator: SessionSimulator) -> None:
+    """Not as itself, nor in what is noted or quoted later; the line in its place leads to its bytes."""
+    transcript = simulator.transcript
+    texts = {entry.seq: message.text for entry, message in entries_and_messages(simulator)}
+    for seq, event in transcript.rewrites.excluded.items():
+        content, item = simulator.contents[event.digest], transcript.item(seq)
+        if seq in texts:
+            assert event.text in texts[seq]
+            assert bare_marker(event.digest) in event.text
+        if item is not None and isinstance(item.event, UserSpoke | AssistantSpoke):
+            assert item.event.text.encode() in content
+            assert item not in transcript.without_excluded(transcript.items)
+        assert seq not in {candidate.seq for candidate in transcript.maskable_items}
+
+
+def entries_and_messages(simulator: SessionSimulator) -> Iterator[tuple[LogItem, Message]]:
+    """The messages of the log that stand in the window, each as it is sent."""
+    window = simulator.window()
+    messages = window.request.messages[-len(window.entries) :]
+    for entry, message in zip(window.entries, messages, strict=True):
+        if isinstance(entry, LogItem):
+            yield entry, message
 
 
 @given(histories())

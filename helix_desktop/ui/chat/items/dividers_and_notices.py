@@ -55,6 +55,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "left_out": "scissors",
     "observations": "eye",
     "form": "replace",
+    "exclude": "eye-off",
     "pin": "pin",
     "budget": "gauge",
     "interrupted": "pause",

@@ -31,6 +31,7 @@ text = TextContext("Chat")
 
 _BADGE_SENTENCES: dict[Badge, UserText] = {
     "cached": text("Replaced by a marker. The agent can recall it."),
+    "excluded": text("Excluded by you. The agent can recall it."),
     "folded": text("Replaced by a note. The agent can recall it."),
     "left_out": text("Removed to fit the context window. The agent can recall it."),
     "observed": text("Replaced by observations. The agent can recall it."),

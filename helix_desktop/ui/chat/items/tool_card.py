@@ -86,6 +86,7 @@ _STATE_ICONS: dict[ToolState, str] = {
 }
 _BADGE_ICONS: dict[Badge, str] = {
     "cached": "zap",
+    "excluded": "eye-off",
     "folded": "list-tree",
     "left_out": "scissors",
     "observed": "eye",

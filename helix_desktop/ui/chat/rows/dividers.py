@@ -11,6 +11,7 @@ from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     FormChosen,
     Pinned,
@@ -49,6 +50,7 @@ from helix_desktop.words.rewrites import (
     budget_text,
     changed_file_text,
     effort_text,
+    excluded_text,
     files_changed_text,
     fold_text,
     form_text,
@@ -149,11 +151,10 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
                 True,
                 (ShowInTimeline(seq),),
             )
-        case FormChosen(target=about) as choice:
-            kind, text, quiet = "form", form_text(choice, transcript), True
-            actions = (ShowInChat(about), Undo(seq))
-        case Pinned(target=about) | Unpinned(target=about) as pin:
-            kind, text, quiet, actions = "pin", pin_text(pin, transcript), True, (ShowInChat(about),)
+        case FormChosen() | Excluded() | Pinned() | Unpinned() as manual:
+            (kind, text, about), quiet = _manual_change(manual, transcript), True
+            undo = () if kind == "pin" else (Undo(seq),)
+            actions = (ShowInChat(about), *undo)
         case FilesChanged() | InstructionsAdded() | SessionBranched() as event:
             return _quiet_row(seq, event)
         case _:
@@ -163,6 +164,19 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
 
 def _edit_action(seq: int, handover: HandoverMade) -> tuple[ButtonAction, ...]:
     return () if handover.origin else (EditHandover(seq),)
+
+
+def _manual_change(
+    event: FormChosen | Excluded | Pinned | Unpinned, transcript: Transcript
+) -> tuple[DividerKind, str, int]:
+    """Return what the user changed by hand, in words, and the event it is about."""
+    match event:
+        case FormChosen(target=target):
+            return "form", form_text(event, transcript), target
+        case Excluded(targets=targets):
+            return "exclude", excluded_text(event, transcript), targets[0]
+        case Pinned(target=target) | Unpinned(target=target):
+            return "pin", pin_text(event, transcript), target
 
 
 def _quiet_row(seq: int, event: FilesChanged | InstructionsAdded | SessionBranched) -> DividerRow | None:

@@ -8,6 +8,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     FormChosen,
     Pinned,
@@ -56,7 +57,8 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Chat")
 
 _REWRITES = (
-    SweepMade, HandoverMade, FoldMade, ObservationsPlaced, FormChosen, Pinned, Unpinned, Undone, Redone
+    SweepMade, HandoverMade, FoldMade, ObservationsPlaced, FormChosen, Excluded, Pinned, Unpinned, Undone,
+    Redone,
 )  # fmt: skip
 
 

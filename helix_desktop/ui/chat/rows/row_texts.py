@@ -48,6 +48,7 @@ FORM_TEXTS: dict[Form, UserText] = {
 _BADGE_TEXTS: dict[Badge, UserText] = {
     "in_window": text("in context"),
     "cached": text("cached", "state of an output"),
+    "excluded": text("excluded", "state of an output"),
     "folded": text("noted", "state of an output"),
     "observed": text("noted", "state of an output"),
     "handed_over": text("summarized", "state of an output"),

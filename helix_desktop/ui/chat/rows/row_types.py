@@ -34,6 +34,7 @@ DividerKind: TypeAlias = Literal[
     "left_out",
     "observations",
     "form",
+    "exclude",
     "pin",
     "budget",
     "interrupted",

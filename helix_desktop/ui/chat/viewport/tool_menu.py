@@ -33,8 +33,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
-_NOT_IN_WINDOW = frozenset({"cached", "folded", "left_out", "observed", "handed_over"})
-_REFORMABLE = frozenset({"in_window", "cached", "recalled", "pinned"})
+_NOT_IN_WINDOW = frozenset({"cached", "excluded", "folded", "left_out", "observed", "handed_over"})
+_REFORMABLE = frozenset({"in_window", "cached", "excluded", "recalled", "pinned"})
 _MIN_FORM_BYTES = 4 * 1024  # bytes; a smaller output has nothing to leave out
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import tokenizer_ratio
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     FormChosen,
     Pinned,
@@ -31,6 +32,7 @@ _KINDS: dict[type[Event], PointKind] = {
     FoldMade: "fold",
     ObservationsPlaced: "observations",
     FormChosen: "form",
+    Excluded: "exclude",
     Pinned: "turn",
     Unpinned: "turn",
     Undone: "undo",

@@ -15,6 +15,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import fold
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     Form,
     FormChosen,
@@ -36,6 +37,7 @@ NOT_PLAIN = (
     SweepMade,
     FoldMade,
     FormChosen,
+    Excluded,
     ObservationsPlaced,
     HandoverMade,
     Pinned,
@@ -60,6 +62,8 @@ def rewrite(simulator: SessionSimulator, kind: type[Undoable], choice: int) -> i
         session_rewrites.truncate(simulator) if choice % 2 else session_rewrites.fold_all(simulator)
     elif kind is HandoverMade:
         simulator.hand_over(choice * 30)
+    elif kind is Excluded:
+        session_rewrites.exclude(simulator, choice * 3)
     elif kind is FormChosen:
         session_rewrites.choose_form(simulator, choice, forms[choice % 3])
     else:
@@ -72,7 +76,7 @@ def rewrite(simulator: SessionSimulator, kind: type[Undoable], choice: int) -> i
 @given(histories(), st.integers(0, 9))
 def test_undo_restores_and_redo_reapplies(simulator: SessionSimulator, choice: int) -> None:
     """For each kind, stacked: undo gives the previous window's bytes, redo the later."""
-    for kind in (SweepMade, FoldMade, ObservationsPlaced, FormChosen, HandoverMade):
+    for kind in (SweepMade, FoldMade, ObservationsPlaced, FormChosen, Excluded, HandoverMade, Excluded):
         check_undo(simulator, kind, choice)
 
 

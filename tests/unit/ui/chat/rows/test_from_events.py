@@ -14,6 +14,7 @@ from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import PromptFrame, project, render_message
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     FormChosen,
     Pinned,
@@ -117,6 +118,8 @@ def test_each_card_shows_its_output_s_state_in_the_request(simulator: SessionSim
             assert card.answer_seq in live or card.answer_seq in copies
         elif card.badge == "cached":
             assert render_message(live[card.answer_seq], transcript).text.startswith("[CACHED]")
+        elif card.badge == "excluded":
+            assert "excluded by the user" in render_message(live[card.answer_seq], transcript).text
         elif card.badge in ("in_window", "recalled"):
             assert card.answer_seq in live
             assert card.answer_seq not in transcript.masked
@@ -136,7 +139,7 @@ def test_a_card_s_badge_names_the_cover_of_its_step(simulator: SessionSimulator)
         if covers:
             assert card.badge in names[type(covers[0].event)]
         else:
-            assert card.badge in ("in_window", "cached", "recalled")
+            assert card.badge in ("in_window", "cached", "excluded", "recalled")
 
 
 @given(histories_with_rewrites())
@@ -258,7 +261,7 @@ def test_a_long_output_shows_its_ends_and_no_line_twice() -> None:
 
 _CARDS = (
     SweepMade | HandoverMade | HandoverFailed | FoldMade | ObservationsMade | ObservationsPlaced
-    | ObservationsFailed | FormChosen | Pinned | Unpinned | Undone | Redone
+    | ObservationsFailed | FormChosen | Excluded | Pinned | Unpinned | Undone | Redone
 )  # fmt: skip
 
 

@@ -104,7 +104,7 @@ def test_filter_counts_match_their_labels(simulator: SessionSimulator) -> None:
         "sweeps": kinds["SweepMade"],
         "failures": kinds["HandoverFailed"] + kinds["ObservationsFailed"],
         "undos": kinds["Undone"] + kinds["Redone"],
-        "yours": kinds["Pinned"] + kinds["Unpinned"] + kinds["FormChosen"],
+        "yours": sum(kinds[name] for name in ("Pinned", "Unpinned", "FormChosen", "Excluded")),
     }
     assert set(expected) == set(GROUPS)
     assert {group: counts[group] for group in GROUPS} == expected

@@ -1,0 +1,129 @@
+"""What can be done with a row of the request: words, keys, and the buttons that stand on it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.inspector.rows import RowAction, WindowRow
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Inspector")
+
+ACTION_KEYS: dict[Qt.Key, tuple[RowAction, ...]] = {
+    Qt.Key.Key_Return: ("show",),
+    Qt.Key.Key_Enter: ("show",),
+    Qt.Key.Key_P: ("pin", "unpin"),
+    Qt.Key.Key_C: ("cache",),
+    Qt.Key.Key_R: ("include", "recall"),
+    Qt.Key.Key_X: ("exclude", "include"),
+}
+"""The action of a key; of two the one that the row has."""
+_ICONS: dict[RowAction, str] = {
+    "cache": "zap",
+    "recall": "archive-restore",
+    "pin": "pin",
+    "unpin": "pin-off",
+    "exclude": "eye-off",
+    "include": "undo-2",
+}
+"""The actions with a button: a click on the row itself shows it, the menu has all."""
+_EDGE, _GAP = 26, 1  # pixels of a button, and between two
+
+
+def action_text(action: RowAction, row: WindowRow) -> str:
+    """Return an action as menus and buttons name it, with what it costs."""
+    texts: dict[RowAction, str] = {
+        "show": tr("Show in chat"),
+        "cache": tr("Cache now… (saves {tokens} tokens)", tokens=format_tokens(row.cachable)),
+        "recall": tr("Recall in full"),
+        "open": tr("Open in cache, recall lines"),
+        "pin": tr("Pin in context"),
+        "unpin": tr("Unpin"),
+        "exclude": tr("Exclude…"),
+        "include": tr("Restore"),
+    }
+    return texts[action]
+
+
+def action_key(action: RowAction) -> str:
+    """Return the key of an action as a menu shows it; empty if it has none."""
+    keys: dict[RowAction, str] = {
+        "show": tr("Enter", "key"),
+        "pin": "P",
+        "unpin": "P",
+        "cache": "C",
+        "recall": "R",
+        "include": "R",
+        "exclude": "X",
+    }
+    return keys.get(action, "")
+
+
+def price_text(saved: int, resent: int) -> str:
+    """Return what a change of one row saves with every request, and what it sends again once."""
+    return tr(
+        "Every later request has {saved} tokens less. Once, {resent} tokens are read again uncached.",
+        saved=format_tokens(max(0, saved)),
+        resent=format_tokens(resent),
+    )
+
+
+class RowButtons(Themed, QWidget):
+    """The buttons of one row, over its right end."""
+
+    triggered = Signal(str, object)  # RowAction, WindowRow
+    left = Signal()  # the mouse or the keyboard left it
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("row_buttons")
+        self._row: WindowRow | None = None
+        self._line = QHBoxLayout(self)
+        self._line.setContentsMargins(4, 2, 4, 2)
+        self._line.setSpacing(_GAP)
+        self._buttons: dict[RowAction, IconButton] = {}
+        for action, icon in _ICONS.items():
+            button = IconButton(icon, "", px=14, edge=scaled(_EDGE))
+            button.setObjectName(f"row_{action}")
+            button.clicked.connect(lambda _=False, action=action: self.triggered.emit(action, self._row))
+            button.installEventFilter(self)
+            self._buttons[action] = button
+            self._line.addWidget(button)
+        self.hide()
+
+    def show_on(self, row: WindowRow | None, rect: QRect) -> None:
+        """Show the buttons of a row on its rectangle; without one, or without actions, hide."""
+        actions = [action for action in row.actions if action in self._buttons] if row is not None else []
+        if row is None or not actions:
+            self.hide()
+            return
+        self._row = row
+        for action, button in self._buttons.items():
+            button.setVisible(action in actions)
+            if action in actions:
+                button.set_tip(action_text(action, row))
+        width = len(actions) * (scaled(_EDGE) + _GAP) + 8
+        height = scaled(_EDGE) + 4
+        self.setGeometry(rect.right() - width - 9, rect.center().y() - height // 2, width, height)
+        self.show()
+        self.raise_()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Say when the keyboard left the buttons."""
+        if event.type() == QEvent.Type.FocusOut:
+            self.left.emit()
+        return super().eventFilter(watched, event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the ground that covers the row's words."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(self._theme.border))
+        painter.setBrush(QColor(self._theme.surface))
+        painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), 7, 7)

@@ -1,0 +1,105 @@
+"""The rows of the inspector in the real window: excluded, cached and brought back, each as an event."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.domain.events.rewrite import Excluded, SweepMade
+from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.inspector.rows import WindowRow
+from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+FILES = {"long.txt": "".join(f"line {n} of a file\n" for n in range(60))}
+
+
+def reader(request: dict[str, Any]) -> Reply:
+    """Read the file, then say so."""
+    if request["messages"][-1]["role"] == "user":
+        return StreamedReply(Call("read_file", '{"path": "long.txt"}', id=f"c{len(request['messages'])}"))
+    return text_reply("Read.")
+
+
+def row(rig: WindowRig, kind: str) -> WindowRow:
+    """The newest row of a kind in the inspector."""
+    entries = rig.views.inspector.requests.entries
+    rows: list[WindowRow] = [
+        entries.index(at).data(Qt.ItemDataRole.UserRole) for at in range(entries.rowCount())
+    ]
+    return next(found for found in reversed(rows) if found.kind == kind)
+
+
+def select(rig: WindowRig, kind: str) -> None:
+    """Put the keyboard on the newest row of a kind."""
+    requests = rig.views.inspector.requests
+    place = next(
+        at
+        for at in reversed(range(requests.entries.rowCount()))
+        if requests.entries.index(at).data(Qt.ItemDataRole.UserRole).kind == kind
+    )
+    requests.setFocus()
+    requests.setCurrentIndex(requests.entries.index(place))
+
+
+async def answer(rig: WindowRig, button: str) -> str:
+    """Answer the question that stands over the window; return its words."""
+    await until(lambda: [d for d in rig.window.findChildren(QuestionDialog) if d.isVisible()], "the question")
+    dialog = next(d for d in rig.window.findChildren(QuestionDialog) if d.isVisible())
+    press(dialog, button)
+    return dialog.windowTitle()
+
+
+async def test_an_output_is_excluded_by_x_and_comes_back_byte_for_byte(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.run_turn("Read it")
+        before = rig.conversation.window.measure()[0].request
+        await until(lambda: row(rig, "output").can_exclude, "the row of the output")
+        select(rig, "output")
+        QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_X)
+        assert "read_file long.txt" in await answer(rig, "exclude")
+        await until(lambda: row(rig, "output").state == "excluded", "the excluded row")
+        (event,) = rig.events(Excluded)
+        await rig.run_turn("Go on")
+        sent = str(server.requests[-2].json["messages"][:5])  # what stood there before this turn
+        assert "excluded by the user: read_file long.txt" in sent
+        assert "line 30 of a file" not in sent
+        assert event.saved > 0
+        rig.window.commands.undo_compaction.trigger()
+        await until(lambda: not rig.conversation.session.transcript.rewrites.excluded, "undone")
+        after = rig.conversation.window.measure()[0].request
+        assert after.messages[: len(before.messages)] == before.messages
+
+
+async def test_an_output_becomes_a_marker_at_once_and_is_recalled(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.run_turn("Read it")
+        await until(lambda: row(rig, "output").cachable > 0, "the row of the output")
+        full = row(rig, "output").tokens
+        select(rig, "output")
+        buttons = rig.views.inspector.requests.buttons
+        names = [button.accessibleName() for button in buttons.findChildren(IconButton) if button.isVisible()]
+        assert len(names) == len(set(names)) == 3
+        press(buttons, "row_cache")
+        await answer(rig, "cache")
+        await until(lambda: row(rig, "output").state == "cached", "the marker")
+        assert [event.reason.value for event in rig.events(SweepMade)] == ["manual"]
+        assert row(rig, "output").tokens < full
+        select(rig, "output")
+        QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_R)
+        await until(lambda: row(rig, "output").state == "full", "the output in full")
