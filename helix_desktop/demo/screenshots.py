@@ -19,6 +19,7 @@ from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 text = TextContext("Demo")
 
 _SETTLE_S = 0.35  # for what is drawn a moment later: highlighted code, table pages, coalesced numbers
+_REPLAY_CHECKS = 100  # until a replay counts as not to be had
 _BOTH_MODES: tuple[ThemeMode, ...] = ("dark", "light")
 _SETTINGS_PAGES: tuple[SettingsPage, ...] = (
     "providers",
@@ -119,8 +120,20 @@ class ScreenTour:
         settings = self._controllers.settings
         for page in _SETTINGS_PAGES:
             await settings.show(page)
+            if page == "policy":
+                await self._preview_policy()
             await self._screenshots.capture(f"settings-{page}", widget=settings.dialog)
+        settings.dialog.policy.apply_bar.discarded.emit()
         settings.dialog.hide()
+
+    async def _preview_policy(self) -> None:
+        """Put another profile on the policy page, and wait for the session's replay under it."""
+        page = self._controllers.settings.dialog.policy
+        page.slider.profile_selected.emit("lean")
+        for _ in range(_REPLAY_CHECKS):
+            await asyncio.sleep(_SETTLE_S)
+            if not page.replay_card.is_busy:
+                return
 
     async def _capture_dialogs(self) -> None:
         """Capture the palette, and every dialog that a command opens without changing anything."""

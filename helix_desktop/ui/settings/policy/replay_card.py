@@ -100,6 +100,7 @@ class ReplayCard(QWidget):
             combo.activated.connect(lambda _: self._on_compared())
         self.status = label("", "warn")
         self.status.setObjectName("replay_status")
+        self._is_busy = False
         self._message = label("", "note", wrap=True)
         self._message.setObjectName("replay_message")
         self._retry = PushButton(tr("Try again"), name="retry_replay")
@@ -112,6 +113,11 @@ class ReplayCard(QWidget):
         self.setLayout(column(card(column(*body, margins=(16, 13, 16, 14), gap=9))))
         self.show_comparison(Comparison())
 
+    @property
+    def is_busy(self) -> bool:
+        """Return True while replays are computed."""
+        return self._is_busy
+
     def _choice(self, dashed: bool, combo: Combo) -> QWidget:
         choice = QWidget()
         words = label(tr("compared with") if dashed else tr("Show"), "muted")
@@ -122,6 +128,7 @@ class ReplayCard(QWidget):
     def show_comparison(self, comparison: Comparison) -> None:
         """Show other policies or replays."""
         has_result = comparison.state in ("busy", "ready")
+        self._is_busy = comparison.state == "busy"
         self._message.setText(comparison.message)
         self._message.setVisible(bool(comparison.message))
         self._retry.setVisible(comparison.state == "failed")
