@@ -10401,7 +10401,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>You can read and edit a handover before it is used.</source>
+            <source>You can read and edit a handover before it is used. Later you can edit it or run it again from its card in the timeline; undo restores the text from before.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -234,7 +234,10 @@ def _summarized() -> tuple[Section, ...]:
             (
                 tr("Undo the compaction: the messages return to the context as they were."),
                 tr("The chat always shows all messages, including summarized ones."),
-                tr("You can read and edit a handover before it is used."),
+                tr(
+                    "You can read and edit a handover before it is used. Later you can edit it or run it "
+                    "again from its card in the timeline; undo restores the text from before."
+                ),
             ),
         ),
         Section(
