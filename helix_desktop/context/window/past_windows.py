@@ -7,29 +7,17 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, Window, project
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.effort import SentEffort
-from helix_desktop.domain.events.rewrite import (
-    FoldMade,
-    FormChosen,
-    Pinned,
-    Redone,
-    SweepMade,
-    Undone,
-    Unpinned,
-)
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 
 _MIN_DISTANCE = 256  # events between two stored states; with more events the distance grows
 _MAX_STATES = 24  # each is a list of all messages up to there
-_REWRITES = (
-    SweepMade, HandoverMade, FoldMade, ObservationsPlaced, FormChosen, Pinned, Unpinned, Undone, Redone
-)  # fmt: skip
 
 
 class PastWindow(msgspec.Struct, frozen=True):
@@ -124,7 +112,7 @@ class PastWindows:
         for recorded in reversed(self._log[: seq - 1]):
             if isinstance(recorded.event, UserSpoke | AssistantSpoke | ToolAnswered):
                 return
-            if isinstance(recorded.event, _REWRITES):
+            if isinstance(recorded.event, RewriteEvent):
                 yield recorded.seq - 1
 
     def _frame_at(self, seq: int, frame: PromptFrame) -> PromptFrame:
