@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.providers.demo.script import read_scripts
-from helix_desktop.services.sample_workspaces import SAMPLES
+from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.viewport.accessibility import RowButton
 from helix_desktop.workspaces.saved_rules import SavedRules
@@ -166,7 +166,9 @@ async def serve(app: QApplication, folder: Path) -> None:
 
     threading.Thread(target=read, daemon=True).start()
     async with open_window(app, folder) as rig:
-        await rig.wiring.workspace_controller.open_sample()
+        sample = add_sample(rig.wiring.services.registry, folder / "samples", SAMPLES[0])
+        await rig.wiring.workspace_controller.open_workspace(sample.id)
+        await rig.wiring.workspace_controller.new_session()
         _write_reply("ready")
         scene: AbstractAsyncContextManager[QWidget] | None = None
         tab = TabOrderProbe()
