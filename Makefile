@@ -26,7 +26,7 @@ bench: ## Run the benchmarks and print one table (TRAJECTORIES=DIR: each profile
 torture: ## Stress, kill and damage the store for a long time
 	@./helix torture
 
-screenshots: ## Take screenshots of every screen, light and dark, into build/screenshots
+screenshots: ## Take screenshots of every screen and state into build/screenshots, with an index.html
 	@./helix screenshots
 
 texts: ## Update the catalogs of texts, and list every text by screen in build/texts.md

@@ -96,9 +96,9 @@ def torture(arguments: Sequence[str]) -> int:
 
 
 def screenshots(arguments: Sequence[str]) -> int:
-    """Take screenshots of every screen, light and dark, into build/screenshots."""
-    _set_up("run", libraries="run")
-    _become("-m", "helix_desktop", "screenshots", "--out", str(Path("build", "screenshots")), *arguments)
+    """Take screenshots of every screen and state into build/screenshots; with options, one set of them."""
+    _set_up("test", libraries="run")
+    _become(str(Path("packaging", "screenshots.py")), *arguments)
 
 
 def texts(arguments: Sequence[str]) -> int:

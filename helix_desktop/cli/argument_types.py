@@ -17,6 +17,7 @@ tr = Translator("Command line")
 MIN_WINDOW_TOKENS = 1_000  # tokens: less does not hold the tools' descriptions
 MAX_JOBS = 64
 MAX_PORT = 65_535
+MAX_PIXELS = 8_192
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 _TIME = re.compile(r"(\d+)\s*([hdw])", re.IGNORECASE)
@@ -64,6 +65,16 @@ def token_budget(text: str) -> int:
             )
         )
     return int(text)
+
+
+def pixels(text: str) -> tuple[int, int]:
+    """Parse a size in pixels, such as `1024x680`."""
+    width, _, height = text.partition("x")
+    if not (width.isdecimal() and height.isdecimal() and 1 <= int(width) <= MAX_PIXELS >= int(height) >= 1):
+        raise argparse.ArgumentTypeError(
+            tr("must be a size, such as {example} (got {value})", example="1024x680", value=repr(text))
+        )
+    return int(width), int(height)
 
 
 def seconds(text: str) -> float:

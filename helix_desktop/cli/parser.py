@@ -9,6 +9,7 @@ from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.cache.parser import add_cleanup_commands, add_find_commands
 from helix_desktop.cli.changes.parser import VERBS, add_changes_commands
+from helix_desktop.cli.demo_parser import add_demo_commands
 from helix_desktop.domain.effort import EFFORT_LEVELS
 from helix_desktop.domain.store.archive_report import SUFFIX
 from helix_desktop.domain.tools import PermissionMode
@@ -45,7 +46,7 @@ def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     _add_exam(commands, common)
     _add_mcp(commands, common)
     _add_installation(commands, common)
-    _add_demo(commands, common)
+    add_demo_commands(lambda name, text: commands.add_parser(name, parents=[common], help=text))
 
 
 def _add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -487,14 +488,3 @@ def _add_installation(commands: Commands, common: argparse.ArgumentParser) -> No
     )
     check.add_argument("--with-names", action="store_true", help=tr("keep your names in the bundle"))
     check.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
-
-
-def _add_demo(commands: Commands, common: argparse.ArgumentParser) -> None:
-    for name, text in (
-        ("demo", tr("run the guided demo without a display")),
-        ("screenshots", tr("take screenshots of every screen")),
-    ):
-        command = commands.add_parser(name, parents=[common], help=text)
-        command.add_argument(
-            "--out", type=argument_types.path, required=True, metavar="DIR", help=tr("output directory")
-        )

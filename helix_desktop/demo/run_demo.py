@@ -14,22 +14,26 @@ import qasync
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
+from helix_desktop.app.qt_language import load_language
 from helix_desktop.app.run import shut_down, wire_app
 from helix_desktop.app.window_context import create_window_context
 from helix_desktop.app.window_frame import build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
-from helix_desktop.config.paths import DataDir
-from helix_desktop.demo.screenshots import ScreenshotWriter
+from helix_desktop.config.languages import LANGUAGE_VARIABLE, find_catalog
+from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.demo.screenshots import PictureOptions, ScreenshotWriter
 from helix_desktop.demo.session_checks import DemoCheck
 from helix_desktop.demo.tour import Tour
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.words.times import format_exact_duration
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, use_language
 
 tr = Translator("Demo")
 text = TextContext("Demo")
 
+_MODES: dict[str, tuple[ThemeMode, ...]] = {"light": ("light",), "dark": ("dark",), "both": ("dark", "light")}
 _OWN_NAMES = ("data", "projects")  # what a former run left in the folder; pictures are overwritten
 _MARKER_FILE = (
     ".helix-desktop-demo"  # says that they are a former run's: a person may have folders of these names
@@ -38,15 +42,20 @@ _MARKER_FILE = (
 
 def demo(args: argparse.Namespace) -> int:
     """Run the tour, save its screenshots, print the checks; return 0 if all passed."""
-    return _run_tour(args.out.absolute(), every_screen=False)
+    return _run_tour(args.out.absolute(), PictureOptions(), every_screen=False)
 
 
 def screenshots(args: argparse.Namespace) -> int:
-    """Run the same tour with a screenshot of every screen."""
-    return _run_tour(args.out.absolute(), every_screen=True)
+    """Run the same tour with a screenshot of every screen; the size, scale, modes and language are chosen."""
+    os.environ["QT_SCALE_FACTOR"] = str(args.scale)
+    catalog = find_catalog({LANGUAGE_VARIABLE: args.language}, resources_dir() / "languages")
+    if catalog is not None:
+        use_language(load_language(catalog))
+    modes: tuple[ThemeMode, ...] = _MODES[args.theme]
+    return _run_tour(args.out.absolute(), PictureOptions(args.size, modes), every_screen=True)
 
 
-def _run_tour(out: Path, every_screen: bool) -> int:
+def _run_tour(out: Path, options: PictureOptions, *, every_screen: bool) -> int:
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     data = _empty_data_dir(out)
     app = QApplication(sys.argv[:1])
@@ -55,7 +64,7 @@ def _run_tour(out: Path, every_screen: bool) -> int:
     stacks = open_window_logs(data.logs_dir)
     try:
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-            checks, screenshots = runner.run(_drive_window(app, data, out, every_screen))
+            checks, screenshots = runner.run(_drive_window(app, data, out, options, every_screen))
     finally:
         close_window_logs(stacks)
     return _report(checks, screenshots, time.monotonic() - started_at)
@@ -91,15 +100,17 @@ def _empty_data_dir(out: Path) -> DataDir:
 
 
 async def _drive_window(
-    app: QApplication, data_dir: DataDir, out: Path, every_screen: bool
+    app: QApplication, data_dir: DataDir, out: Path, options: PictureOptions, every_screen: bool
 ) -> tuple[list[DemoCheck], ScreenshotWriter]:
     window_context = create_window_context(
         build_frame(app, WindowStateFile(data_dir.root / WINDOW_STATE_FILE))
     )
     window_context.window.show()
+    if options.size is not None:
+        window_context.window.resize(*options.size)
     await asyncio.sleep(0)
     controllers = wire_app(data_dir, window_context, demo_pause_s=0.0)
-    screenshots = ScreenshotWriter(window_context, out)
+    screenshots = ScreenshotWriter(window_context, out, options)
     tour = Tour(window_context, controllers, screenshots, out / "projects", every_screen)
     try:
         return await tour.run(), screenshots

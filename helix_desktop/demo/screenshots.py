@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import NamedTuple
 
 from PySide6.QtWidgets import QDialog, QWidget
 
@@ -18,13 +19,14 @@ from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 
 text = TextContext("Demo")
 
-_SETTLE_S = 0.35  # for what is drawn a moment later: highlighted code, table pages, coalesced numbers
+SETTLE_S = 0.35  # for what is drawn a moment later: highlighted code, table pages, coalesced numbers
 _REPLAY_CHECKS = 100  # until a replay counts as not to be had
 _BOTH_MODES: tuple[ThemeMode, ...] = ("dark", "light")
 _SETTINGS_PAGES: tuple[SettingsPage, ...] = (
     "providers",
     "roles",
     "appearance",
+    "keyboard",
     "instructions",
     "policy",
     "permissions",
@@ -36,23 +38,31 @@ _NARROW, _LARGE = (720, 640), (1920, 1200)
 _DIALOG_ATTEMPTS = 20
 
 
+class PictureOptions(NamedTuple):
+    """How pictures are taken: the window's size in pixels, None as it is at first, and the modes."""
+
+    size: tuple[int, int] | None = None
+    modes: tuple[ThemeMode, ...] = _BOTH_MODES
+
+
 class ScreenshotWriter:
     """Saves screenshots into one folder."""
 
-    def __init__(self, window_context: WindowContext, folder: Path) -> None:
-        self._window_context, self.folder = window_context, folder
+    def __init__(self, window_context: WindowContext, folder: Path, options: PictureOptions) -> None:
+        self._window_context, self.folder, self.options = window_context, folder, options
         self.saved: list[Path] = []
 
     async def capture(
         self, name: str, modes: tuple[ThemeMode, ...] = _BOTH_MODES, widget: QWidget | None = None
     ) -> None:
-        """Save a screenshot of the window, or of `widget`, in each mode. Raises HelixError."""
+        """Save a screenshot of the window, or of `widget`, in each mode that is wanted. Raises HelixError."""
         appearance = self._window_context.appearance
+        wanted = tuple(mode for mode in modes if mode in self.options.modes)
         # The mode in force first: to restyle the whole window takes a third of a second.
-        for mode in sorted(modes, key=lambda mode: mode != appearance.mode):
+        for mode in sorted(wanted, key=lambda mode: mode != appearance.mode):
             if appearance.mode != mode:
                 appearance.set_mode(mode)
-            await asyncio.sleep(_SETTLE_S)
+            await asyncio.sleep(SETTLE_S)
             path = self.folder / f"{name}-{mode}.png"
             if not (widget or self._window_context.window).grab().save(str(path)):
                 raise HelixError(
@@ -80,12 +90,17 @@ class ScreenTour:
         await self._screenshots.capture("request")
         await self._capture_settings()
         await self._capture_dialogs()
+        if self._screenshots.options.size is None:
+            await self._capture_sizes()
+        await self._capture_missing_folder(Path(workspace_folder))
+
+    async def _capture_sizes(self) -> None:
+        window = self._window_context.window
         original_size = window.size()
         for name, size in (("narrow", _NARROW), ("large", _LARGE)):
             window.resize(*size)
             await self._screenshots.capture(name)
         window.resize(original_size)
-        await self._capture_missing_folder(Path(workspace_folder))
 
     async def capture_changes(self) -> None:
         """Capture what the session on screen did to the files, and the preview of going back."""
@@ -97,7 +112,7 @@ class ScreenTour:
         await self._screenshots.capture("changes-by-file", ("dark",))
         page.filter_bar.group_by("turn")
         window.commands.rewind.trigger()
-        dialog = await self._opened_dialog("rewind")
+        dialog = await opened_dialog(window, "rewind")
         if isinstance(dialog, RewindDialog):
             dialog.message_box.setCurrentIndex(dialog.message_box.count() - 1)
         await self._screenshots.capture("dialog-rewind", widget=dialog)
@@ -131,7 +146,7 @@ class ScreenTour:
         page = self._controllers.settings.dialog.policy
         page.slider.profile_selected.emit("lean")
         for _ in range(_REPLAY_CHECKS):
-            await asyncio.sleep(_SETTLE_S)
+            await asyncio.sleep(SETTLE_S)
             if not page.replay_card.is_busy:
                 return
 
@@ -151,21 +166,22 @@ class ScreenTour:
             commands.set_budget,
         ):
             action.trigger()
-            dialog = await self._opened_dialog(action.objectName())
+            dialog = await opened_dialog(window, action.objectName())
             await self._screenshots.capture(f"dialog-{action.objectName()}", widget=dialog)
             dialog.close()
-
-    async def _opened_dialog(self, name: str) -> QDialog:
-        """Return the dialog that has just opened. Raises HelixError if none does."""
-        for _ in range(_DIALOG_ATTEMPTS):
-            for dialog in self._window_context.window.findChildren(QDialog):
-                if dialog.isVisible():
-                    return dialog
-            await asyncio.sleep(_SETTLE_S)
-        raise HelixError(text("The dialog of {name} didn't open.", name=name))
 
     async def _capture_missing_folder(self, folder: Path) -> None:
         workspace_id = self._controllers.active_workspace.id
         await asyncio.to_thread(folder.rename, folder.with_name("moved-away"))
         await self._controllers.workspace_controller.reopen(workspace_id)
         await self._screenshots.capture("missing-folder")
+
+
+async def opened_dialog(window: QWidget, name: str) -> QDialog:
+    """Return the dialog that has just opened over a window. Raises HelixError if none does."""
+    for _ in range(_DIALOG_ATTEMPTS):
+        for dialog in window.findChildren(QDialog):
+            if dialog.isVisible():
+                return dialog
+        await asyncio.sleep(SETTLE_S)
+    raise HelixError(text("The dialog of {name} didn't open.", name=name))

@@ -6292,6 +6292,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/demo_parser.py" />
+            <source>appearance to take</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>approve all requests</source>
             <translation type="unfinished" />
@@ -6390,6 +6395,11 @@
         <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>check this installation</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/demo_parser.py" />
+            <source>code of a language, or a compiled catalog</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6712,6 +6722,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/argument_types.py" />
+            <source>must be a size, such as {example} (got {value})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/argument_types.py" />
             <source>must be a time such as 12h, 30d or 4w (got {value})</source>
             <translation type="unfinished" />
         </message>
@@ -6889,7 +6904,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/demo_parser.py" />
             <source>output directory</source>
             <translation type="unfinished" />
         </message>
@@ -7052,7 +7067,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/demo_parser.py" />
             <source>run the guided demo without a display</source>
             <translation type="unfinished" />
         </message>
@@ -7117,8 +7132,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/demo_parser.py" />
+            <source>size of a pixel, in those of the screen</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parser.py" />
             <source>size of the model's context window</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/demo_parser.py" />
+            <source>size of the window, such as 1024x680</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7176,7 +7201,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/demo_parser.py" />
             <source>take screenshots of every screen</source>
             <translation type="unfinished" />
         </message>
@@ -9121,11 +9146,13 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/demo/instrument_screens.py" />
             <location filename="../../helix_desktop/demo/tour.py" />
             <source>The window doesn't show a session.</source>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/demo/instrument_screens.py" />
             <location filename="../../helix_desktop/demo/tour.py" />
             <source>This is a bug. Report it.</source>
             <translation type="unfinished" />

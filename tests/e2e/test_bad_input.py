@@ -316,3 +316,8 @@ def test_the_demo_refuses_a_folder_that_it_did_not_create(tmp_path: Path, refuse
     for command in ("demo", "screenshots"):
         assert "already exists" in refuse(command, "--out", str(tmp_path / "mine"))
     assert precious.read_text() == "kept"
+
+
+@pytest.mark.parametrize("size", ["1024", "0x680", "1024x", "99999x680"])
+def test_screenshots_refuse_a_size_that_is_none(refuse: Refuse, size: str) -> None:
+    assert "1024x680" in refuse("screenshots", "--out", "out", "--size", size)

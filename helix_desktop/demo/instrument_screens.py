@@ -1,0 +1,193 @@
+"""Screenshots of the instruments on the prepared sample: tour, past, rows, handovers, Ctrl+K, recall."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.app.window_context import WindowContext
+from helix_desktop.context.log.steps import read_steps
+from helix_desktop.demo.screenshots import SETTLE_S, ScreenshotWriter, opened_dialog
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import TextContext
+from helix_desktop.ui.inspector.rows import RowAction, WindowRow
+from helix_desktop.ui.timeline.card_data import PRESENT
+from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+
+text = TextContext("Demo")
+
+_WAITS = 40
+_PAST_SHARE = 0.6  # of the steps: behind the first handover, before the second
+_PATTERN = "def "
+
+
+class InstrumentScreens:
+    """Opens the sample with its prepared session, and captures each instrument in use."""
+
+    def __init__(
+        self, window_context: WindowContext, controllers: WindowControllers, screenshots: ScreenshotWriter
+    ) -> None:
+        self._window, self._actions = window_context.window, window_context.actions
+        self._controllers, self._screenshots = controllers, screenshots
+        self._session, self._views = controllers.session_controller, controllers.session_controller.views
+
+    async def capture_all(self) -> None:
+        """Capture them all. Raises HelixError if the window does not respond."""
+        await self._controllers.workspace_controller.open_sample()
+        await asyncio.sleep(SETTLE_S)
+        await self._capture_tour()
+        for page in ("chat", "timeline", "cache", "changes"):
+            self._window.show_page(page)
+            await self._screenshots.capture(f"sample-{page}")
+        await self._capture_past()
+        await self._capture_rows()
+        await self._capture_handovers()
+        await self._capture_switcher()
+        await self._capture_recall()
+        await self._capture_undo()
+
+    @property
+    def _conversation(self) -> Conversation:
+        conversation = self._session.conversation
+        if conversation is None:
+            raise HelixError(
+                text("The window doesn't show a session."), fix=text("This is a bug. Report it.")
+            )
+        return conversation
+
+    async def _until(self, what: Callable[[], object]) -> None:
+        """Wait a while for something that the window shows later."""
+        for _ in range(_WAITS):
+            if what():
+                return
+            await asyncio.sleep(SETTLE_S)
+
+    async def _capture_tour(self) -> None:
+        self._controllers.tour.start()
+        tour = self._controllers.tour.tour
+        while tour is not None and tour.stop:
+            await self._screenshots.capture(f"tour-{tour.stop}")
+            tour.callout.next_requested.emit()
+
+    async def _capture_past(self) -> None:
+        """Capture an earlier step in timeline, chat and inspector, and the text of its request."""
+        steps, past = read_steps(self._conversation.session.log), self._session.past
+        past.look_at(steps[int(len(steps) * _PAST_SHARE)].seq)
+        for page in ("timeline", "chat"):
+            self._window.show_page(page)
+            await self._until(lambda: past.window is not None)
+            await self._screenshots.capture(f"past-{page}")
+        past.leave()
+        self._window.show_page("chat")
+        await self._until(lambda: not self._views.inspector.requests.is_read_only)
+        await asyncio.sleep(SETTLE_S)
+
+    async def _capture_rows(self) -> None:
+        """Capture a row with its buttons and menu, the questions before it changes, and the excluded row."""
+        requests = self._views.inspector.requests
+        rows = [requests.entries.index(at) for at in range(requests.entries.rowCount())]
+        place = next((row for row in reversed(rows) if row.data(Qt.ItemDataRole.UserRole).can_exclude), None)
+        if place is None:
+            return
+        row: WindowRow = place.data(Qt.ItemDataRole.UserRole)
+        self._window.activateWindow()
+        requests.setFocus()
+        requests.setCurrentIndex(place)
+        await self._screenshots.capture("inspector-row")
+        at = requests.visualRect(place).center()
+        asked = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, requests.viewport().mapToGlobal(at))
+        QApplication.sendEvent(requests.viewport(), asked)
+        menu = next((menu for menu in requests.findChildren(QMenu) if menu.isVisible()), None)
+        if menu is not None:
+            await self._screenshots.capture("inspector-row-menu", widget=menu)
+            menu.close()
+        for action in ("cache", "exclude"):
+            await self._ask_about(action, row)
+        await self._conversation.window.exclude(row.seq, row.part)
+        await asyncio.sleep(SETTLE_S)
+        await self._screenshots.capture("inspector-excluded")
+        self._controllers.rewrites.undo_last()
+
+    async def _ask_about(self, action: RowAction, row: WindowRow) -> None:
+        if action in row.actions:
+            self._views.inspector.action_triggered.emit(action, row)
+            await self._capture_dialog(f"dialog-{action}-row")
+
+    async def _capture_handovers(self) -> None:
+        """Capture the dialogs that compare, edit and write a handover."""
+        rewrites, handovers = (
+            self._controllers.rewrites,
+            self._conversation.session.transcript.rewrites.handovers,
+        )
+        newest = max(handovers)
+        dialogs: dict[str, Callable[[], None]] = {
+            "compare": partial(rewrites.compare, newest),
+            "compare-present": partial(rewrites.compare, PRESENT),
+            "edit": partial(rewrites.edit, newest),
+            "compact": rewrites.compact,
+        }
+        for name, open_dialog in dialogs.items():
+            open_dialog()
+            await self._capture_dialog(f"dialog-{name}")
+        rewrites.run_again(newest)
+        await self._capture_dialog("dialog-run-again", self._write_again)
+
+    async def _write_again(self) -> None:
+        """Let the demo model write the handover again, in the dialog that is open."""
+        presenter = self._controllers.rewrites.handover_presenter
+        if presenter is None:
+            return
+        await self._screenshots.capture("dialog-run-again-choose", widget=presenter.dialog)
+        presenter.dialog.draft_button.click()
+        await self._until(presenter.dialog.draft_page.isVisible)
+
+    async def _capture_dialog(self, name: str, prepare: Callable[[], Awaitable[None]] | None = None) -> None:
+        dialog = await opened_dialog(self._window, name)
+        if prepare is not None:
+            await prepare()
+        await self._screenshots.capture(name, widget=dialog)
+        dialog.reject()
+        await asyncio.sleep(SETTLE_S)
+
+    async def _capture_switcher(self) -> None:
+        """Capture Ctrl+K with every group, and without a match."""
+        switcher = self._window.switcher
+        for name, words in (("all", "tide"), ("nothing", "zebra")):
+            switcher.open()
+            switcher.search.setText(words)
+            await asyncio.sleep(SETTLE_S)
+            await self._screenshots.capture(f"switcher-{name}")
+            switcher.hide()
+
+    async def _capture_recall(self) -> None:
+        """Capture a recall of the lines that match a pattern."""
+        self._window.show_page("cache")
+        entries = self._views.cache.model
+        await self._until(lambda: entries.entry(0) is not None)
+        entry = entries.entry(0)
+        if entry is None:
+            return
+        self._actions.start(self._controllers.recalls.choose_part([entry.digest]), "recall")
+        dialog = await opened_dialog(self._window, "recall")
+        field = dialog.findChild(QLineEdit, "recall_pattern")
+        if field is not None:
+            field.setText(_PATTERN)
+        await self._screenshots.capture("dialog-recall", widget=dialog)
+        dialog.reject()
+
+    async def _capture_undo(self) -> None:
+        """Capture what is said after the newest handover is undone."""
+        self._window.show_page("chat")
+        self._controllers.rewrites.undo_last()
+        await asyncio.sleep(SETTLE_S)
+        await self._screenshots.capture("undone-chat")
+        self._window.show_page("timeline")
+        await self._screenshots.capture("undone-timeline")
+        self._controllers.rewrites.redo_last()
+        self._window.show_page("chat")
