@@ -31,6 +31,7 @@ from helix_desktop.context.summaries.handover import (
     agent_texts,
     covered_messages,
     newest_turn_words,
+    previous_handover,
     render_handover,
     section_text,
     uncovered_messages,
@@ -390,9 +391,10 @@ class SessionSimulator:
     def handover_at(self, cut: CutPoint) -> HandoverMade:
         """The handover that the compactor would write there without a model."""
         latest = self.transcript.handover
-        previous = latest[1] if latest else None
+        previous = previous_handover(self.transcript)
         covered = covered_messages(self.transcript, cut.upto, cut.kept_seq)
-        fresh = uncovered_messages(self.transcript, cut.upto, cut.kept_seq)
+        uncovered = uncovered_messages(self.transcript, cut.upto, cut.kept_seq)
+        fresh = self.transcript.without_excluded(uncovered)
         text, entries = build_index_entry(self.transcript, 0, cut.upto, cut.kept_seq)
         sections, facts = extractive_handover(fresh, previous), covered_facts(covered)
         ledger = facts.ledger.text(self.policy.ledger_tokens)

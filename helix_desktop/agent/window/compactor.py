@@ -33,6 +33,7 @@ from helix_desktop.context.summaries.handover import (
     covered_messages,
     newest_turn_words,
     parse_handover,
+    previous_handover,
     render_handover,
     section_text,
     uncovered_messages,
@@ -278,11 +279,11 @@ class Compactor:
                 _text("It would free less than it costs."),
                 _text("Nothing was changed."),
             )
-        current = transcript.handover
         fresh = tuple(transcript.without_excluded(uncovered_messages(transcript, cut.upto, cut.kept_seq)))
         covered = tuple(covered_messages(transcript, cut.upto, cut.kept_seq))
         covers, masked = transcript.covers, frozenset(transcript.masked)
-        previous_seq, previous = current or (0, None)
+        previous_seq = transcript.handover[0] if transcript.handover else 0
+        previous = previous_handover(transcript)
         words = newest_turn_words(
             transcript, cut.upto, user_text_budget(policy.user_text_tokens, gauge.window)
         )

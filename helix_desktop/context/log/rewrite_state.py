@@ -116,17 +116,28 @@ class RewriteState:
     def first_changed(self, rewrite: RewriteEvent) -> int:
         """Return the first event whose place in the window a rewrite changed; 0: perhaps the first of all."""
         match rewrite:
-            case Excluded(targets=targets, part=0) if not self.by_seq.keys() & set(targets):
-                return min(targets)
-            case SweepMade(masked=masked):
-                return min(masked, default=0)
+            case Undone(target=target) | Redone(target=target):
+                return self._first_changed_by_undo(target)
+            case Excluded(targets=seqs, part=0) if not self.by_seq.keys() & set(seqs):
+                return min(seqs)
+            case SweepMade(masked=seqs):
+                return min(seqs, default=0)
             case FoldMade(after=after):
                 return after + 1
             case FormChosen(target=target) | Pinned(target=target) | Unpinned(target=target):
                 return target
-            case ObservationsPlaced(made=made) if made in self.observations:
-                return self.observations[made].after + 1
-        return 0
+        made = self.observations.get(rewrite.made) if isinstance(rewrite, ObservationsPlaced) else None
+        return made.after + 1 if made is not None else 0
+
+    def _first_changed_by_undo(self, seq: int) -> int:
+        """Return `first_changed` of an undo or redo of `seq`: it takes the sweep recorded with it along."""
+        attached = self.by_seq.get(seq + 1)
+        changed = [rewrite for rewrite in (self.by_seq.get(seq), attached) if rewrite is not None]
+        if not isinstance(attached, SweepMade) or attached.reason not in ATTACHED_SWEEP_REASONS:
+            changed = changed[:1]
+        if any(isinstance(rewrite, ObservationsPlaced) for rewrite in changed):
+            return 0  # the block before them was one with them
+        return min(map(self.first_changed, changed), default=0)
 
     def _keep_anchors(self, sweep: SweepMade) -> None:
         if sweep.anchors:

@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Container, Iterable, Sequence
 
+import msgspec
+
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
@@ -274,6 +276,28 @@ def agent_texts(transcript: Transcript, words: Sequence[int]) -> list[str]:
 def quote_messages(texts: Iterable[tuple[int, str, int]]) -> list[str]:
     """Return the user's messages as the handover quotes them, one per line with its event."""
     return [f"e{seq} user: {text}" for seq, text, _ in texts]
+
+
+def previous_handover(transcript: Transcript) -> HandoverMade | None:
+    """Return what the next handover updates: the active one, without what stands on excluded events alone.
+
+    None if there is none, or if the user excluded it.
+    """
+    seq, handover = transcript.handover or (0, None)
+    excluded = transcript.rewrites.excluded
+    if handover is None or seq in excluded:
+        return None
+    if not excluded:
+        return handover
+    sections = tuple(
+        Section(section.title, tuple(bullet for bullet in section.bullets if not _is_about(bullet, excluded)))
+        for section in handover.sections
+    )
+    return msgspec.structs.replace(handover, sections=sections)
+
+
+def _is_about(bullet: Bullet, events: Container[int]) -> bool:
+    return bool(bullet.sources) and all(seq in events for seq in bullet.sources)
 
 
 def covered_messages(transcript: Transcript, upto: int, kept_seq: int) -> list[LogItem]:

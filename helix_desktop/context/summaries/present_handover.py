@@ -7,8 +7,9 @@ import msgspec
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.coverage_check import CHARS_PER_TOKEN, CoveredFacts, check_coverage
-from helix_desktop.context.summaries.handover import section_text
+from helix_desktop.context.summaries.handover import previous_handover, section_text
 from helix_desktop.context.summaries.handover_fallback import HistoryExtract
+from helix_desktop.domain.events.rewrite import Excluded
 from helix_desktop.domain.events.summary import Coverage, Section
 
 
@@ -26,7 +27,8 @@ class PresentHandoverWriter:
     """Writes one session's present handover again and again, without reading any message twice.
 
     A first call reads the whole history (about 20 ms for 1,000 events: use a thread), later ones what came
-    since. It may run beside the session, one call at a time: it reads messages only.
+    since. It may run beside the session, one call at a time: it reads messages only. What the user excluded
+    is left out; another exclusion reads all again.
     """
 
     def __init__(self) -> None:
@@ -37,20 +39,21 @@ class PresentHandoverWriter:
         self._facts = CoveredFacts(self._extract.ledger)
         self._count = 0
         self._last: LogItem | None = None
+        self._excluded: dict[int, Excluded] = {}
 
     def write(self, transcript: Transcript, ledger_tokens: int) -> PresentHandover:
         """Return the present handover, its ledger in about `ledger_tokens` tokens."""
-        items = transcript.items
+        items, excluded = transcript.items, transcript.rewrites.excluded
         end = len(items)
-        if self._count > end or (self._count and items[self._count - 1] is not self._last):
-            self._reset()  # a repeated step removed messages
-        for item in items[self._count : end]:
+        is_shorter = self._count > end or (self._count and items[self._count - 1] is not self._last)
+        if is_shorter or excluded != self._excluded:
+            self._reset()  # a repeated step removed messages, or other ones are excluded
+            self._excluded = excluded
+        for item in transcript.without_excluded(items[self._count : end]):
             self._extract.add(item)
             self._facts.add(item)
-            self._last = item
-        self._count = end
-        handover = transcript.handover
-        sections = self._extract.sections(handover[1] if handover else None)
+        self._count, self._last = end, items[-1] if items else None
+        sections = self._extract.sections(previous_handover(transcript))
         ledger = self._extract.ledger.text(ledger_tokens)
         text = "\n".join([*(section_text(section, mark_unsupported=False) for section in sections), ledger])
         coverage = check_coverage(self._facts, text, ledger_tokens * CHARS_PER_TOKEN)

@@ -272,7 +272,10 @@ def test_5_pinned_or_often_recalled_content_stays(simulator: SessionSimulator) -
 
 @given(histories())
 def test_5_the_tail_is_protected(simulator: SessionSimulator) -> None:
-    """A sweep by the policy leaves outputs that are recent in model calls and near in tokens."""
+    """A sweep by the policy leaves outputs that are recent in model calls and near in tokens.
+
+    What is superseded has only the two newest calls as its tail.
+    """
     policy, transcript = simulator.policy, simulator.transcript
     for candidate in sweep.sweep_candidates(transcript, policy):
         item = transcript.item(candidate.seq)
@@ -280,7 +283,9 @@ def test_5_the_tail_is_protected(simulator: SessionSimulator) -> None:
         assert candidate.seq not in transcript.masked
         age = transcript.steps - item.step
         later_tokens = sum(other.tokens for other in transcript.items if other.seq > candidate.seq)
-        if isinstance(item.event, AssistantSpoke):
+        if candidate.seq in transcript.superseded and candidate.seq not in transcript.in_work:
+            assert age >= sweep.MIN_PROTECTED_STEPS
+        elif isinstance(item.event, AssistantSpoke):
             assert age >= max(policy.protect_argument_steps, sweep.MIN_PROTECTED_STEPS)
             assert policy.protect_argument_steps
         else:

@@ -184,12 +184,14 @@ async def test_absurd_reports_are_bounded() -> None:
 async def test_a_measurement_is_cached_until_something_changes() -> None:
     """Below 128,000 tokens too: unchanged, nothing is projected again; a changed policy applies at once."""
     rig, conversation = await calibrated_rig(Reporting("one", 1.5))
-    assert conversation.window.measure() is conversation.window.measure()
-    before = conversation.window.measure()
+    window, gauge = conversation.window.measure()
+    assert conversation.window.measure()[0] is window
+    assert conversation.window.measure()[1] is gauge
     rig.workspace.policy = PROFILES["off"]
-    assert conversation.window.measure() is not before
-    assert conversation.window.measure()[1].panic_threshold > 1_000_000
-    assert conversation.window.measure() is conversation.window.measure()
+    changed, changed_gauge = conversation.window.measure()
+    assert changed is not window
+    assert changed_gauge.panic_threshold > 1_000_000
+    assert conversation.window.measure()[0] is changed
 
 
 @pytest.mark.parametrize(("ratio", "source"), [(1.0, "Estimated"), (1.24, "Estimated: 1.24 × Helix's count")])

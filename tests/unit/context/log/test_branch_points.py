@@ -63,6 +63,7 @@ def test_a_retry_asks_what_the_turn_asked_first(parent: SessionSimulator, at: in
     users = [
         entry.seq for entry in parent.log if isinstance(entry.event, UserSpoke) and not entry.event.steered
     ]
+    assume(users)
     message = users[at % len(users)]
     end, branch = point_of_retry(parent.log, message), copy(parent)
     assert end >= message
@@ -78,6 +79,7 @@ def test_a_retry_asks_what_the_turn_asked_first(parent: SessionSimulator, at: in
 @given(TREES, st.integers(1, 10**6))
 def test_an_edit_begins_where_the_message_was_not_sent_yet(parent: SessionSimulator, at: int) -> None:
     users = [entry.seq for entry in parent.log if isinstance(entry.event, UserSpoke)]
+    assume(users)  # a branch of the very beginning has none
     message = users[at % len(users)]
     end, branch = point_before_message(parent.log, message), copy(parent)
     assert 0 < end < message

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import (
@@ -136,9 +137,10 @@ def test_any_answer_is_parsed_or_refused(text: str) -> None:
 
 @given(histories())
 def test_extracts_have_sources(simulator: SessionSimulator) -> None:
-    """Without a model each bullet cites an event that the handover covers."""
-    for handover in simulator.transcript.rewrites.handovers.values():
-        covered = {item.seq for item in covered_messages(simulator.transcript, handover.upto, handover.kept)}
+    """Without a model each bullet cites an event that the handover covers, and that was not excluded then."""
+    for seq, handover in simulator.transcript.rewrites.handovers.items():
+        then = Transcript(simulator.log[: seq - 1])
+        covered = {item.seq for item in covered_messages(then, handover.upto, handover.kept)}
         assert [section.title for section in handover.sections] == [*SECTIONS]
         for section in handover.sections:
             assert len(section.bullets) <= 8

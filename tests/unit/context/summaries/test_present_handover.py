@@ -5,9 +5,20 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.cut_points import choose_cut
+from helix_desktop.context.summaries.handover import previous_handover
 from helix_desktop.context.summaries.present_handover import PresentHandoverWriter, present_handover
 from helix_desktop.domain.events.summary import SECTIONS
-from tests.support.histories import DEFAULT_ACTIONS, Dice, SessionSimulator, apply_action, histories
+from tests.support.histories import (
+    DEFAULT_ACTIONS,
+    Dice,
+    SessionSimulator,
+    apply_action,
+    disable_folding,
+    histories,
+)
+from tests.support.session_rewrites import exclude
 
 
 @given(histories(), st.data())
@@ -24,3 +35,35 @@ def test_written_again_as_the_log_grows_it_is_what_it_would_be_from_scratch(
         assert [section.title for section in present.sections] == [*SECTIONS]
         apply_action(simulator, action, dice)
     assert writer.write(simulator.transcript, 300) == present_handover(simulator.transcript, 300)
+
+
+def test_what_the_user_excludes_is_not_in_it() -> None:
+    """Nor in the handover that is written next; an excluded handover feeds neither. Undo brings it back."""
+    simulator = SessionSimulator(disable_folding(PROFILES["balanced"]))
+    writer = PresentHandoverWriter()
+    for word in ("Always zebra, never yak.", "Always quokka.", "On."):
+        simulator.send_message(word)
+        simulator.step("So it is.", 0)
+
+    def names(word: str) -> tuple[bool, bool]:
+        cut = choose_cut(simulator.transcript, 0)
+        assert cut is not None
+        written = simulator.handover_at(cut).sections
+        present = writer.write(simulator.transcript, 300).sections
+        return word in str(present), word in str(written)
+
+    assert names("zebra") == (True, True)
+    exclude(simulator, 0)
+    assert names("zebra") == (False, False)
+    simulator.undo(0)
+    assert names("zebra") == (True, True)
+    assert simulator.hand_over(0) is not None
+    simulator.send_message("More of it.")
+    simulator.step("So it is.", 0)
+    assert names("quokka") == (True, True)
+    exclude(simulator, 0)
+    handover = simulator.transcript.handover
+    assert handover is not None
+    assert handover[0] in simulator.transcript.rewrites.excluded
+    assert previous_handover(simulator.transcript) is None
+    assert not names("quokka")[1]

@@ -27,7 +27,7 @@ def test_a_layer_that_ends_in_a_request_is_in_the_one_before(simulator: SessionS
             continue  # an answer that broke off came from a request that is not among these
         transcript = Transcript(simulator.log[: sent.seq])
         ends, changed_from = layer_ends(sent.window, transcript, simulator.policy), transcript.changed_from
-        same = 1
+        same = 1 if changed_from else int(sent.request.messages[0] == previous.request.messages[0])
         for entry in sent.window.entries:
             if _upto(entry) >= changed_from:
                 break
@@ -35,7 +35,7 @@ def test_a_layer_that_ends_in_a_request_is_in_the_one_before(simulator: SessionS
         messages, before = sent.request.messages, previous.request.messages
         assert messages[:same] == before[:same]
         assert (
-            same == 1
+            same <= 1
             or any(  # what only begins alike ends with the system prompt, which has its own
                 0 <= block_count(messages[same:end]) <= 20 and same <= end for end in (*ends, len(messages))
             )

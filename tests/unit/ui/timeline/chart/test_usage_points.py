@@ -13,7 +13,14 @@ from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
-from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, UserSpoke
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.timeline.card_data import GROUPS, card_group
@@ -94,7 +101,13 @@ def test_filter_counts_match_their_labels(simulator: SessionSimulator) -> None:
         for observations in simulator.log
         if isinstance(observations.event, ObservationsMade)
     ]
+    outputs = [
+        recorded.event
+        for recorded in simulator.log
+        if isinstance(recorded.event, ToolAnswered) and recorded.event.outcome == "ran"
+    ]
     reflections = sum(observation.reflection for observation in observed)
+    turns = [recorded.event for recorded in simulator.log if isinstance(recorded.event, TurnEnded)]
     expected = {
         "handovers": kinds["HandoverMade"],
         "observations": len(observed) - reflections,
@@ -102,7 +115,10 @@ def test_filter_counts_match_their_labels(simulator: SessionSimulator) -> None:
         "placements": kinds["ObservationsPlaced"],
         "notes": kinds["FoldMade"],
         "sweeps": kinds["SweepMade"],
-        "failures": kinds["HandoverFailed"] + kinds["ObservationsFailed"],
+        "forms": sum(not output.recalled and output.form != "full" for output in outputs),
+        "failures": kinds["HandoverFailed"]
+        + kinds["ObservationsFailed"]
+        + sum(turn.how == "failed" for turn in turns),
         "undos": kinds["Undone"] + kinds["Redone"],
         "yours": sum(kinds[name] for name in ("Pinned", "Unpinned", "FormChosen", "Excluded")),
     }
