@@ -35,6 +35,7 @@ from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.session import (
     Attachment,
+    HoldSet,
     MessageQueued,
     ModeChanged,
     PolicyChosen,
@@ -347,6 +348,18 @@ class Conversation:
             )
         await self.session.record(PolicyChosen(policy_fields(policy) if policy is not None else {}))
         self.session.publish(RequestChanged())
+
+    async def hold(self, on: bool) -> None:
+        """Let nothing rewrite the window by itself while it fits, or let it be rewritten again.
+
+        What is being written for it is canceled; nothing was changed by that yet.
+        """
+        if on == self.session.transcript.on_hold:
+            return
+        await self.session.record(HoldSet(on))
+        if on:
+            self.handovers.cancel()
+            self.observations.cancel()
 
     async def _record_place(self, decide: Callable[[ListPlace], ListPlace]) -> None:
         def changes() -> list[SessionPinned | SessionArchived]:

@@ -1,4 +1,4 @@
-"""What left the context, explained in tooltips: cached, noted, summarized; and what is out of date in it."""
+"""What left the context, explained in tooltips: cached, noted, summarized; on hold; what is out of date."""
 
 from __future__ import annotations
 
@@ -20,6 +20,16 @@ def explain_noted() -> str:
 def explain_summarized() -> str:
     """Say what became of messages that are summarized."""
     return tr("Summarized: replaced by a handover. Undo puts the messages back into the context.")
+
+
+def hold_text(on: bool) -> str:
+    """Say that the user put the context on hold, or let it go."""
+    return tr("Compaction on hold") if on else tr("Compaction resumed")
+
+
+def explain_hold() -> str:
+    """Say what on hold means, and until when."""
+    return tr("On hold: the context stays as it is while it fits, until you resume compaction.")
 
 
 def changed_since(seq: int) -> str:

@@ -8528,6 +8528,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/left_context.py" />
+            <source>Compaction on hold</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/left_context.py" />
+            <source>Compaction resumed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/gauge_source.py" />
             <source>Estimated</source>
             <translation type="unfinished" />
@@ -8612,6 +8622,11 @@
             <location filename="../../helix_desktop/context/summaries/handover.py" />
             <location filename="../../helix_desktop/context/summaries/observation_task.py" />
             <source>Nothing was changed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/left_context.py" />
+            <source>On hold: the context stays as it is while it fits, until you resume compaction.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8911,6 +8926,11 @@
             <location filename="../../helix_desktop/ui/design/quick_picker.py" />
             <source>move</source>
             <comment>what the arrow keys do</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/window_state.py" />
+            <source>on hold</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13889,6 +13909,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/hold.py" />
+            <source>After the undo, the request doesn't fit the context window.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/composer_controller.py" />
             <source>All files (*)</source>
             <translation type="unfinished" />
@@ -13979,6 +14004,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/hold.py" />
+            <source>Compaction on hold.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/model_change_banner.py" />
             <source>Continue with the demo model</source>
             <translation type="unfinished" />
@@ -14047,6 +14077,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/hold.py" />
+            <source>Hold</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/model_menu.py" />
             <source>It fits {models}.</source>
             <translation type="unfinished" />
@@ -14054,6 +14089,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/effort.py" />
             <source>It has no reasoning effort.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/hold.py" />
+            <source>It is above the threshold after the undo. Hold keeps it as it is.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14193,6 +14233,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/hold.py" />
+            <source>Resume compaction</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/call_jobs.py" />
             <source>Running {tool}</source>
             <translation type="unfinished" />
@@ -14237,6 +14282,16 @@
             <source>The budget wasn't changed.</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/hold.py" />
+            <source>The context stays as it is while it fits, until you resume.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/hold.py" />
+            <source>The context will be compacted again.</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/session/banners.py" />
             <source>The last %n attempts failed or freed too little.</source>
@@ -14248,6 +14303,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/side_questions.py" />
             <source>The model answers from the present context. Question and answer stay out of it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/hold.py" />
+            <source>The next message compacts the context again.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21185,6 +21245,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/tray.py" />
             <source>Helix Desktop: {title}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Hold compaction</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven, StandingText
 from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.domain.events.session import SessionRenamed, SideQuestionAnswered
+from helix_desktop.domain.events.session import HoldSet, SessionRenamed, SideQuestionAnswered
 from helix_desktop.domain.events.summary import HandoverFailed
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import ToolCall
@@ -260,7 +260,18 @@ SIDE_WORD = "besidetheconversation"
 """Stands in every side question and its answer, and nowhere else."""
 _FORMS: tuple[Form, ...] = ("full", "full", "full", "preview", "compact")
 _SIZES = (0, 3, 40, 400, 1_200, 6_000, 20_000)
-_TROUBLES = ("fail", "crash", "crash", "rename", "pause", "refuse", "unobserved", "fail_and_retry", "retry")
+_TROUBLES = (
+    "fail",
+    "crash",
+    "crash",
+    "rename",
+    "pause",
+    "refuse",
+    "unobserved",
+    "fail_and_retry",
+    "retry",
+    "hold",
+)
 _ACTIONS: dict[str, Callable[[SessionSimulator, Dice], object]] = {
     "user": _user,
     "step": _step,
@@ -279,6 +290,7 @@ _ACTIONS: dict[str, Callable[[SessionSimulator, Dice], object]] = {
     "fail": lambda simulator, _: simulator.end_turn("failed"),
     "retry": lambda simulator, _: simulator.retry(),
     "fail_and_retry": _fail_and_retry,
+    "hold": lambda simulator, _: simulator.record(HoldSet(not simulator.transcript.on_hold)),
     "rename": lambda simulator, dice: simulator.record(SessionRenamed(dice.user_text())),
     "sweep": lambda simulator, dice: session_rewrites.sweep_all(simulator, dice.number(2)),
     "sweep_images": lambda simulator, dice: session_rewrites.sweep_images(simulator, bool(dice.number(1))),

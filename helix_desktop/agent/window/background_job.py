@@ -78,6 +78,7 @@ class BackgroundJob:
             await asyncio.wait([self._task])
 
     def cancel(self) -> None:
-        """Cancel what runs; nothing changes."""
+        """Cancel what runs, or asks; nothing changes."""
+        self.withdraw_ask()
         if self._task is not None:
             self._task.cancel()

@@ -67,10 +67,12 @@ class ContextManager:
     async def apply_due_work(self) -> UsageGauge:
         """Apply the rewrites that are due before a request, start a due handover; return the usage then."""
         policy = self._runtime.policy
+        is_on_hold = self._runtime.transcript.on_hold
         await self.rewriter.apply_due_rewrites()
-        self._start_due_handover()
+        if not is_on_hold:
+            self._start_due_handover()
         gauge = self.rewriter.gauge()
-        if policy.enabled and (not gauge.fits or gauge.pressure == "panic"):
+        if policy.enabled and (not gauge.fits or (gauge.pressure == "panic" and not is_on_hold)):
             await self._make_room(int(policy.panic_to * gauge.window))
             gauge = self.rewriter.gauge()
         return gauge
@@ -101,7 +103,9 @@ class ContextManager:
         await self._ladder.make_fit(target_tokens)
 
     def after_turn(self) -> None:
-        """Start the work due at the end of a turn: a handover, or else observations."""
+        """Start the work due at the end of a turn: a handover, or else observations; on hold nothing."""
+        if self._runtime.transcript.on_hold:
+            return
         if not self.observations.are_pending:  # they may make room enough with the next request
             self._start_due_handover(refresh=True)
         if not self.handovers.is_busy:

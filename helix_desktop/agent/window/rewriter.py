@@ -63,11 +63,14 @@ class WindowRewriter:
         return self._gauge
 
     async def apply_due_rewrites(self) -> None:
-        """Record the due rewrites that need no model. One due rewrite also applies all that are ready."""
+        """Record the due rewrites that need no model. One due rewrite also applies all that are ready.
+
+        On hold there are none.
+        """
         policy, frame = self._runtime.policy, self._runtime.frame
-        if not policy.enabled:
-            return
         transcript = self._runtime.transcript
+        if not policy.enabled or transcript.on_hold:
+            return
         if policy.anchor_tokens:
             self._names.update(transcript)
         is_cold = planner.is_prompt_cache_cold(transcript, policy, frame.info.label, self._runtime.clock())

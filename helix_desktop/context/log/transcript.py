@@ -40,6 +40,7 @@ from helix_desktop.domain.events.session import (
     BudgetSet,
     EffortChosen,
     EffortRefused,
+    HoldSet,
     MessageQueued,
     ModeChanged,
     ModelChosen,
@@ -86,6 +87,7 @@ class Transcript(WindowMessages):
         self.announced_mode: PermissionMode | str = "ask"
         self.model_role: ModelRole = "main"
         self.chosen_model = ""  # PROVIDER/NAME for this session alone; empty: the workspace's default
+        self.on_hold = False  # nothing rewrites the window by itself while it fits
         self.chosen_effort: Effort = ""  # for this session alone; empty: as the workspace or the model says
         self.refused_effort: tuple[str, SentEffort] = ("", "")  # a model and a level, since one was chosen
         self.session_policy: ContextPolicy | None = None  # for this session alone; None: the workspace's
@@ -137,6 +139,8 @@ class Transcript(WindowMessages):
                 self.staleness.apply(recorded.seq, changed)
             case ChangesRecorded(capture=capture):
                 self.captures[capture] = recorded.seq
+            case HoldSet(on=on):
+                self.on_hold = on
             case _:
                 self._apply_session_event(recorded)
 

@@ -58,7 +58,7 @@ class _AverageCall(msgspec.Struct, frozen=True):
 
 def make_forecast(transcript: Transcript, policy: ContextPolicy) -> Forecast:
     """Return what falls due next. Its time grows with the window: call it off the UI thread."""
-    if not (policy.enabled and transcript.items):
+    if not (policy.enabled and transcript.items) or transcript.on_hold:
         return NOTHING_DUE
     average = _average_call(transcript)
     ready = sweep.sweep_with_rewrite(transcript, policy)

@@ -257,6 +257,12 @@ class EffortRefused(EventBase, frozen=True, tag="effort-refused"):
     reason: str = ""
 
 
+class HoldSet(EventBase, frozen=True, tag="hold-set"):
+    """The user holds the window, or lets it go: on hold nothing rewrites it by itself while it fits."""
+
+    on: bool = True
+
+
 class SubagentStarted(EventBase, frozen=True, tag="subagent-started"):
     """A call began a subagent: the session that does the task, by its title, and which model answers it."""
 
@@ -414,6 +420,7 @@ Event = (
     | EffortChosen
     | EffortRefused
     | PolicyChosen
+    | HoldSet
     | SubagentStarted
     | OutputHeld
     | ToolAnswered

@@ -25,6 +25,7 @@ from helix_desktop.domain.events.rewrite import FormChosen, Pinned, Redone, Undo
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Event,
+    HoldSet,
     RecordedEvent,
     TurnEnded,
     TurnRetried,
@@ -151,6 +152,8 @@ class PolicyEngine:
                 return replace(event, target=self.seqs.get(seq, 0))
             case Undone(target=seq) | Redone(target=seq):
                 return replace(event, target=self.seqs.get(seq, 0))
+            case HoldSet():
+                return HoldSet(on=False)  # the user's choice, whatever the policy
             case TurnRetried(after=seq):
                 return replace(event, after=self.seq_at(seq))
         return event

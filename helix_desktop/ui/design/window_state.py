@@ -42,6 +42,7 @@ class GaugeState:
     threshold: float  # share of the window at which a handover is written, 0..1
     pressure: Pressure
     policy: str = ""  # which policy manages it
+    is_on_hold: bool = False
 
     @property
     def share(self) -> float:
@@ -169,6 +170,8 @@ def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:
 
 def _compaction_text(state: GaugeState) -> str:
     """Return how far the next compaction is."""
+    if state.is_on_hold:
+        return tr("on hold")
     match state.pressure:
         case "off":
             return tr("compaction off")

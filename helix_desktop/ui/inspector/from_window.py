@@ -33,6 +33,7 @@ from helix_desktop.ui.inspector.rows import (
 )
 from helix_desktop.words.gauge_source import gauge_source_text, ratio_text
 from helix_desktop.words.numbers import format_token_change, format_whole_percent
+from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Inspector")
@@ -74,6 +75,8 @@ def inspector_state(
     rows = _rows(contents)
     entries = sum(row.tokens for row in rows if row.kind not in _FIXED)
     rows += _difference(gauge, sum(row.tokens for row in rows))
+    is_on_hold = policy.enabled and transcript.on_hold
+    own_policy = transcript.session_policy
     return InspectorState(
         used=gauge.used,
         window=gauge.window,
@@ -88,8 +91,10 @@ def inspector_state(
         ratio=ratio_text(gauge),
         pending_text=_pending_text(transcript, policy),
         next_text=next_rewrite_text(forecast, gauge) if policy.enabled else "",
-        due_texts=due_texts(forecast, policy, gauge) if policy.enabled else (),
+        due_texts=due_texts(forecast, policy, gauge) if policy.enabled and not is_on_hold else (),
         is_managed=policy.enabled,
+        is_on_hold=is_on_hold,
+        own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
     )
 
 

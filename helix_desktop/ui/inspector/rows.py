@@ -244,6 +244,8 @@ class InspectorState:
     next_text: str = ""
     due_texts: tuple[str, ...] = ()
     is_managed: bool = True
+    is_on_hold: bool = False
+    own_policy: str = ""  # of the session; empty: the workspace's
     provider_cache: ProviderCacheState | None = None
     past: str = ""
     past_note: str = ""

@@ -23,7 +23,7 @@ from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, Windo
 from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind
-from helix_desktop.words.left_context import explain_cached, explain_noted, explain_summarized
+from helix_desktop.words.left_context import explain_cached, explain_hold, explain_noted, explain_summarized
 from helix_desktop.words.numbers import (
     format_integer,
     format_size,
@@ -272,7 +272,10 @@ class Inspector(Themed, QWidget):
             if left
             else tr("Compacts at {share} · due now", share=threshold)
         )
-        self.until.setText(due if state.is_managed else tr("Context management is off"))
+        if state.is_on_hold:
+            due = explain_hold()
+        due = due if state.is_managed else tr("Context management is off")
+        self.until.setText("\n".join(filter(None, (due, state.own_policy))))
         self.pending.setText(state.pending_text)
         self._pending_row.setVisible(bool(state.pending_text))
         self.next.setText(state.next_text)

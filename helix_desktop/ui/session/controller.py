@@ -188,15 +188,17 @@ class SessionController(QObject):
             return
         _, gauge = conversation.window.measure()
         self._window.top_bar.show_session(session_header(conversation))
-        policy_text = policy_in_use(conversation.session.transcript.session_policy, workspace.policy)
-        self._window.top_bar.show_gauge(gauge_state(gauge, conversation.window.policy, policy_text))
+        transcript = conversation.session.transcript
+        policy_text = policy_in_use(transcript.session_policy, workspace.policy)
+        self._window.top_bar.show_gauge(
+            gauge_state(gauge, conversation.window.policy, policy_text, transcript.on_hold)
+        )
         self.next_messages.refresh()
         totals = await workspace.store.totals()
         forecast = await self._make_forecast(conversation)
         if conversation is not self.conversation:
             return
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
-        transcript = conversation.session.transcript
         policy = conversation.window.policy
         state = inspector_state(conversation.window.rows(), gauge, transcript, policy, totals, forecast)
         cache = provider_cache_state(

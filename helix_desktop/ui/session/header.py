@@ -31,7 +31,9 @@ def session_header(conversation: Conversation) -> SessionHeader:
     )
 
 
-def gauge_state(gauge: UsageGauge, policy: ContextPolicy, policy_text: str) -> GaugeState:
+def gauge_state(
+    gauge: UsageGauge, policy: ContextPolicy, policy_text: str, is_on_hold: bool = False
+) -> GaugeState:
     """Return how full the window is, and where the policy compacts it; `policy_text` names the policy."""
     pressure = pressure_of(gauge) if policy.enabled else "off"
     return GaugeState(
@@ -42,6 +44,7 @@ def gauge_state(gauge: UsageGauge, policy: ContextPolicy, policy_text: str) -> G
         policy.handover_at,
         pressure,
         policy_text,
+        is_on_hold and policy.enabled,
     )
 
 

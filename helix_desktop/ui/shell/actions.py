@@ -75,6 +75,7 @@ SPECS: dict[str, ActionSpec] = {
     "observe_now": ActionSpec(text("Update observations now")),
     "undo_compaction": ActionSpec(text("Undo last compaction"), ("Ctrl+Alt+Z",)),
     "redo_compaction": ActionSpec(text("Redo last compaction")),
+    "hold_compaction": ActionSpec(text("Hold compaction"), checkable=True),
     "choose_model": ActionSpec(text("Choose model…")),
     "change_policy": ActionSpec(text("Change policy…")),
     "rewind": ActionSpec(text("Rewind…")),
@@ -140,6 +141,7 @@ class WindowActions(NamedTuple):
     observe_now: QAction
     undo_compaction: QAction
     redo_compaction: QAction
+    hold_compaction: QAction
     choose_model: QAction
     change_policy: QAction
     rewind: QAction
@@ -161,7 +163,7 @@ class WindowActions(NamedTuple):
             self.focus_composer, self.find,
             self.compact_now, self.observe_now, self.undo_compaction, self.redo_compaction,
             self.stop, self.steer, self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
-            self.side_question,
+            self.hold_compaction, self.side_question,
             self.choose_model, self.choose_effort, self.set_budget, self.change_policy,
             self.branch_session, self.rewind, self.rename_session, self.pin_session, self.archive_session,
             self.tour,

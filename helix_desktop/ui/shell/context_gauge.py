@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
@@ -11,6 +11,7 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color
 from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, gauge_text
+from helix_desktop.words.left_context import explain_hold
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
@@ -22,7 +23,10 @@ _LONG_COUNT = 88_800  # tokens; no count of a usual window has more signs
 
 
 class ContextGauge(EnterActivates, Themed, QAbstractButton):
-    """Bar with the threshold's tick, and the gauge as text; clicking it asks for the inspector."""
+    """Bar with the threshold's tick, and the gauge as text; clicking it asks for the inspector.
+
+    Its actions are its menu.
+    """
 
     def __init__(self) -> None:
         """Start without a number."""
@@ -30,6 +34,7 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         self._state = GaugeState(0, 0, True, "", 0.85, "off")
         self._detail: GaugeDetail = "way"
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.show_state(self._state)
@@ -37,9 +42,9 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
     def show_state(self, state: GaugeState) -> None:
         """Show a new state."""
         self._state = state
-        parts = tuple(
-            filter(None, (tr("Context: {usage}", usage=gauge_text(state)), state.source, state.policy))
-        )
+        hold = explain_hold() if state.is_on_hold else ""
+        usage = tr("Context: {usage}", usage=gauge_text(state))
+        parts = tuple(filter(None, (usage, hold, state.source, state.policy)))
         self.setAccessibleName(" · ".join(parts))
         self.setToolTip("\n".join((*parts, tr("Click to show or hide the context inspector."))))
         self.updateGeometry()
@@ -86,6 +91,8 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         painter.setPen(
             QColor(self._theme.text if self._state.pressure in {"near", "over"} else self._theme.muted)
         )
+        if self._state.is_on_hold:
+            self._paint_hold(painter)
         left = 12 + _BAR_PX + 8
         room = QRectF(left, 0, self.width() - left - 12, self.height())
         painter.drawText(room, Qt.AlignmentFlag.AlignCenter, self.text())
@@ -97,6 +104,17 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
             x = bar.x() + bar.width() * state.threshold / max(1.0, state.share)
             painter.setPen(QPen(QColor(theme.text), 1.4))
             painter.drawLine(round(x), round(bar.top() - 2), round(x), round(bar.bottom() + 2))
+
+    def _paint_hold(self, painter: QPainter) -> None:
+        """Paint the sign of a pause in the middle of the bar."""
+        middle, theme = QPointF(12 + _BAR_PX / 2, self.height() / 2), self._theme
+        pen = painter.pen()
+        painter.setPen(QPen(QColor(theme.surface), 2))
+        painter.setBrush(QColor(theme.text))
+        painter.drawEllipse(middle, 8, 8)
+        for x in (middle.x() - 3, middle.x() + 1):
+            painter.fillRect(QRectF(x, middle.y() - 3.5, 2, 7), QColor(theme.surface))
+        painter.setPen(pen)
 
     def _width_of(self, state: GaugeState, detail: GaugeDetail) -> int:
         words = QFontMetricsF(self._font()).horizontalAdvance(gauge_text(state, detail))

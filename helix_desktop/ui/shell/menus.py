@@ -45,7 +45,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
                 (a.stop, a.steer, a.side_question),
                 (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
                 (a.choose_model, a.choose_effort, a.set_budget, a.change_policy),
-                (a.compact_now, a.observe_now, a.undo_compaction, a.redo_compaction),
+                (a.compact_now, a.observe_now, a.undo_compaction, a.redo_compaction, a.hold_compaction),
                 (a.branch_session, a.rewind),
                 (a.rename_session, a.pin_session, a.archive_session),
             ),
@@ -61,7 +61,7 @@ def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
     a = actions
     groups = (
         (a.stop, a.steer, a.side_question),
-        (a.compact_now, a.observe_now, a.undo_compaction),
+        (a.compact_now, a.observe_now, a.undo_compaction, a.hold_compaction),
         (a.choose_effort, a.set_budget, a.change_policy),
         (a.find, a.new_session, a.branch_session, a.rewind),
         (a.all_commands, a.guide, a.settings),

@@ -259,6 +259,12 @@ class TopBar(QWidget):
         self.pages.page_selected.connect(self.page_selected)
         self.gauge = ContextGauge()
         self.gauge.clicked.connect(actions.toggle_inspector.trigger)
+        self.gauge.addActions(
+            (
+                *(actions.toggle_inspector, actions.hold_compaction, actions.compact_now),
+                *(actions.undo_compaction, actions.change_policy),
+            )
+        )
         self.mode = ModeButton(mode_menu(self, actions), actions.next_mode)
         self.compact = IconButton("archive", "")
         keep_tip(actions.compact_now, tr("Compact conversation"), self.compact.set_tip)

@@ -200,11 +200,11 @@ class PlacedCard:
 
 @dataclass(frozen=True, slots=True)
 class ManualActionCard:
-    """What the user decided about one output: a pin, or the form in which the agent sees it."""
+    """What the user decided: about one output (`target`), or (0) about the policy of the session."""
 
     seq: int
     at_ms: int
-    kind: Literal["pin", "unpin", "form", "exclude"]
+    kind: Literal["pin", "unpin", "form", "exclude", "policy", "hold"]
     text: str
     target: int
     is_undone: bool = False

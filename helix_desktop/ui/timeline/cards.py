@@ -340,23 +340,32 @@ class PlacedView(Card):
         self.body.addLayout(rewrite_line(*_headline("eye", title, card.is_undone), card, signals, now_ms))
 
 
+_GLYPHS = {
+    "pin": "pin",
+    "unpin": "pin-off",
+    "form": "replace",
+    "exclude": "eye-off",
+    "policy": "filter",
+    "hold": "pause",
+}
+
+
 class ManualActionView(QWidget):
-    """A pin, a chosen form or an exclusion in one quiet line; the last two can be undone."""
+    """A pin, form, exclusion, policy or hold in one quiet line; forms and exclusions can be undone."""
 
     def __init__(self, card: ManualActionCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__()
-        glyph = {"pin": "pin", "unpin": "pin-off", "form": "replace", "exclude": "eye-off"}[card.kind]
         end: list[QWidget] = [undone_pill()] if card.is_undone else []
         show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
         show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         show.setAccessibleName(tr("Show in chat: {title}", title=card.text))
-        show.clicked.connect(lambda: signals.source.emit(card.target))
+        show.clicked.connect(lambda: signals.source.emit(card.target or card.seq))
         end.append(show)
         if card.kind in ("form", "exclude"):
             end.append(undo_button(signals, card.seq, card.is_undone))
         end.append(time_label(card.at_ms, now_ms))
         words = TextLine(card_title(card), 12, role="muted")
-        row = icon_line(IconLabel(glyph, px=13, color_token="faint"), words, end)
+        row = icon_line(IconLabel(_GLYPHS[card.kind], px=13, color_token="faint"), words, end)
         row.setContentsMargins(14, 2, 14, 2)
         self.setLayout(row)
         self.setAccessibleName(card_title(card))

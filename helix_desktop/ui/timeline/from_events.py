@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import policy_from_event
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -21,6 +23,8 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     EffortRefused,
+    HoldSet,
+    PolicyChosen,
     RecordedEvent,
     ToolAnswered,
     TurnEnded,
@@ -53,7 +57,9 @@ from helix_desktop.ui.timeline.card_texts import card_title, handover_number
 from helix_desktop.ui.timeline.form_cards import form_card
 from helix_desktop.words.coverage import coverage_text, missing_text
 from helix_desktop.words.efforts import effort_refused_text
+from helix_desktop.words.left_context import hold_text
 from helix_desktop.words.models import recorded_writer
+from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrites import excluded_text, form_text, pin_text
 from helix_desktop.words.translation import Translator
 
@@ -175,10 +181,13 @@ class _CardReducer:
             case Excluded(targets=targets) as excluded:
                 text = excluded_text(excluded, self._transcript)
                 return ManualActionCard(seq, at, "exclude", text, targets[0], self._undone(seq))
-            case Pinned(target=target) as pin:
-                return ManualActionCard(seq, at, "pin", pin_text(pin, self._transcript), target)
-            case Unpinned(target=target) as pin:
-                return ManualActionCard(seq, at, "unpin", pin_text(pin, self._transcript), target)
+            case Pinned(target=target) | Unpinned(target=target) as pin:
+                kind: Literal["pin", "unpin"] = "pin" if isinstance(pin, Pinned) else "unpin"
+                return ManualActionCard(seq, at, kind, pin_text(pin, self._transcript), target)
+            case PolicyChosen(policy=fields):
+                return ManualActionCard(seq, at, "policy", session_policy_text(policy_from_event(fields)), 0)
+            case HoldSet(on=on):
+                return ManualActionCard(seq, at, "hold", hold_text(on), 0)
         return None
 
     def _undone(self, seq: int) -> bool:

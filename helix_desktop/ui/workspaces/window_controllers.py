@@ -12,6 +12,7 @@ from helix_desktop.ui.session.changes.first_copy import FirstCopyJob
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.hold import HoldController
 from helix_desktop.ui.session.inspector.actions import InspectorActions
 from helix_desktop.ui.session.mode import ModeController
 from helix_desktop.ui.session.navigation import SessionNavigation
@@ -82,6 +83,7 @@ class WindowControllers:
         ApprovalController(context, session)
         SideQuestionController(context, session)
         SessionBanners(context.window.banners, session)
+        HoldController(context, session)
         ModeController(context, session)
         PromptFileActions(context, session)
 

@@ -35,6 +35,7 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
+    HoldSet,
     RecordedEvent,
     SideQuestionAnswered,
     ToolAnswered,
@@ -202,6 +203,20 @@ def test_4_the_prefix_is_stable(simulator: SessionSimulator) -> None:
         between = simulator.log[previous.seq : later.seq]
         if not any(isinstance(recorded.event, REWRITES) for recorded in between):
             assert raw(later.request)[: len(previous.request.messages)] == raw(previous.request)
+
+
+@given(histories())
+def test_4_nothing_rewrites_a_window_on_hold(simulator: SessionSimulator) -> None:
+    """Only the user, and what makes room."""
+    is_on_hold = False
+    for recorded in simulator.log:
+        match recorded.event:
+            case HoldSet(on=on):
+                is_on_hold = on
+            case FoldMade(how=how):
+                assert not is_on_hold or how == "truncate"
+            case SweepMade(reason=reason):
+                assert not is_on_hold or reason not in {SweepReason.BATCH, SweepReason.COLD, SweepReason.FOLD}
 
 
 def saving(transcript: Transcript, item: LogItem) -> int:

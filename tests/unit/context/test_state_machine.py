@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import Projector, project
 from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverFailed
 from tests.support import session_rewrites
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, policies
@@ -117,6 +118,11 @@ class Session(Working):
         """Let the agent maintain the window, maybe after a long pause."""
         self.simulator.now_ms += session_rewrites.IDLE_S * 1_000 if idle else 0
         self.simulator.apply_due_rewrites()
+
+    @rule(on=st.booleans())
+    def hold(self, on: bool) -> None:
+        """Hold the window, or let it go."""
+        self.simulator.record(HoldSet(on))
 
     @rule(newest=st.integers(0, 2))
     def sweep(self, newest: int) -> None:

@@ -63,6 +63,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
     "mode": "shield",
     "model": "cpu",
     "policy": "filter",
+    "hold": "pause",
     "files": "diff",
     "instructions": "book-open",
     "branch": "git-branch",

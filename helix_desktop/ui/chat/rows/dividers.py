@@ -24,6 +24,7 @@ from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.events.session import (
     BudgetSet,
     EffortChosen,
+    HoldSet,
     ModeChanged,
     ModelChosen,
     PolicyChosen,
@@ -45,6 +46,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
+from helix_desktop.words.left_context import hold_text
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrites import (
     budget_text,
@@ -134,7 +136,14 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
     match recorded.event:
         case SweepMade() as sweep:
             kind, text, quiet = "sweep", sweep_text(sweep, transcript), sweep.reason in ATTACHED_SWEEP_REASONS
-        case ModeChanged() | ModelChosen() | EffortChosen() | PolicyChosen() | BudgetSet() as setting:
+        case (
+            ModeChanged()
+            | ModelChosen()
+            | EffortChosen()
+            | PolicyChosen()
+            | HoldSet()
+            | BudgetSet() as setting
+        ):
             (kind, text), quiet, actions = _setting_change(setting), True, ()
         case HandoverMade() as handover:
             kind, text = "handover", handover_text(handover)
@@ -201,7 +210,7 @@ def _changed_files_row(seq: int, event: FilesChanged) -> DividerRow:
 
 
 def _setting_change(
-    event: ModeChanged | ModelChosen | EffortChosen | PolicyChosen | BudgetSet,
+    event: ModeChanged | ModelChosen | EffortChosen | PolicyChosen | HoldSet | BudgetSet,
 ) -> tuple[DividerKind, str]:
     match event:
         case ModeChanged(mode=mode):
@@ -212,5 +221,7 @@ def _setting_change(
             return "model", effort_text(effort)
         case PolicyChosen(policy=fields):
             return "policy", session_policy_text(policy_from_event(fields))
+        case HoldSet(on=on):
+            return "hold", hold_text(on)
         case BudgetSet():
             return "budget", budget_text(event)

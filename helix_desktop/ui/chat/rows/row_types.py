@@ -42,6 +42,7 @@ DividerKind: TypeAlias = Literal[
     "mode",
     "model",
     "policy",
+    "hold",
     "files",
     "instructions",
     "branch",

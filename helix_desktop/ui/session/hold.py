@@ -1,0 +1,90 @@
+"""Holds the context of the session on screen, and says after an undo that it will be compacted again."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.domain.events.rewrite import Redone, Undone
+from helix_desktop.domain.events.session import HoldSet, RecordedEvent, UserSpoke
+from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.words.left_context import hold_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
+
+_BANNER = "hold"
+
+
+class HoldController(QObject):
+    """Binds Hold in menus, palette and banner to the conversation on screen."""
+
+    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+        super().__init__(context.window)
+        self._banners, self._session_controller = context.window.banners, session_controller
+        self._async_actions, self._announce = context.async_actions, context.views.chat.view.announce
+        self._action = context.window.commands.hold_compaction
+        self._action.triggered.connect(self._set)
+        self._banners.action_clicked.connect(
+            lambda banner, action: self._set(action == "hold") if banner == _BANNER else None
+        )
+        session_controller.session_changed.connect(self._show)
+        session_controller.updated.connect(self._on_update)
+
+    def _on_update(self, update: Update) -> None:
+        match update:
+            case EventRecorded(recorded=RecordedEvent(event=HoldSet(on=on))):
+                self._show()
+                self._announce(hold_text(on))
+            case EventRecorded(recorded=RecordedEvent(event=Undone())):
+                self._show_after_undo()
+            case EventRecorded(recorded=RecordedEvent(event=Redone() | UserSpoke())) if not self._is_on_hold:
+                self._banners.remove(_BANNER)
+
+    @property
+    def _is_on_hold(self) -> bool:
+        conversation = self._session_controller.conversation
+        return conversation is not None and conversation.session.transcript.on_hold
+
+    def _show(self) -> None:
+        self._action.setChecked(self._is_on_hold)
+        self._banners.remove(_BANNER)
+        if self._is_on_hold:
+            self._show_banner(
+                tr("Compaction on hold."),
+                tr("The context stays as it is while it fits, until you resume."),
+                BannerAction("resume", tr("Resume compaction")),
+            )
+
+    def _show_after_undo(self) -> None:
+        """Say that the context will be compacted again, and offer Hold while the next request fits."""
+        conversation = self._session_controller.conversation
+        if conversation is None or self._is_on_hold or not conversation.window.policy.enabled:
+            return
+        _, gauge = conversation.window.measure()
+        if gauge.pressure == "none":
+            self._banners.remove(_BANNER)
+        elif gauge.fits:
+            self._show_banner(
+                tr("The context will be compacted again."),
+                tr("It is above the threshold after the undo. Hold keeps it as it is."),
+                BannerAction("hold", tr("Hold")),
+            )
+        else:
+            self._show_banner(
+                tr("The next message compacts the context again."),
+                tr("After the undo, the request doesn't fit the context window."),
+            )
+
+    def _show_banner(self, what: str, why: str, *actions: BannerAction) -> None:
+        workspace, session = self._banners.context_ids
+        self._banners.show_banner(
+            Banner(_BANNER, "info", what, why, actions=actions, workspace=workspace, session=session)
+        )
+
+    def _set(self, on: bool) -> None:
+        conversation = self._session_controller.conversation
+        if conversation is not None:
+            self._async_actions.start(conversation.hold(on), "hold")

@@ -1,0 +1,54 @@
+"""The window on hold: nothing rewrites it by itself while it fits, until the user lets it go."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrites.forecast import NOTHING_DUE, make_forecast
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.session import HoldSet
+from helix_desktop.domain.events.summary import HandoverMade
+from tests.support.agent_rig import AgentRig
+from tests.support.scripted_model import ScriptedModel, thinking_script
+
+EAGER = msgspec.structs.replace(
+    PROFILES["balanced"], observe_at=0.0, handover_cooldown_s=0, handover_least_messages=2
+)
+
+
+async def test_an_undone_handover_comes_again_only_without_hold() -> None:
+    """Held across a restart; what does not fit any more makes room all the same; let go, it is compacted."""
+    rig = AgentRig(ScriptedModel(thinking_script(12)), EAGER)
+    conversation = await rig.begin()
+    await conversation.run("Think.")
+    await rig.wait_until_idle()
+    (seq,) = conversation.session.transcript.rewrites.handovers
+    await conversation.hold(True)
+    await conversation.hold(True)
+    await conversation.window.undo(seq)
+    assert conversation.window.measure()[1].pressure == "compact"
+    window = conversation.window.measure()[0]
+    reopened = await rig.create_workspace(rig.store, EAGER).open_session(conversation.session.id)
+    assert reopened.session.transcript.on_hold
+    rig.switch_to(reopened)
+    await reopened.run("And now?")
+    await rig.wait_until_idle()
+    assert (
+        reopened.window.measure()[0].request.messages[: len(window.request.messages)]
+        == window.request.messages
+    )
+    assert len(rig.events(HandoverMade)) == 1
+    assert make_forecast(reopened.session.transcript, EAGER) == NOTHING_DUE
+
+    await reopened.run("words " * 300)
+    assert [made.trigger for made in rig.events(HandoverMade)[1:]] == [HandoverTrigger.OVERFLOW]
+    assert reopened.session.transcript.on_hold
+
+    await reopened.hold(False)
+    for _ in range(3):
+        await reopened.run("words " * 2_000)
+        await rig.wait_until_idle()
+    assert rig.events(HandoverMade)[2].trigger is HandoverTrigger.THRESHOLD
+    assert rig.events(HoldSet) == [HoldSet(), HoldSet(on=False)]
+    await rig.assert_consistent()
