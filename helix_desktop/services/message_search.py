@@ -8,6 +8,8 @@ import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, UserSpoke
 from helix_desktop.domain.search_query import normalize
@@ -23,11 +25,11 @@ _STEP = 1_000  # events or messages between two looks whether the search still g
 
 
 class SearchedSession(NamedTuple):
-    """A session to search: its workspace, its summary, and what reads its whole log."""
+    """A session to search: its workspace, its summary, and what reads its whole log into a new list."""
 
     workspace_id: str
     summary: SessionSummary
-    read_log: Callable[[], Awaitable[Sequence[RecordedEvent]]]
+    read_log: Callable[[], Awaitable[list[RecordedEvent]]]
 
 
 class MessageHit(NamedTuple):
@@ -41,7 +43,9 @@ class MessageHit(NamedTuple):
     excerpt: str
 
 
-class _Message(NamedTuple):
+class _Message(msgspec.Struct, frozen=True, gc=False):
+    """A message in memory; the garbage collector need not look at 100,000 of them, which stops the window."""
+
     seq: int
     at_ms: int
     speaker: Speaker
@@ -52,7 +56,8 @@ class _Message(NamedTuple):
 class MessageSearch:
     """Searches the same sessions again and again, and remembers the messages it has read.
 
-    Drop it when the user has found what they looked for: a secret that is removed later is in no memory then.
+    Let it `forget` when the user has found what they looked for: a secret that is removed later is in no
+    memory then.
     """
 
     def __init__(self, sessions: Iterable[SearchedSession]) -> None:
@@ -87,6 +92,11 @@ class MessageSearch:
             if limit <= 0:
                 return
 
+    async def forget(self) -> None:
+        """Drop what was read, in a thread: to free 100,000 messages takes longer than a frame."""
+        messages, self._messages, self._remembered = self._messages, {}, 0
+        await asyncio.to_thread(_drop, messages)
+
     async def _read(self, session: SearchedSession, stop_event: threading.Event) -> list[_Message]:
         """Return a session's messages, newest first. Raises StoreError."""
         key = (session.workspace_id, session.summary.id)
@@ -95,8 +105,7 @@ class MessageSearch:
             # What a branch has of its parent is found there, if the parent is listed.
             is_in_parent = (session.workspace_id, session.summary.branch_of) in self._ids
             after = session.summary.branch_seq if is_in_parent else 0
-            messages = await asyncio.to_thread(_messages_of, log, after, stop_event)
-            size = sum(len(message.text) for message in messages)
+            messages, size = await asyncio.to_thread(_messages_of, log, after, stop_event)
             if self._remembered + size > _MAX_REMEMBERED:
                 return messages
             self._messages[key] = messages
@@ -104,13 +113,19 @@ class MessageSearch:
         return self._messages[key]
 
 
-def _messages_of(log: Sequence[RecordedEvent], after: int, stop_event: threading.Event) -> list[_Message]:
-    """Return what was said behind event `after`, newest first; nothing if it is stopped."""
+def _messages_of(
+    log: list[RecordedEvent], after: int, stop_event: threading.Event
+) -> tuple[list[_Message], int]:
+    """Return what was said behind event `after`, newest first, and its characters; part of it if stopped.
+
+    Empties the log, so that its events are freed here, one by one, and not all at once where it was read.
+    """
     messages: list[_Message] = []
-    for place in range(len(log) - 1, after - 1, -1):
-        if not place % _STEP and stop_event.is_set():
-            return []
-        recorded = log[place]
+    size = 0
+    while log:
+        recorded = log.pop()
+        if len(log) < after or stop_event.is_set():
+            continue
         match recorded.event:
             case UserSpoke(text=text):
                 speaker: Speaker = "user"
@@ -120,7 +135,16 @@ def _messages_of(log: Sequence[RecordedEvent], after: int, stop_event: threading
                 continue
         if text:
             messages.append(_Message(recorded.seq, recorded.at, speaker, text, normalize(text)))
-    return messages
+            size += len(text)
+    return messages, size
+
+
+def _drop(messages: dict[tuple[str, str], list[_Message]]) -> None:
+    """Empty the lists in steps: what runs beside it never waits for all of them."""
+    while messages:
+        _, dropped = messages.popitem()
+        while dropped:
+            del dropped[-_STEP:]
 
 
 def _matches(

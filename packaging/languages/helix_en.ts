@@ -20910,7 +20910,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
-            <source>&gt; commands  ·  @ sessions  ·  # messages</source>
+            <source>&gt; commands  ·  @ sessions  ·  # messages  ·  in open workspaces</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
@@ -21,6 +21,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
@@ -29,6 +30,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Controls")
 
 _TOP_PX, _FRAME_PX = 64, 106  # below the window's edge; what stands around the lines
+_MARGIN_PX = 12  # at the left and at the right
 _HEADING_PX = 30
 _HEADING_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 _DISMISS_EVENTS = {
@@ -36,6 +38,13 @@ _DISMISS_EVENTS = {
     False: {QEvent.Type.MouseButtonPress, QEvent.Type.WindowDeactivate},
 }
 """Events that end the panel: of its search field, and of the window behind it."""
+
+
+def key_hint(keys: str, meaning: str) -> QWidget:
+    """Return a line that says what keys do."""
+    hint = QWidget()
+    hint.setLayout(row(key_label(keys), label(meaning, "faint"), gap=6))
+    return hint
 
 
 def heading_item(words: str) -> QStandardItem:
@@ -94,11 +103,19 @@ class QuickPicker(Themed, QFrame):
     wide_px = 560
 
     def __init__(
-        self, window: QWidget, name: str, placeholder: str, empty_text: str, enter_hint: str, max_lines: int
+        self,
+        window: QWidget,
+        name: str,
+        placeholder: str,
+        empty_text: str,
+        enter_hint: str,
+        max_lines: int,
+        footer: Sequence[QWidget] = (),
     ) -> None:
         """Start hidden in a window. `empty_text` is shown when a search finds nothing.
 
-        `enter_hint` says in a word what Enter does; `max_lines` are visible at once.
+        `enter_hint` says in a word what Enter does; `max_lines` are visible at once. `footer` stands at the
+        right of the keys.
         """
         super().__init__(window)
         self._window, self._max_lines = window, max_lines
@@ -117,22 +134,18 @@ class QuickPicker(Themed, QFrame):
         self.list_view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.list_view.clicked.connect(self.accept_item)
         self._empty = label(empty_text, "muted", wrap=True)
-        self.note = label("", "faint")
+        self.note = label("", "faint", wrap=True)
         self.note.hide()
-        self.footer = row(gap=6)
-        for key, meaning in (
-            ("↑ ↓", tr("move", "what the arrow keys do")),
-            ("Enter", enter_hint),
-            ("Esc", tr("close", "what the Esc key does")),
-        ):
-            for part in (key_label(key), label(meaning, "faint")):
-                self.footer.addWidget(part)
-            self.footer.addSpacing(6)
-        self.footer.addStretch(1)
+        hints = (
+            key_hint("↑ ↓", tr("move", "what the arrow keys do")),
+            key_hint("Enter", enter_hint),
+            key_hint("Esc", tr("close", "what the Esc key does")),
+        )
+        self._footer = FlowBox((*hints, *footer), right_from=len(hints))
         self.setLayout(
             column(
-                *(self.search, self.list_view, self._empty, self.note, self.footer),
-                margins=(12, 12, 12, 10),
+                *(self.search, self.list_view, self._empty, self.note, self._footer),
+                margins=(_MARGIN_PX, 12, _MARGIN_PX, 10),
                 gap=8,
             )
         )
@@ -266,7 +279,9 @@ class QuickPicker(Themed, QFrame):
             for place in range(min(self.items.rowCount(), 2 * self._max_lines))
         )
         line, limit = (round(self._delegate.line_px * scale * count) for count in (1, self._max_lines))
-        frame = _FRAME_PX + (0 if self.note.isHidden() else self.note.sizeHint().height() + 8)
+        inner = wide - 2 * _MARGIN_PX
+        frame = _FRAME_PX + self._footer.heightForWidth(inner) - self._footer.sizeHint().height()
+        frame += 0 if self.note.isHidden() else self.note.heightForWidth(inner) + 8
         high = min(window.height() - 140, max(min_high, frame + min(limit, max(line, lines))))
         self.setGeometry((window.width() - wide) // 2, _TOP_PX, wide, high)
 

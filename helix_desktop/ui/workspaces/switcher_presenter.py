@@ -134,6 +134,8 @@ class SwitcherPresenter(QObject):
 
     def _forget(self) -> None:
         self._request("")
+        if self._search is not None:
+            self._async_actions.start(self._search.forget(), "forget messages")
         self._search = None
 
     async def _show_message(self, workspace_id: str, session: str, seq: int) -> None:
@@ -144,8 +146,8 @@ class SwitcherPresenter(QObject):
             self._navigation.show_event(seq)
 
 
-def _log_reader(workspace: OpenWorkspace, session: str) -> Callable[[], Awaitable[Sequence[RecordedEvent]]]:
-    async def read() -> Sequence[RecordedEvent]:
+def _log_reader(workspace: OpenWorkspace, session: str) -> Callable[[], Awaitable[list[RecordedEvent]]]:
+    async def read() -> list[RecordedEvent]:
         conversation = workspace.find_open(session)
         # A copy: the log of an open session grows.
         return await workspace.store.events(session) if conversation is None else [*conversation.session.log]

@@ -34,8 +34,8 @@ def searched(
 ) -> SearchedSession:
     """A session of one workspace with this log."""
 
-    async def read_log() -> Sequence[RecordedEvent]:
-        return log
+    async def read_log() -> list[RecordedEvent]:
+        return [*log]
 
     summary = SessionSummary(name, name, 0, updated, branch_of=branch_of, branch_seq=branch_seq)
     return SearchedSession("w", summary, read_log)
@@ -69,7 +69,7 @@ async def test_a_branch_does_not_repeat_its_parent_and_damage_hides_nothing_else
     log = make_log([(True, "fix the lexer"), (False, "fixed")])
     branch = [*log, RecordedEvent(4, 9_000, UserSpoke("fix the parser", 1))]
 
-    async def fail() -> Sequence[RecordedEvent]:
+    async def fail() -> list[RecordedEvent]:
         raise StoreUnreadable(UserText("The log is damaged."))
 
     damaged = SearchedSession("w", SessionSummary(id="c", title="", created=0, updated=9), fail)

@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import key_label, label
-from helix_desktop.ui.design.quick_picker import QuickPicker, heading_item
+from helix_desktop.ui.design.quick_picker import QuickPicker, heading_item, key_hint
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow, badge_label, matches_query
 from helix_desktop.ui.shell.switcher.commands import CommandList, command_of
@@ -51,6 +50,8 @@ class Switcher(QuickPicker):
 
     def __init__(self, window: QWidget, commands: CommandList) -> None:
         """Belong to a window; start hidden."""
+        hint = key_hint("Ctrl+Enter", tr("new session there", "what the keys do"))
+        add = PushButton(tr("Open folder…"), "link", name="add_folder")
         super().__init__(
             window,
             tr("Go to"),
@@ -58,6 +59,7 @@ class Switcher(QuickPicker):
             tr("Nothing found"),
             tr("open", "what the Enter key does"),
             _MAX_LINES,
+            (hint, add),
         )
         self._commands = commands
         self._workspaces: tuple[WorkspaceRow, ...] = ()
@@ -71,17 +73,10 @@ class Switcher(QuickPicker):
         self.search.textChanged.connect(lambda _: self._request_messages())
         commands.changed.connect(self.refresh)
         self.set_delegate(SwitcherDelegate(self.list_view, ROW_PX))
-        self.note.setText(tr("> commands  ·  @ sessions  ·  # messages"))
+        self.note.setText(tr("> commands  ·  @ sessions  ·  # messages  ·  in open workspaces"))
         self.note.show()
-        for part in (
-            key_label("Ctrl+Enter"),
-            label(tr("new session there", "what the keys do"), "faint"),
-        ):
-            self.footer.addWidget(part)
-        add = PushButton(tr("Open folder…"), "link", name="add_folder")
         add.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         add.clicked.connect(self._add)
-        self.footer.addWidget(add)
 
     def open(self) -> None:
         """Appear with what is listed already, and ask for what is new."""
