@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QSpacerItem, QStackedWidget, QWidget
 
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, TabButton, TabList
@@ -15,7 +15,7 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -25,12 +25,12 @@ _NAV_PX = 196  # at 100 %, or what the longest name needs
 
 
 class StackedPage(NamedTuple):
-    """A page: its key, its name in the list, its icon, and what it shows."""
+    """A page: its key, its name in the list, its icon, and what builds it when it is first needed."""
 
     key: str
     title: str
     icon: str
-    widget: QWidget
+    build: Callable[[], QWidget]
 
 
 class _PageButton(TabButton):
@@ -48,12 +48,19 @@ class _PageButton(TabButton):
 
 
 class PageStack(Themed, QWidget):
-    """A list of pages and the page that is chosen in it."""
+    """A list of pages and the page that is chosen in it; a page is built when it is first needed."""
+
+    page_built = Signal(str)
+    """The key of a page that is new in the stack, before it is on screen."""
+    page_selected = Signal(str)
+    """The key of the page that the user went to."""
 
     def __init__(self, title: str, pages: Sequence[StackedPage], list_name: str = "page_list") -> None:
-        """Show the first page; `title` stands above the list, whose object name is `list_name`."""
+        """Start on the first page; `title` stands above the list, whose object name is `list_name`."""
         super().__init__()
         self._pages = {page.key: page for page in pages}
+        self._built: dict[str, QWidget] = {}
+        self._current = pages[0].key
         self._stack = QStackedWidget()
         self._buttons: dict[str, _PageButton] = {}
         group = QButtonGroup(self)
@@ -64,12 +71,11 @@ class PageStack(Themed, QWidget):
         for page in pages:
             button = _PageButton(page.title, "nav")
             button.setObjectName(f"page:{page.key}")
-            button.clicked.connect(lambda _=False, key=page.key: self.show_page(key))
+            button.clicked.connect(lambda _=False, key=page.key: self._select(key))
             button.stepped.connect(self._step)
             group.addButton(button)
             names.addWidget(button)
             self._buttons[page.key] = button
-            self._stack.addWidget(page.widget)
         names.addStretch(1)
         # A least width of the list itself would let it become narrower than its names.
         self._room = QSpacerItem(0, 0)
@@ -80,31 +86,55 @@ class PageStack(Themed, QWidget):
         across = row(self._nav, self._stack, gap=0)
         across.setStretch(1, 1)
         self.setLayout(across)
-        self.show_page(pages[0].key)
+        self._mark(self._current)
+
+    def page(self, key: str) -> QWidget:
+        """Return a page, built now if it was not needed before."""
+        if key not in self._built:
+            widget = self._built[key] = self._pages[key].build()
+            self._stack.addWidget(widget)
+            retint(widget, self._theme)
+            self.page_built.emit(key)
+        return self._built[key]
 
     def show_page(self, key: str) -> None:
         """Show one page; where the keyboard was on another page's name it moves along."""
         button = self._buttons[key]
-        button.setChecked(True)
-        for other in self._buttons.values():
-            other.setFocusPolicy(Qt.FocusPolicy.TabFocus if other is button else Qt.FocusPolicy.NoFocus)
+        self._current = key
+        self._mark(key)
         focused, before = self.focusWidget(), self._stack.currentWidget()
         if focused is not None and before is not None and before.isAncestorOf(focused):
             self.window().setFocus(Qt.FocusReason.OtherFocusReason)  # else it goes to any control of the page
-        self._stack.setCurrentWidget(self._pages[key].widget)
+        self._stack.setCurrentWidget(self.page(key))
         if isinstance(focused, _PageButton) and focused is not button:
             button.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def current_page(self) -> str:
         """Return the key of the page that is shown."""
-        return next(page.key for page in self._pages.values() if page.widget is self._stack.currentWidget())
+        return self._current
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Build the page that comes on screen."""
+        self._stack.setCurrentWidget(self.page(self._current))
+        super().showEvent(event)
+
+    def _mark(self, key: str) -> None:
+        """Check the name of a page, the only one that Tab goes to."""
+        for name, button in self._buttons.items():
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus if name == key else Qt.FocusPolicy.NoFocus)
+        self._buttons[key].setChecked(True)
+
+    def _select(self, key: str) -> None:
+        self.show_page(key)
+        self.page_selected.emit(key)
 
     def _step(self, offset: int) -> None:
         keys = list(self._pages)
-        self.show_page(keys[(keys.index(self.current_page()) + offset) % len(keys)])
+        self._select(keys[(keys.index(self._current) + offset) % len(keys)])
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
+        super().tint(theme)
         for page in self._pages.values():
             self._buttons[page.key].setIcon(icon(page.icon, theme.muted, 16))
             self._buttons[page.key].setIconSize(QSize(16 + ICON_GAP_PX, 16))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLayout, QWidget
@@ -43,23 +44,33 @@ class GuideDialog(Themed, SizedDialog):
         super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setWindowTitle(tr("Guide"))
         self.setModal(False)
-        self._shortcuts = column()
+        self._shortcuts, self._keys = tuple(shortcuts), column()
         self._pages = PageStack(
             tr("Guide"),
             [
-                StackedPage(topic, topic_title(topic), _ICONS[topic], _topic_page(topic, self._shortcuts))
+                StackedPage(topic, topic_title(topic), _ICONS[topic], partial(self._build_page, topic))
                 for topic in TOPICS
             ],
         )
         self.setLayout(column(self._pages))
-        self.show_shortcuts(shortcuts)
 
     def show_shortcuts(self, shortcuts: Sequence[tuple[str, str]]) -> None:
         """List these shortcuts, in place of the previous ones."""
-        clear_layout(self._shortcuts)
+        self._shortcuts = tuple(shortcuts)
+        if self._keys.parent() is not None:
+            self._fill_keys()
+
+    def _fill_keys(self) -> None:
+        clear_layout(self._keys)
         grid = QWidget()
-        grid.setLayout(_shortcut_grid(shortcuts))
-        self._shortcuts.addWidget(grid)
+        grid.setLayout(_shortcut_grid(self._shortcuts))
+        self._keys.addWidget(grid)
+
+    def _build_page(self, topic: Topic) -> QWidget:
+        page = _topic_page(topic, self._keys)
+        if topic == "keys":
+            self._fill_keys()
+        return page
 
     def show_topic(self, topic: str) -> None:
         """Show one topic; an unknown one shows the first."""

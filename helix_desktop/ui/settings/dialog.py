@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, TypeVar
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -55,42 +56,106 @@ _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
 _SIZE, _MIN_SIZE = (980, 760), (620, 440)
 
 
+P = TypeVar("P", bound=QWidget)
+
+
 class SettingsDialog(SizedDialog):
-    """Ten pages; what they ask for comes out as the pages' own signals."""
+    """Ten pages, each built when it is first needed; what they ask for comes out as their own signals."""
+
+    page_built = Signal(str)
+    """A page that is new, and still empty."""
+    page_selected = Signal(str)
+    """The page that the user went to."""
 
     def __init__(self, parent: QWidget) -> None:
         """Start on the providers."""
         super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setWindowTitle(tr("Settings"))
         self.setModal(False)
-        self.providers, self.appearance = ProvidersPage(), AppearancePage()
-        self.policy, self.permissions, self.about = PolicyPage(), PermissionsPage(), AboutPage()
-        self.data, self.mcp, self.roles = DataPage(), McpPage(), RolesCard()
-        self.instructions, self.keyboard = InstructionsPage(), KeyboardPage()
-        pages: dict[SettingsPage, QWidget] = {
-            "providers": self.providers,
-            "roles": self._roles_page(),
-            "appearance": self.appearance,
-            "keyboard": self.keyboard,
-            "instructions": self.instructions,
-            "policy": self.policy,
-            "permissions": self.permissions,
-            "mcp": self.mcp,
-            "data": self.data,
-            "about": self.about,
+        builders: dict[SettingsPage, Callable[[], QWidget]] = {
+            "providers": ProvidersPage,
+            "roles": self._roles_page,
+            "appearance": AppearancePage,
+            "keyboard": KeyboardPage,
+            "instructions": InstructionsPage,
+            "policy": PolicyPage,
+            "permissions": PermissionsPage,
+            "mcp": McpPage,
+            "data": DataPage,
+            "about": AboutPage,
         }
         self._pages = PageStack(
             tr("Settings"),
-            [StackedPage(name, translate(title), icon, pages[name]) for name, title, icon in _NAV],
+            [StackedPage(name, translate(title), icon, builders[name]) for name, title, icon in _NAV],
             "settings_nav",
         )
+        self._pages.page_built.connect(self.page_built)
+        self._pages.page_selected.connect(self.page_selected)
         self.setLayout(column(self._pages))
 
-    def _roles_page(self) -> QWidget:
+    @property
+    def providers(self) -> ProvidersPage:
+        """Return the page of providers."""
+        return self._page("providers", ProvidersPage)
+
+    @property
+    def appearance(self) -> AppearancePage:
+        """Return the page of appearance."""
+        return self._page("appearance", AppearancePage)
+
+    @property
+    def keyboard(self) -> KeyboardPage:
+        """Return the page of keys."""
+        return self._page("keyboard", KeyboardPage)
+
+    @property
+    def instructions(self) -> InstructionsPage:
+        """Return the page of instructions."""
+        return self._page("instructions", InstructionsPage)
+
+    @property
+    def policy(self) -> PolicyPage:
+        """Return the page of context policy."""
+        return self._page("policy", PolicyPage)
+
+    @property
+    def permissions(self) -> PermissionsPage:
+        """Return the page of permissions."""
+        return self._page("permissions", PermissionsPage)
+
+    @property
+    def mcp(self) -> McpPage:
+        """Return the page of MCP servers."""
+        return self._page("mcp", McpPage)
+
+    @property
+    def data(self) -> DataPage:
+        """Return the page of data."""
+        return self._page("data", DataPage)
+
+    @property
+    def about(self) -> AboutPage:
+        """Return the page of this build."""
+        return self._page("about", AboutPage)
+
+    @property
+    def roles(self) -> RolesCard:
+        """Return what stands on the page of model roles."""
+        card = self._page("roles", QWidget).findChild(RolesCard)
+        assert card is not None
+        return card
+
+    def _page(self, name: SettingsPage, kind: type[P]) -> P:
+        page = self._pages.page(name)
+        assert isinstance(page, kind)
+        return page
+
+    @staticmethod
+    def _roles_page() -> QWidget:
         page, _ = scrolling_page(
             tr("Model roles"),
             tr("One model can do everything. Faster, cheaper or larger models can take over some work."),
-            column(self.roles),
+            column(RolesCard()),
         )
         return page
 

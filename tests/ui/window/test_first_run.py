@@ -73,6 +73,7 @@ async def test_a_pasted_key_names_its_provider_and_is_ready_for_a_test(
         QTest.keyClicks(field, "gsk_0123456789abcdef01234567")
         QTest.keyClick(field, Qt.Key.Key_Return)
         dialog = rig.wiring.settings.dialog
+        await until(lambda: dialog.findChild(QLineEdit, "api_key"), "the page of providers")
         key = dialog.findChild(QLineEdit, "api_key")
         await until(lambda: key is not None and key.text().startswith("gsk_"), "the key is filled in")
         addresses = [line.text() for line in dialog.findChildren(QLineEdit)]

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.shell.actions import SPECS
-from tests.support.window.buttons import find_button, press
+from tests.support.window.buttons import find_button, find_buttons, press
 from tests.support.window.window_rig import open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -20,8 +20,12 @@ _CTRL = Qt.KeyboardModifier.ControlModifier
 
 async def test_keys_are_recorded_and_stored(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.settings.show("keyboard")
+        rig.window.commands.theme_dark.trigger()
+        await rig.wiring.settings.show("providers")
+        press(rig.wiring.settings.dialog, "page:keyboard")  # built and filled only now
         page, bindings = rig.wiring.settings.dialog.keyboard, rig.window.key_bindings
+        await until(lambda: find_buttons(page, "keys:trash"), "the commands")
+        assert find_buttons(page, "keys:trash")[0].palette().buttonText().color().lightnessF() > 0.5, "dark"
         for command in SPECS:
             find_button(page, f"keys:{command}")
 

@@ -70,13 +70,14 @@ class BesideOrBelow(QWidget):
 
     def _boxes(self, width: int) -> tuple[QRect, QRect]:
         """Return where the text and the others stand at a width."""
-        side = self._others.sizeHint().width()
+        hint = self._others.sizeHint()  # all in one row
+        side = hint.width()
         left = width - side - _GAP
         if left < min(self._text.sizeHint().width(), self._least_px):
             above = _height(self._text, width)
             below = self._others.heightForWidth(width)
             return QRect(0, 0, width, above), QRect(0, above + _ROW_GAP, width, below)
-        text, others = _height(self._text, left), self._others.heightForWidth(side)
+        text, others = _height(self._text, left), hint.height()
         tall = max(text, others)
         middle = 0 if self._at_top and text > _TWO_LINES * others else (tall - others) // 2
         return (

@@ -76,13 +76,11 @@ class FlowBox(QWidget):
 
     def sizeHint(self) -> QSize:
         """Return all in one row."""
-        widths = [
-            part.sizeHint().expandedTo(part.minimumSize()).width() + FLOW_GAP
-            for part in self._parts
-            if not part.isHidden()
+        sizes = [
+            part.sizeHint().expandedTo(part.minimumSize()) for part in self._parts if not part.isHidden()
         ]
-        width = max(0, sum(widths) - FLOW_GAP)
-        return QSize(width, flow_height(self._parts, max(width, 1)))
+        width = sum(size.width() + FLOW_GAP for size in sizes) - FLOW_GAP
+        return QSize(max(0, width), max((size.height() for size in sizes), default=0))
 
     def minimumSizeHint(self) -> QSize:
         """Return the least width of the part that needs most."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
 from PySide6.QtCore import QObject, QPoint, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
@@ -17,7 +19,10 @@ from helix_desktop.ui.session.missing_keys import MissingKeyBanner
 from helix_desktop.ui.session.model_change_banner import ModelChangeBanner
 from helix_desktop.ui.session.model_menu import DEMO_LABEL, find_model, model_menu
 from helix_desktop.ui.settings.about.presenter import AboutPresenter
+from helix_desktop.ui.settings.appearance_page import AppearancePage
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.settings.keyboard.page import KeyboardPage
+from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.workspaces.mcp_consent_banner import McpConsentBanner
 from helix_desktop.ui.workspaces.settings.data_presenter import DataPresenter
 from helix_desktop.ui.workspaces.settings.instructions_presenter import InstructionsPresenter
@@ -30,28 +35,11 @@ from helix_desktop.ui.workspaces.settings.providers_presenter import ProvidersPr
 from helix_desktop.ui.workspaces.settings.roles_presenter import RolesPresenter, model_labels
 from helix_desktop.ui.workspaces.trust import TrustController
 
-
-class _Pages:
-    """The settings window, and what fills each of its pages."""
-
-    def __init__(
-        self, context: ControllerContext, session_controller: SessionController, trust: TrustController
-    ) -> None:
-        self.dialog = dialog = SettingsDialog(context.window)
-        self.providers = ProvidersPresenter(dialog.providers, context, session_controller)
-        self.roles = RolesPresenter(dialog.roles, context, session_controller)
-        self.about = AboutPresenter(
-            dialog.about, context.async_actions, context.services, lambda: context.window.theme
-        )
-        self.data = DataPresenter(dialog, context)
-        self.mcp = McpPresenter(dialog, context)
-        self.permissions = PermissionsPresenter(dialog.permissions, context, session_controller, trust)
-        self.move_data = MoveDataPresenter(dialog, context)
-        self.instructions = InstructionsPresenter(dialog.instructions, context)
+Fill = Callable[[], Awaitable[None] | None]
 
 
 class SettingsPresenter(QObject):
-    """Binds the settings window to app services and appearance."""
+    """Binds the settings window to app services and appearance; a page is filled when it is first shown."""
 
     move_confirmed = Signal(str, bool)
     """The new folder for all data, and whether the old copy is to be removed at the end."""
@@ -67,7 +55,12 @@ class SettingsPresenter(QObject):
         self._context, self._session_controller, self._trust = context, session_controller, trust
         self._window, self._services = context.window, context.services
         self._appearance, self._async_actions = appearance, context.async_actions
-        self._built: _Pages | None = None
+        self._dialog: SettingsDialog | None = None
+        self._fillers: dict[str, Fill] = {}
+        """What fills a page that is built."""
+        self._providers_presenter: ProvidersPresenter | None = None
+        self._filled: set[str] = set()
+        """The pages that were filled since the window was opened."""
         self.policy = PolicyPresenter(context, session_controller)
         self._keyboard = KeyboardPresenter(context)
         McpConsentBanner(context, session_controller, lambda: self._open("mcp"))
@@ -88,11 +81,11 @@ class SettingsPresenter(QObject):
         )
         found_servers = window.welcome.found_servers
         window.welcome.scan_requested.connect(
-            lambda: async_actions.start(self._pages.providers.scan(found_servers), "find local servers")
+            lambda: async_actions.start(self._providers.scan(found_servers), "find local servers")
         )
         found_servers.add_requested.connect(
             lambda server: async_actions.start(
-                self._pages.providers.add_and_use(server, found_servers), "add a local server"
+                self._providers.add_and_use(server, found_servers), "add a local server"
             )
         )
         window.commands.settings.triggered.connect(lambda: self._open("providers"))
@@ -101,22 +94,30 @@ class SettingsPresenter(QObject):
         window.commands.about.triggered.connect(lambda: self._open("about"))
 
     @property
-    def _pages(self) -> _Pages:
+    def dialog(self) -> SettingsDialog:
         """Return the settings window, built when it is first needed: that takes longer than a frame."""
-        if self._built is None:
-            self._built = _Pages(self._context, self._session_controller, self._trust)
-            self._connect(self._built)
-        return self._built
+        if self._dialog is None:
+            dialog = self._dialog = SettingsDialog(self._context.window)
+            dialog.page_built.connect(lambda page: self._fillers.update({page: self._bind(page)}))
+            dialog.page_selected.connect(
+                lambda page: self._async_actions.start(self._fill(page), "settings page")
+            )
+            self._appearance.changed.connect(lambda theme: retint(dialog, theme))
+            retint(dialog, self._window.theme)
+        return self._dialog
 
     @property
-    def dialog(self) -> SettingsDialog:
-        """Return the settings window."""
-        return self._pages.dialog
+    def _providers(self) -> ProvidersPresenter:
+        """Return what serves the page of providers; also for those that are added elsewhere."""
+        page = self.dialog.providers
+        if self._providers_presenter is None:
+            self._providers_presenter = ProvidersPresenter(page, self._context, self._session_controller)
+        return self._providers_presenter
 
     def close(self) -> None:
         """Close the settings window, if it was ever opened."""
-        if self._built is not None:
-            self._built.dialog.close()
+        if self._dialog is not None:
+            self._dialog.close()
 
     def _apply_appearance(self) -> None:
         """Apply the settings: they may have been edited since the first frame's appearance was saved."""
@@ -127,27 +128,69 @@ class SettingsPresenter(QObject):
             appearance.set_text_px(settings.text_size)
         reduce_motion(settings.reduce_motion)
 
-    def _connect(self, pages: _Pages) -> None:
-        start, dialog = self._async_actions.start, pages.dialog
-        self.policy.attach(dialog.policy)
-        self._keyboard.attach(dialog.keyboard)
-        dialog.appearance.mode_chosen.connect(self._appearance.set_mode)
-        dialog.appearance.text_px_chosen.connect(self._appearance.set_text_px)
-        dialog.appearance.enter_sends_chosen.connect(
-            lambda on: start(self._save_enter_sends(on), "enter sends")
-        )
-        dialog.appearance.notify_chosen.connect(lambda on: start(self._save(notify=on), "notify"))
-        dialog.appearance.motion_chosen.connect(reduce_motion)
-        dialog.appearance.motion_chosen.connect(
-            lambda choice: start(self._save(reduce_motion=choice), "reduce motion")
-        )
-        dialog.appearance.sound_chosen.connect(lambda on: start(self._save(notify_sound=on), "sound"))
-        dialog.appearance.notification_chosen.connect(
+    def _bind(self, page: str) -> Fill:
+        """Bind a page that was just built; return what fills it."""
+        context, session_controller, dialog = self._context, self._session_controller, self.dialog
+        binders: dict[str, Callable[[], Fill]] = {
+            "providers": lambda: self._providers.show,
+            "roles": lambda: RolesPresenter(dialog.roles, context, session_controller).show,
+            "appearance": lambda: self._bind_appearance(dialog.appearance),
+            "keyboard": lambda: self._bind_keyboard(dialog.keyboard),
+            "instructions": lambda: InstructionsPresenter(dialog.instructions, context).show,
+            "policy": lambda: self._bind_policy(dialog.policy),
+            "permissions": lambda: (
+                PermissionsPresenter(dialog.permissions, context, session_controller, self._trust).show
+            ),
+            "mcp": lambda: McpPresenter(dialog, context).show,
+            "data": lambda: DataPresenter(dialog, context).show,
+            "about": lambda: self._bind_about(dialog),
+        }
+        return binders[page]()
+
+    def _bind_keyboard(self, page: KeyboardPage) -> Fill:
+        self._keyboard.attach(page)
+        return self._keyboard.show
+
+    def _bind_policy(self, page: PolicyPage) -> Fill:
+        self.policy.attach(page)
+        return self.policy.show
+
+    def _bind_about(self, dialog: SettingsDialog) -> Fill:
+        context = self._context
+        MoveDataPresenter(dialog, context).confirmed.connect(self.move_confirmed)
+        return AboutPresenter(
+            dialog.about, context.async_actions, context.services, lambda: context.window.theme
+        ).show
+
+    async def _fill(self, page: str) -> None:
+        """Fill a page, unless that was done since the window was opened."""
+        if page not in self._filled:
+            self._filled.add(page)
+            filling = self._fillers[page]()
+            if filling is not None:
+                await filling
+
+    def _bind_appearance(self, page: AppearancePage) -> Fill:
+        start = self._async_actions.start
+        page.mode_chosen.connect(self._appearance.set_mode)
+        page.text_px_chosen.connect(self._appearance.set_text_px)
+        page.enter_sends_chosen.connect(lambda on: start(self._save_enter_sends(on), "enter sends"))
+        page.notify_chosen.connect(lambda on: start(self._save(notify=on), "notify"))
+        page.motion_chosen.connect(reduce_motion)
+        page.motion_chosen.connect(lambda choice: start(self._save(reduce_motion=choice), "reduce motion"))
+        page.sound_chosen.connect(lambda on: start(self._save(notify_sound=on), "sound"))
+        page.notification_chosen.connect(
             lambda name, on: start(self._save(notify_off=self._without_notification(name, on)), "notify")
         )
-        pages.move_data.confirmed.connect(self.move_confirmed)
-        self._appearance.changed.connect(lambda theme: retint(dialog, theme))
-        retint(dialog, self._window.theme)
+
+        def fill() -> None:
+            settings = self._services.settings
+            page.show_appearance(
+                self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.reduce_motion
+            )
+            page.show_notifications(settings.notify, settings.notify_sound, settings.notify_off)
+
+        return fill
 
     def _offer_models(self) -> None:
         """Offer models to a user who needs one: those that are set up, else the page that sets them up."""
@@ -207,35 +250,23 @@ class SettingsPresenter(QObject):
         self._async_actions.start(self.show(page), "settings")
 
     async def show(self, page: SettingsPage) -> None:
-        """Fill every page and open the window on one of them."""
-        pages, dialog = self._pages, self.dialog
+        """Open the window on one page, and fill that; the others are filled when the user goes there."""
+        dialog = self.dialog
+        self._filled.clear()
         dialog.show_page(page)
         if dialog.isHidden():
             fit_screen(dialog)
         dialog.show()
         dialog.raise_()
-        settings = self._services.settings
-        dialog.appearance.show_appearance(
-            self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.reduce_motion
-        )
-        dialog.appearance.show_notifications(settings.notify, settings.notify_sound, settings.notify_off)
-        self.policy.show()
-        self._keyboard.show()
-        pages.roles.show()
-        await pages.providers.show()
-        await pages.data.show()
-        await pages.mcp.show()
-        await pages.permissions.show()
-        await pages.about.show()
-        await pages.instructions.show()
+        await self._fill(page)
 
     async def _add_key(self, key: str) -> None:
         await self.show("providers")
-        self._pages.providers.add_key(key)
+        self._providers.add_key(key)
 
     async def _enter_key(self, provider: str) -> None:
         await self.show("providers")
-        self._pages.providers.enter_key(provider)
+        self._providers.enter_key(provider)
 
     async def _save_enter_sends(self, enter_sends: bool) -> None:
         self._session_controller.composer.widget.enter_sends = enter_sends
