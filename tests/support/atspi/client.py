@@ -18,6 +18,7 @@ _PREFIX = "org.a11y.atspi."
 _ROOT = "/org/a11y/atspi/accessible/root"
 _REGISTRY = "org.a11y.atspi.Registry"
 _NULL_PATH = "/org/a11y/atspi/null"
+_SCREEN = 0  # coordinates relative to it
 _STATE_BITS = {
     "checked": 4, "editable": 7, "enabled": 8, "expandable": 9, "expanded": 10, "focusable": 11,
     "focused": 12, "selected": 23, "selectable": 22, "showing": 25, "visible": 30, "checkable": 41,
@@ -26,6 +27,8 @@ _STATE_BITS = {
 
 NodeReference = tuple[str, str]
 """A node: the bus name of its app, and its object path."""
+Rectangle = tuple[int, int, int, int]
+"""Left, top, width, height, in pixels of the screen."""
 
 
 class AppGone(AssertionError):
@@ -105,7 +108,7 @@ class AccessibilityBus:
         )
 
     def call(self, messages: Sequence[Message]) -> list[Any]:
-        """Send calls without waiting for each; the bodies of their answers, or a Refusal, in order.
+        """Send calls without waiting for each; the bodies of their answers, or an ErrorReply, in order.
 
         Raises AppGone when the app disconnects, TimeoutError when it does not answer.
         """
@@ -129,7 +132,7 @@ class AccessibilityBus:
         return answers
 
     def walk(self, root: NodeReference, visible_only: bool = False) -> list[Node]:
-        """Read a node and its descendants, level by level; `shown_only` skips those in hidden ones."""
+        """Read a node and its descendants, level by level; `visible_only` skips those in hidden ones."""
         nodes: list[Node] = []
         level: list[tuple[NodeReference, Node | None]] = [(root, None)]
         while level:
@@ -146,6 +149,17 @@ class AccessibilityBus:
                     below += [((name, path), node) for name, path in answer[-1][0] if path != _NULL_PATH]
             level = below
         return nodes
+
+    def extents(self, node: Node) -> Rectangle:
+        """Return where a node is on the screen; nothing of it where it is hidden."""
+        (reply,) = self.call([_method_call(node.ref, "Component", "GetExtents", "u", (_SCREEN,))])
+        return (0, 0, 0, 0) if isinstance(reply, ErrorReply) else reply[0]
+
+    def text(self, node: Node) -> str:
+        """Return the text that a field has. Raises AssertionError if the node has none."""
+        (reply,) = self.call([_method_call(node.ref, "Text", "GetText", "ii", (0, -1))])
+        assert not isinstance(reply, ErrorReply), f"{node}: {reply}"
+        return str(reply[0])
 
     def press(self, node: Node) -> None:
         """Do the first action of a node."""

@@ -12,14 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 TIMEOUT_S = 30.0
+USER_PROGRAMS = ("xdotool", "openbox", "import")
+"""For a user with mouse and keyboard: hands, a window manager, and ImageMagick's pictures of failed steps."""
 _BUS_SERVICE = Path("/usr/share/dbus-1/services/org.a11y.Bus.service")
 
 
-def missing_requirements() -> str:
-    """Return what is not installed of a session's requirements; empty if nothing is missing."""
+def missing_requirements(*more: str) -> str:
+    """Return what a session and `more` programs need and is not installed; empty if nothing is missing."""
     if not sys.platform.startswith("linux"):
         return "AT-SPI, which Linux has"
-    lacking = [program for program in ("Xvfb", "dbus-daemon") if shutil.which(program) is None]
+    lacking = [program for program in ("Xvfb", "dbus-daemon", *more) if shutil.which(program) is None]
     return ", ".join([*lacking, *([] if _BUS_SERVICE.exists() else ["at-spi2-core"])])
 
 

@@ -1,0 +1,245 @@
+"""A user's way through the real window by mouse and keyboard, from a folder to all of it found again."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from helix_desktop.domain.events.summary import SECTIONS
+from tests.support.atspi import headless_session
+from tests.support.forked_command import run_forked
+from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, Text, text_reply
+from tests.support.model_servers.own_thread import serve_in_thread
+
+if TYPE_CHECKING:  # D-Bus accessibility exists on Linux only
+    from tests.support.atspi.desktop_user import DesktopUser
+
+MISSING = headless_session.missing_requirements(*headless_session.USER_PROGRAMS)
+pytestmark = [
+    pytest.mark.skipif(bool(MISSING), reason=f"nobody can use the window without {MISSING}"),
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+]
+
+FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 200 for n in range(7)}
+THREE_LINES = "line of part 2 with some words\n" * 3
+READ = [f"{name} was read from the first line to the last; each line holds some words" for name in FILES]
+SUMMARY = "\n".join(
+    [*(f"## {title}\n- Words about {title}. [e4]" for title in SECTIONS), *(f"- {line}" for line in READ * 2)]
+)
+SETTINGS = """\
+model = "box/small"
+[[providers]]
+name = "box"
+base_url = "{url}"
+default_model = "small"
+[[providers.models]]
+name = "small"
+window = 64000
+reserve = 1000
+"""
+"""With a window in which outputs become markers early, and less than observations need."""
+
+
+def answer(request: dict[str, Any]) -> Reply:
+    """Read all files one by one; then answer at length, so that there is something to compact."""
+    last = str(request["messages"][-1]["content"])
+    if last.startswith("[Write a handover]"):
+        return text_reply(SUMMARY)
+    done = sum(message["role"] == "assistant" for message in request["messages"])
+    if done < len(FILES):
+        return StreamedReply(
+            Text(f"Reading part {done}."), Call("read_file", f'{{"path": "part{done}.txt"}}', id=f"c{done}")
+        )
+    points = 392 if "Look at" in last else 412 if "report" in last else 0
+    lines = (f"- Point {n}: part {n % 7} holds lines with some words, and no more." for n in range(points))
+    return text_reply("\n".join(["All of it is read.", "", *lines]))
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Iterator[DesktopUser]:
+    from tests.support.atspi.desktop_user import desktop
+
+    # pytest's own folders have names that are too long for sockets.
+    with (
+        tempfile.TemporaryDirectory(prefix="user-", ignore_cleanup_errors=True) as place,
+        desktop(Path(place), reports=tmp_path) as user,
+    ):
+        yield user
+
+
+def command(user: DesktopUser, *words: str) -> Any:
+    """Run a command on the project beside the window and parse its JSON."""
+    line = (*words, "--workspace", str(user.home / "project"), "--json")
+    code, output, errors = run_forked(line, user.folder, user.environ, b"", headless_session.TIMEOUT_S)
+    assert code == 0, errors
+    return json.loads(output)
+
+
+def send(user: DesktopUser, message: str, messages: int) -> None:
+    """Type a message, send it, and wait until its answer is there."""
+    user.click("text", "Message")
+    user.type(message)
+    user.keys("Return")
+    user.see("label", f"Ready · small · {messages} messages")
+
+
+def open_folder(user: DesktopUser) -> None:
+    """Open the project by its name in the dialog, and trust it."""
+    user.keys("ctrl+o")
+    user.see("text", "Directory:", inside="Open folder")
+    user.type("project")
+    user.keys("Return")
+    user.click("push button", "Trust folder", inside="Trust this folder?")
+    user.see_no("dialog")
+
+
+def see_outputs_become_markers(user: DesktopUser) -> None:
+    """Let the agent read everything: its first outputs leave the context, and their bytes are stored."""
+    send(user, "Read all parts", messages=16)
+    send(user, "Good", messages=18)
+    user.see("list item", "Divider: 6 outputs cached")
+    user.see("list item", "read_file part2.txt · 34 tokens · Cached", inside="Next request")
+    stored = {entry["target"]: entry for entry in command(user, "cache", "list")}
+    assert set(stored) == {*FILES}
+    (sweep,) = command(user, "timeline")[0]["events"]
+    assert (sweep["event"]["kind"], len(sweep["event"]["masked"])) == ("sweep-made", 6)
+
+
+def recall_three_lines(user: DesktopUser) -> None:
+    """Select three lines of a cached output with the keyboard and send them again."""
+    user.keys("ctrl+2")
+    user.click("cell", "part2.txt")
+    user.click("text", "Content", inside="Preview of part2.txt")
+    user.keys("ctrl+Home", "Down", "shift+Down", "shift+Down", "shift+End")
+    user.click("push button", "Recall lines 2–4")
+    user.see("push button", "Attachment: read_file part2.txt, lines 2-4")
+    send(user, "Look at these lines again", messages=20)
+
+
+def compact(user: DesktopUser) -> None:
+    """Compact, after a look at the draft."""
+    send(user, "Fine", messages=22)
+    send(user, "Now the report", messages=24)
+    user.keys("ctrl+shift+k")
+    user.click("push button", "Write draft", inside="Compact conversation")
+    user.see("label", "Names 7 of 7 files", inside="Compact conversation")
+    assert "Words about Technical Details. [e4]" in user.text_of("text", "Handover, as Markdown")
+    assert len(command(user, "timeline")[0]["events"]) == 1, "nothing is recorded before it is confirmed"
+    user.click("push button", "Compact", inside="Compact conversation")
+    user.see("list item", "Divider: 22 messages summarized")
+
+
+def edit_compare_and_put_back(user: DesktopUser) -> None:
+    """Write a section anew, compare it with the original, and put back what it dropped."""
+    user.keys("ctrl+3")
+    user.click("push button", "Edit Handover 1")
+    user.click("text", "Technical Details", inside="Edit handover")
+    user.keys("ctrl+a")
+    user.type("- All new! [e4]")
+    user.click("push button", "Save changes", inside="Edit handover")
+    user.click("push button", "Compare Handover 1, edited")
+    user.see("label", "1 dropped · 1 added · 19 unchanged", inside="Compare handovers")
+    user.click("push button", "Put back: Words about Technical Details.")
+    user.see("label", "1 added · 20 unchanged", inside="Compare handovers")
+    user.click("push button", "Close", inside="Compare handovers")
+    user.see_no("dialog")
+    texts = handover_texts(user)
+    assert texts == [
+        ["Words about Technical Details."],
+        ["All new!"],
+        ["All new!", "Words about Technical Details."],
+    ]
+
+
+def handover_texts(user: DesktopUser) -> list[list[str]]:
+    """Return what each recorded handover says under Technical Details."""
+    events = [row["event"] for row in command(user, "timeline")[0]["events"]]
+    return [
+        [bullet["text"] for bullet in event["sections"][1]["bullets"]]
+        for event in events
+        if event["kind"] == "handover-made"
+    ]
+
+
+def undo(user: DesktopUser) -> None:
+    """Take the newest change of the handover back."""
+    user.keys("ctrl+1", "ctrl+alt+z")
+    user.see("list item", " tokens · undone")
+    assert command(user, "timeline")[0]["events"][-1]["event"]["kind"] == "undone"
+
+
+def change_the_policy(user: DesktopUser) -> None:
+    """Find the policy by the palette, see this session under another one, and apply it to the session."""
+    user.keys("ctrl+shift+p")
+    user.see("text", "Search commands")
+    user.type("change policy")
+    user.keys("Return")
+    user.click("push button", "Lean", inside="Settings")
+    user.see("label", "Preview. Nothing changes until you apply it.", inside="Settings")
+    user.see("chart", "Policy in use: at most", inside="Settings")
+    user.click("push button", "Apply to this session", inside="Settings")
+    user.see("label", "This session: Lean. Workspace: Balanced.")
+    user.keys("Escape")
+    user.see_no("dialog")
+    user.see("list item", "Divider: Context policy for this session: Lean")
+
+
+def exclude_a_row(user: DesktopUser) -> None:
+    """Exclude the agent's report from the next request, by the keyboard."""
+    user.click("list item", "System prompt", inside="Next request")
+    user.keys("Down", "Down", "Down", "Down", "Down", "x")
+    user.click("push button", "Exclude", inside="from the requests?")
+    user.see("list item", "Excluded", inside="Next request")
+
+
+def test_a_user_finds_everything_as_it_was(user: DesktopUser) -> None:
+    """From an empty window by way of every instrument to a restart."""
+    project = user.home / "project"
+    project.mkdir()
+    for name, text in FILES.items():
+        (project / name).write_text(text)
+    with serve_in_thread(answer) as server:
+        (user.folder / "data").mkdir()
+        (user.folder / "data/settings.toml").write_text(SETTINGS.format(url=server.base_url))
+        user.start_app()
+        steps = (
+            open_folder, see_outputs_become_markers, recall_three_lines, compact, edit_compare_and_put_back,
+            undo, change_the_policy, exclude_a_row, restart,
+        )  # fmt: skip
+        for step in steps:
+            with user.step(step.__name__.replace("_", " ")):
+                step(user)
+        recalled = server.bodies[9]["messages"][-1]["content"]
+        assert THREE_LINES.strip() in recalled
+
+
+def restart(user: DesktopUser) -> None:
+    """End the app in the middle of a message, start it again, and compare everything."""
+    user.click("text", "Message")
+    user.type("What I was about to say")
+    user.until(lambda: "What I was about to say" in what_is_visible(user), "the draft")
+    before = what_is_there(user)
+    user.close_app()
+    user.start_app()
+    user.until(lambda: what_is_visible(user) == before["visible"], "everything as it was")
+    assert what_is_there(user) == before
+
+
+def what_is_there(user: DesktopUser) -> dict[str, Any]:
+    """Return what is visible and what is stored."""
+    stored = {words: command(user, *words.split()) for words in ("sessions", "timeline", "cache list")}
+    return {"visible": what_is_visible(user), **stored}
+
+
+def what_is_visible(user: DesktopUser) -> list[str]:
+    """Return the names of what matters on screen: chat, next request, gauge, sessions; and the draft."""
+    rows = [node.name for node in user.nodes if node.role == "list item"]
+    gauges = [node.name for node in user.nodes if node.name.startswith("Context: ")]
+    draft = user.find("text", "Message")
+    return [*rows, *gauges, user.eyes.text(draft) if draft else ""]
