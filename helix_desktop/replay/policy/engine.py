@@ -21,7 +21,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame
-from helix_desktop.domain.events.rewrite import FormChosen, Pinned, Redone, Undone, Unpinned
+from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned, Redone, Undone, Unpinned
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Event,
@@ -154,6 +154,8 @@ class PolicyEngine:
                 return replace(event, target=self.seqs.get(seq, 0))
             case HoldSet():
                 return HoldSet(on=False)  # the user's choice, whatever the policy
+            case Excluded(targets=targets):
+                return replace(event, targets=tuple(self.seqs.get(seq, 0) for seq in targets))
             case TurnRetried(after=seq):
                 return replace(event, after=self.seq_at(seq))
         return event

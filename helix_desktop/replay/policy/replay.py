@@ -14,7 +14,7 @@ from helix_desktop.replay.policy.approximation import SessionSums, approximate_p
 from helix_desktop.replay.policy.coverage import UsedNames, WindowNames
 from helix_desktop.replay.policy.engine import PolicyEngine, run_inline
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
-from helix_desktop.replay.policy.session import SessionFacts, events_to_replay
+from helix_desktop.replay.policy.session import ReplayableEvents, SessionFacts
 from helix_desktop.replay.policy.sums import RequestSums
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 
@@ -51,12 +51,13 @@ class SessionReplay:
     def __init__(self, facts: SessionFacts, counter: LineTokenCounter) -> None:
         self.facts, self._counter = facts, counter
         self.events: list[RecordedEvent] = []
+        self._replayable = ReplayableEvents()
         self._names, self._sums = UsedNames(), SessionSums()
         self._uses: dict[int, list[tuple[str, list[int]]]] | None = None  # None: to be read
 
     def add(self, log: Sequence[RecordedEvent]) -> None:
         """Add the next events of the session's log."""
-        events = events_to_replay(log)
+        events = self._replayable.take(log)
         self.events += events
         self._sums.add(events)
         self._names.add(events)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from helix_desktop.agent.session_window import SessionWindow
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Redone, SweepMade, Undone
-from helix_desktop.domain.events.session import MessageQueued, QueueChanged, RecordedEvent
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, Redone, SweepMade, Undone
+from helix_desktop.domain.events.session import Event, MessageQueued, QueueChanged, RecordedEvent
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
@@ -42,23 +42,36 @@ def facts_of(window: SessionWindow) -> SessionFacts:
     return SessionFacts(info, frame.fixed_tokens, frame.ratio)
 
 
-def events_to_replay(log: Iterable[RecordedEvent]) -> list[RecordedEvent]:
-    """Return the events that any policy would have met: messages, and what the user did to single outputs.
+class ReplayableEvents:
+    """Takes from a log, read part by part, the events that any policy would have met.
 
-    Left out is what the session's own policy did, with undo and redo of that; handovers by hand too. The
-    handover by which the session continues another one stays.
+    Messages, and what the user did to single ones. Left out is what the session's own policy did, with undo,
+    redo and exclusion of that; handovers by hand too. The handover by which the session continues another
+    one stays.
     """
-    form_seqs: set[int] = set()
-    events = []
-    for recorded in log:
-        event = recorded.event
-        if isinstance(event, FormChosen):
-            form_seqs.add(recorded.seq)
-        if isinstance(event, _OF_POLICY + _OF_QUEUE) or (
-            isinstance(event, HandoverMade) and not event.origin
-        ):
-            continue
-        if isinstance(event, Undone | Redone) and event.target not in form_seqs:
-            continue
-        events.append(recorded)
-    return events
+
+    def __init__(self) -> None:
+        self._undoable: set[int] = set()  # what the user did, and may have undone
+        self._left_out: set[int] = set()
+
+    def take(self, log: Iterable[RecordedEvent]) -> list[RecordedEvent]:
+        """Return what is replayed of the next events."""
+        events = []
+        for recorded in log:
+            if self._is_of_policy(recorded.event):
+                self._left_out.add(recorded.seq)
+                continue
+            if isinstance(recorded.event, FormChosen | Excluded):
+                self._undoable.add(recorded.seq)
+            events.append(recorded)
+        return events
+
+    def _is_of_policy(self, event: Event) -> bool:
+        match event:
+            case HandoverMade(origin=origin):
+                return not origin
+            case Undone(target=target) | Redone(target=target):
+                return target not in self._undoable
+            case Excluded(targets=targets):
+                return not self._left_out.isdisjoint(targets)
+        return isinstance(event, _OF_POLICY + _OF_QUEUE)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned, SweepMade
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, Pinned, SweepMade, Undone
 from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered, TurnRetried
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo
@@ -128,6 +128,27 @@ def test_what_the_user_did_to_single_outputs_stays_whatever_the_policy() -> None
     after = replay.run(POLICIES["balanced"])
     assert after.points[: len(before.points)] == before.points
     assert after.points[len(before.points)].tokens > before.points[-1].tokens + size / 2
+
+
+def test_what_the_user_excluded_is_out_of_the_replay_until_that_is_undone() -> None:
+    """Its events name others by number, and may come in another part of the log than those."""
+    log = run_live(session(3, 24), POLICIES["lean"]).log
+    of_policy = next(entry.seq for entry in log if isinstance(entry.event, FoldMade))
+    output = next(entry for entry in reversed(log) if isinstance(entry.event, ToolAnswered))
+    assert isinstance(output.event, ToolAnswered)
+    at, next_seq = log[-1].at, log[-1].seq + 1
+    turn = [entry.event for entry in run_live(session(4, 1), POLICIES["lean"]).log[1:]]
+
+    def sent(*events: Event) -> int:
+        replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
+        replay.add(log)
+        for seq, event in enumerate((*events, *turn), next_seq):
+            replay.add([RecordedEvent(seq, at, event)])
+        return replay.run(POLICIES["off"]).sent
+
+    excluded = Excluded((output.seq,), "x", 1, "0" * 64)
+    assert sent(excluded) < sent() - output.event.tokens / 2
+    assert sent(excluded, Undone(next_seq)) == sent(Excluded((of_policy,), "x", 9_999, "0" * 64)) == sent()
 
 
 def test_a_repeated_step_takes_its_messages_out_of_the_window() -> None:
