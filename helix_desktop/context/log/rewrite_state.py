@@ -84,7 +84,7 @@ class RewriteState:
         if isinstance(rewrite, ObservationsPlaced):
             self._placed_seqs.add(rewrite.made)
         elif isinstance(rewrite, HandoverMade):
-            for replaced_seq in rewrite.replaces:
+            for replaced_seq in (earlier for earlier in rewrite.replaces if earlier < seq):
                 self._replaced_by[replaced_seq] = (*self._replaced_by.get(replaced_seq, ()), seq)
 
     def _recompute(self) -> None:
@@ -112,6 +112,25 @@ class RewriteState:
         self.sweep_exempt = frozenset((released | forms.keys()) - masked)
         self.chosen_forms = forms
         self.excluded = {target: event for target, event in excluded.items() if target not in self.pinned}
+
+    @property
+    def excluded_covers(self) -> tuple[tuple[int, int, int], ...]:
+        """Return what the excluded summaries stand for: the events behind the first up to the second number.
+
+        The third one is the message of these that a handover does not stand for (0: none).
+        """
+        return tuple(filter(None, map(self._cover_of, self.excluded)))
+
+    def _cover_of(self, seq: int) -> tuple[int, int, int] | None:
+        rewrite = self.by_seq.get(seq) if self.is_active(seq) else None
+        match rewrite:
+            case HandoverMade(upto=upto, kept=kept):
+                return 0, upto, kept
+            case FoldMade(after=after, upto=upto):
+                return after, upto, 0
+            case ObservationsPlaced(made=made) if made in self.observations:
+                return self.observations[made].after, self.observations[made].upto, 0
+        return None
 
     def first_changed(self, rewrite: RewriteEvent) -> int:
         """Return the first event whose place in the window a rewrite changed; 0: perhaps the first of all."""
@@ -164,7 +183,8 @@ class RewriteState:
 
     def replaced_by(self, seq: int) -> int:
         """Return the active handover that was written in place of handover `seq`, 0 for none."""
-        return max(filter(self.is_active, self._replaced_by.get(seq, ())), default=0)
+        # Each names all before it: only from the newest on are they few to ask.
+        return next(filter(self.is_active, reversed(self._replaced_by.get(seq, ()))), 0)
 
     def of_kind(self, kind: type[T]) -> dict[int, T]:
         """Return all rewrites of a kind, undone or not."""
