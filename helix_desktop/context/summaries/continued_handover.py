@@ -73,6 +73,8 @@ def continued_handover(
         index_entries=entries,
         before=0,
         former=0,
+        revises=0,
+        replaces=(),
         trigger=HandoverTrigger.CONTINUED,
         threshold=0.0,
         origin=session,
@@ -137,7 +139,8 @@ def _quotes(
     instruction = transcript.item(handover.kept)  # it stays in the other window as a message
     if instruction is not None and isinstance(instruction.event, UserSpoke):
         quotes.append(Quote("user", instruction.event.text, instruction.event.tokens))
-    covered = (item for item in reversed(transcript.items) if item.seq <= handover.upto)
+    covered = [item for item in transcript.items if item.seq <= handover.upto]
+    covered = transcript.without_excluded(reversed(covered))
     answers = (item.event for item in covered if isinstance(item.event, AssistantSpoke) and item.event.text)
     newest = next(answers, None)
     if newest is not None and newest.tokens <= _LAST_ANSWER_TOKENS:

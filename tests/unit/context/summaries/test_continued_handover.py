@@ -8,6 +8,7 @@ from hypothesis import given
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.continued_handover import continued_handover, continued_title
+from helix_desktop.context.summaries.edited_handover import revised_handover
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.session import (
@@ -18,7 +19,7 @@ from helix_desktop.domain.events.session import (
     ToolAnswered,
     UserSpoke,
 )
-from tests.support.histories import SessionSimulator, count_tokens, histories
+from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
 from tests.support.message_linter import lint
 from tests.support.reachability import follow_handles, index_digests
 
@@ -44,6 +45,20 @@ def test_everything_of_the_other_session_is_reachable(simulator: SessionSimulato
                 assert digest in reached
             case AssistantSpoke(short=short):
                 assert {digest for call in short for digest in call.digests} <= reached
+
+
+def test_a_session_continues_an_edited_handover_as_any_other() -> None:
+    """Its words of the user go along; what it replaced is in the other session."""
+    simulator = build_history(12, size=2_000)
+    simulator.hand_over(1_000)
+    ((seq, made),) = simulator.transcript.rewrites.handovers.items()
+    edited = msgspec.structs.replace(revised_handover(seq, made, made.sections), replaces=(1,))
+    simulator.record(edited)
+    event, _ = continued_handover(simulator.transcript, "other", seq + 1, simulator.policy, 100_000)
+    log = [RecordedEvent(1, 1, SessionStarted("again")), RecordedEvent(2, 1, event)]
+    assert Transcript(log).origin == event
+    assert event.quotes
+    assert event.replaces == ()
 
 
 @pytest.mark.parametrize(
