@@ -131,7 +131,11 @@ class Observer:
 
     def _read_input(self, event_range: EventRange) -> ObservationInput:
         transcript = self._runtime.transcript
-        generations = [cover for cover in transcript.covers if isinstance(cover.event, ObservationsMade)]
+        generations = [
+            cover
+            for cover in transcript.covers
+            if isinstance(cover.event, ObservationsMade) and cover.seq not in transcript.rewrites.excluded
+        ]
         relevant = [
             cover for cover in generations if not event_range.replaces or cover.seq in event_range.replaces
         ]

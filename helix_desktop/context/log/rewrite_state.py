@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -21,6 +21,14 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, 
 Undoable = SweepMade | FoldMade | ObservationsPlaced | HandoverMade | FormChosen | Excluded
 RewriteEvent = Undoable | Pinned | Unpinned | Undone | Redone
 T = TypeVar("T")
+
+
+class ExcludedCover(NamedTuple):
+    """What an excluded summary stands for: the events behind `after` up to `upto`, but `kept` (0: none)."""
+
+    after: int
+    upto: int
+    kept: int = 0
 
 
 class RewriteState:
@@ -114,22 +122,19 @@ class RewriteState:
         self.excluded = {target: event for target, event in excluded.items() if target not in self.pinned}
 
     @property
-    def excluded_covers(self) -> tuple[tuple[int, int, int], ...]:
-        """Return what the excluded summaries stand for: the events behind the first up to the second number.
-
-        The third one is the message of these that a handover does not stand for (0: none).
-        """
+    def excluded_covers(self) -> tuple[ExcludedCover, ...]:
+        """Return what the excluded summaries that are active stand for."""
         return tuple(filter(None, map(self._cover_of, self.excluded)))
 
-    def _cover_of(self, seq: int) -> tuple[int, int, int] | None:
+    def _cover_of(self, seq: int) -> ExcludedCover | None:
         rewrite = self.by_seq.get(seq) if self.is_active(seq) else None
         match rewrite:
             case HandoverMade(upto=upto, kept=kept):
-                return 0, upto, kept
+                return ExcludedCover(0, upto, kept)
             case FoldMade(after=after, upto=upto):
-                return after, upto, 0
+                return ExcludedCover(after, upto)
             case ObservationsPlaced(made=made) if made in self.observations:
-                return self.observations[made].after, self.observations[made].upto, 0
+                return ExcludedCover(self.observations[made].after, self.observations[made].upto)
         return None
 
     def first_changed(self, rewrite: RewriteEvent) -> int:

@@ -132,8 +132,19 @@ class WindowMessages(MessageLog):
         return tuple(cover for cover in block.covers if cover.seq not in self.rewrites.excluded)
 
     def without_excluded(self, items: Iterable[LogItem]) -> list[LogItem]:
-        """Return the messages that the user did not exclude: what may stand in a later note or summary."""
-        return [item for item in items if item.seq not in self.rewrites.excluded]
+        """Return the messages that the user did not exclude: what may stand in a later note or summary.
+
+        With an excluded summary, what it stands for is excluded.
+        """
+        if not self.rewrites.excluded:
+            return list(items)
+        covers = self.rewrites.excluded_covers
+        return [
+            item
+            for item in items
+            if item.seq not in self.rewrites.excluded
+            and not any(after < item.seq <= upto and item.seq != kept for after, upto, kept in covers)
+        ]
 
     @property
     def window_tokens(self) -> tuple[int, int]:

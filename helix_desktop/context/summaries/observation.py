@@ -239,7 +239,11 @@ def quoted_texts(generation: ObservationsMade, transcript: Transcript) -> list[t
 
 def standing_observations(transcript: Transcript) -> list[Observation]:
     """Return the facts that stand in the window or are prepared for it, and are not over; oldest first."""
-    generations = [cover.event for cover in transcript.covers if isinstance(cover.event, ObservationsMade)]
+    generations = [
+        cover.event
+        for cover in transcript.covers
+        if isinstance(cover.event, ObservationsMade) and cover.seq not in transcript.rewrites.excluded
+    ]
     ended = ended_observations(generations)
     facts = (observation for generation in generations for observation in generation.observations)
     return [observation for observation in facts if observation not in ended]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from helix_desktop.context.log.rewrite_state import ExcludedCover
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.coverage_check import CHARS_PER_TOKEN, CoveredFacts, check_coverage
@@ -39,20 +40,21 @@ class PresentHandoverWriter:
         self._facts = CoveredFacts(self._extract.ledger)
         self._count = 0
         self._last: LogItem | None = None
-        self._excluded: dict[int, Excluded] = {}
+        self._hidden: tuple[dict[int, Excluded], tuple[ExcludedCover, ...]] = ({}, ())
 
     def write(self, transcript: Transcript, ledger_tokens: int) -> PresentHandover:
         """Return the present handover, its ledger in about `ledger_tokens` tokens."""
         items, excluded = transcript.items, transcript.rewrites.excluded
         end = len(items)
+        hidden = excluded, transcript.rewrites.excluded_covers
         is_shorter = self._count > end or (self._count and items[self._count - 1] is not self._last)
-        if is_shorter or excluded != self._excluded:
+        if is_shorter or hidden != self._hidden:
             self._reset()  # a repeated step removed messages, or other ones are excluded
-            self._excluded = excluded
+            self._hidden = hidden
         for item in transcript.without_excluded(items[self._count : end]):
             self._extract.add(item)
             self._facts.add(item)
-        self._count, self._last = end, items[-1] if items else None
+        self._count, self._last = end, items[end - 1] if end else None
         sections = self._extract.sections(previous_handover(transcript))
         ledger = self._extract.ledger.text(ledger_tokens)
         text = "\n".join([*(section_text(section, mark_unsupported=False) for section in sections), ledger])

@@ -139,8 +139,9 @@ def _state_of(
     excluded = tuple(transcript.rewrites.excluded.get(cover.seq) for cover in entry.covers)
     if isinstance(entry.event, FoldMade):
         return *events, *excluded
-    hidden = tuple(transcript.rewrites.excluded)  # of these a handover quotes nothing
-    return *events, *excluded, hidden, policy.user_text_tokens, info.window, transcript.origin
+    hidden = tuple(transcript.rewrites.excluded), transcript.rewrites.excluded_covers
+    # Of these a handover quotes nothing.
+    return *events, *excluded, *hidden, policy.user_text_tokens, info.window, transcript.origin
 
 
 def _settled_count(entries: list[WindowEntry]) -> int:

@@ -25,6 +25,7 @@ from tests.support.scripted_model import (
     Script,
     ScriptedModel,
     ScriptedReply,
+    replies_in_order,
     text_reply,
     thinking_script,
     tool_call_reply,
@@ -316,6 +317,36 @@ async def test_a_sentence_put_back_into_the_active_handover() -> None:
         await handovers.put_back(seq, "TODO Items", Bullet("Call Ann"))
     await window.undo(active[0])
     assert window.measure()[0].request == before
+    await rig.assert_consistent()
+
+
+async def test_the_next_handover_says_nothing_of_an_excluded_one() -> None:
+    """Nor does it quote what that one stood for; once it is included again, both come back."""
+    steps = [tool_call_reply(("say", {}), text=f"word{at} " * 600, id_prefix=f"t{at}-") for at in range(13)]
+    done = text_reply("Done.")
+    script = replies_in_order(*steps[:5], done, *steps[5:10], done, *steps[10:])
+    rig = AgentRig(
+        ScriptedModel(script, summary_script=lambda _: text_reply(SUMMARY.replace("[e3]", "[e3, e16]"))),
+        MANUAL_ONLY,
+    )
+    await rig.begin()
+    await rig.conversation.run("Think.")
+    await rig.conversation.run("And now?")
+    handovers, window = rig.conversation.handovers, rig.conversation.window
+    await handovers.commit(await handovers.draft())
+    ((seq, _),) = rig.conversation.session.transcript.rewrites.handovers.items()
+    await window.exclude(seq)
+    await rig.conversation.run("And then?")
+    draft = await handovers.draft()
+    asked = rig.model.summary_requests[-1].messages[1].text
+    assert "And now?" in asked
+    assert "Think." not in asked
+    assert "fact about todo items" not in asked
+    await handovers.commit(draft)
+    assert "user: Think." not in window.measure()[0].request.messages[1].text
+    assert "user: And now?" in window.measure()[0].request.messages[1].text
+    await window.undo(seq + 1)
+    assert "user: Think." in window.measure()[0].request.messages[1].text
     await rig.assert_consistent()
 
 
