@@ -23,6 +23,12 @@ class SavedFilter(msgspec.Struct, frozen=True):
     session_only: bool = False
     conditions: tuple[SavedCondition, ...] = ()
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return all that the user or the workspace wrote in it."""
+        values = (word for condition in self.conditions for word in (condition.value, condition.label))
+        return self.name, self.text, *values
+
 
 def with_filter(filters: tuple[SavedFilter, ...], added: SavedFilter) -> tuple[SavedFilter, ...]:
     """Return filters with one more; it takes the place of one with the same name, whatever its case."""

@@ -1,4 +1,4 @@
-"""Redaction of a whole workspace: its store, its file history, saved rules, MCP servers, the app's logs."""
+"""Redaction of a workspace: store, file history, saved rules and filters, MCP servers, the app's logs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
+from helix_desktop.domain.saved_filter import SavedFilter
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.file_history.storage import HistoryStorage
 from helix_desktop.store.remote.client import RemoteStore
@@ -70,6 +71,12 @@ class WorkspaceRedaction:
             rules = self._registry.get(workspace.id).rules
             clean = tuple(rule for rule in rules if redaction.redact_text(rule.subject) == rule.subject)
             self._registry.change(workspace.id, rules=clean)
+        if outside.filters:
+            filters = self._registry.get(workspace.id).cache_filters
+            clean_filters = tuple(
+                saved for saved in filters if not _is_in_filter(saved, redaction.redact_text)
+            )
+            self._registry.change(workspace.id, cache_filters=clean_filters)
         if outside.servers:
             servers = tuple(
                 _redact_server(server, redaction.redact_text)
@@ -79,7 +86,11 @@ class WorkspaceRedaction:
         for name in outside.logs:
             await asyncio.to_thread(_redact_log, self._logs_dir / name, redaction)
         return msgspec.structs.replace(
-            matches, rules=outside.rules, logs=outside.logs, servers=outside.servers
+            matches,
+            rules=outside.rules,
+            logs=outside.logs,
+            servers=outside.servers,
+            filters=outside.filters,
         )
 
     async def lift(self, digest: str) -> bool:
@@ -95,8 +106,10 @@ class WorkspaceRedaction:
         servers = tuple(
             server.name for server in record.servers if _redact_server(server, redact_text) != server
         )
+        filters = (saved for saved in record.cache_filters if _is_in_filter(saved, redact_text))
+        names = tuple(redact_text(saved.name) for saved in filters)
         logs = await asyncio.to_thread(_logs_containing, self._logs_dir, redaction)
-        return msgspec.structs.replace(matches, rules=tuple(rules), logs=logs, servers=servers)
+        return msgspec.structs.replace(matches, rules=tuple(rules), logs=logs, servers=servers, filters=names)
 
 
 def _with_history(matches: RedactionMatches, history: RedactionMatches) -> RedactionMatches:
@@ -121,6 +134,10 @@ def _redact_server(entry: McpServerConfig, redact_text: Callable[[str], str]) ->
         url=redact_text(entry.url),
         headers={name: redact_text(value) for name, value in entry.headers.items()},
     )
+
+
+def _is_in_filter(saved: SavedFilter, redact_text: Callable[[str], str]) -> bool:
+    return any(redact_text(word) != word for word in saved.words)
 
 
 def _logs_containing(folder: Path, redaction: Redaction) -> tuple[str, ...]:

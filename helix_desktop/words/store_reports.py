@@ -270,6 +270,9 @@ def summary_lines(matches: RedactionMatches) -> tuple[str, ...]:
         (n := len(matches.rules), tr.plural(
             n, "%n permission rule: removed", "%n permission rules: removed"
         )),
+        (n := len(matches.filters), tr.plural(
+            n, "%n saved filter: removed", "%n saved filters: removed"
+        )),
         (n := len(matches.logs), tr.plural(n, "%n app log: rewritten", "%n app logs: rewritten")),
         (n := len(matches.servers), tr.plural(
             n, "%n MCP server: rewritten, needs your approval again",

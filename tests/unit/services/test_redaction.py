@@ -1,4 +1,4 @@
-"""What is redacted outside the store: saved approvals with the secret, and the app's logs."""
+"""What is redacted outside the store: saved approvals and filters with the secret, the app's logs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.saved_filter import SavedCondition, SavedFilter
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.schema import FILE_NAME
@@ -40,6 +41,8 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
     )
     agreed = msgspec.structs.replace(leaky_server, approved=leaky_server.fingerprint)
     registry.change(record.id, servers=(agreed, McpServerConfig(name="silent", command="serve")))
+    telling_filter = SavedFilter("Mine", conditions=(SavedCondition("path", f"/{SECRET}/a"),))
+    registry.change(record.id, cache_filters=(telling_filter, SavedFilter("Large", "log")))
     rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Hello."))))
     conversation = await rig.begin()
     await conversation.run(f"My key is {SECRET}.")
@@ -60,6 +63,8 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
         assert "1 previous file version: removed permanently" in summary_lines(matches)
         assert matches.servers == ("telling",)
         assert "1 MCP server: rewritten, needs your approval again" in summary_lines(matches)
+        assert matches.filters == ("Mine",)
+        assert "1 saved filter: removed" in summary_lines(matches)
         assert await redaction.redact(RedactionRequest(SECRET)) is not None
         log.info("and went on")
     finally:
@@ -72,6 +77,7 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
     assert redacted_server.args[1].startswith("[FORGOTTEN ")
     assert not redacted_server.is_consented
     assert silent.command == "serve"
+    assert registry.get(record.id).cache_filters == (SavedFilter("Large", "log"),)
     assert not [
         path for path in data.root.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()
     ]
