@@ -55,13 +55,8 @@ class SessionWindow:
         async with self._past_lock:
             return await asyncio.to_thread(self._past.window_at, seq, policy, frame)
 
-    async def prepare_past(self) -> None:
-        """Read the log once, so that each `window_at` after it is quick; until `forget_past`."""
-        async with self._past_lock:
-            await asyncio.to_thread(self._past.prepare)
-
     def forget_past(self) -> None:
-        """Free what `prepare_past` and `window_at` stored, which takes memory in long sessions."""
+        """Free what `window_at` stored, which takes memory in long sessions."""
         self._past = PastWindows(self._runtime.session.log)
 
     @property

@@ -54,7 +54,8 @@ class RedactionMatches(msgspec.Struct, frozen=True):
 
     `labels` are contents whose bytes are clean and whose name or first line is not; `store_copies` names
     copies of the store that a repair left; `rules` and `logs` are saved approvals and logs of the app,
-    `servers` MCP servers and `filters` saved filters by name; `unreadable` are damaged contents, of which nothing can be said.
+    `servers` MCP servers and `filters` saved filters by name; `unreadable` are damaged contents, of which
+    nothing can be said.
     `file_versions` are contents of the file history, `change_lists` captures of it with a path that is
     rewritten; `workspace_files` have one of these contents, and stay as they are.
     """

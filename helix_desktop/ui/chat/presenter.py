@@ -143,11 +143,12 @@ class ChatPresenter:
         """Show the session as it is, after `show_past`."""
         if not self._is_past:
             return
-        versions = self._versions
-        await self.show(self._conversation)
-        for row in self._error_rows:
-            self._put_row(row)
-        self.show_versions(versions)
+        conversation, versions = self._conversation, self._versions
+        await self.show(conversation)
+        if conversation is self._conversation:  # else another one came meanwhile
+            for row in self._error_rows:
+                self._put_row(row)
+            self.show_versions(versions)
 
     def _reset(self, rows: Sequence[Row]) -> None:
         self._asks.forget()

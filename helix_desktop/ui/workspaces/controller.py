@@ -40,8 +40,8 @@ class WorkspaceController(QObject):
     """Decides which workspace and session are on screen; what is not goes on by itself."""
 
     workspace_opened = Signal(str)
-    sample_opened = Signal()
     """A workspace was opened for the first time in this run."""
+    sample_opened = Signal()
     session_updated = Signal(object, str, object)
     """Workspace, session id and update, of any session of an open workspace."""
 

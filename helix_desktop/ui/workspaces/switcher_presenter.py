@@ -136,7 +136,7 @@ class SwitcherPresenter(QObject):
         self._request("")
         if self._search is not None:
             self._async_actions.start(self._search.forget(), "forget messages")
-        self._search = None
+        self._search, self._sessions = None, {}
 
     async def _show_message(self, workspace_id: str, session: str, seq: int) -> None:
         """Show a message at its place in its session."""

@@ -28,7 +28,7 @@ class ScriptedReplays:
     """Replays of a made-up session, in which more protected steps send more; `go` lets the exact one end."""
 
     def __init__(self) -> None:
-        self.go, self.fails, self.loads = asyncio.Event(), False, 0
+        self.go, self.fails, self.loads, self.is_closed = asyncio.Event(), False, 0, False
         self.policies: list[ContextPolicy] = []
 
     async def load(self, log: Sequence[RecordedEvent], facts: SessionFacts) -> None:
@@ -51,7 +51,8 @@ class ScriptedReplays:
         return FieldEffect(field, 1_500.0 * (own - default), 0.01, 0)
 
     async def close(self) -> None:
-        """Nothing runs."""
+        """Forget the session."""
+        self.is_closed = True
 
 
 async def _open_page(rig: WindowRig, replays: ScriptedReplays) -> None:
@@ -106,6 +107,8 @@ async def test_a_preview_is_replayed_at_once_and_changes_nothing(qapp: QApplicat
         assert page.slider.track.value_text == "Balanced"
         rig.wiring.settings.dialog.close()
         await until(lambda: rig.wiring.services.settings.advanced_policy, "open the next time too")
+        await rig.wiring.session_controller.show(rig.workspace, None)
+        await until(lambda: replays.is_closed, "no process holds what may be a secret")
 
 
 async def test_a_policy_is_applied_to_one_session_and_taken_back(qapp: QApplication, tmp_path: Path) -> None:

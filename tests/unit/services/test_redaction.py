@@ -40,9 +40,14 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
         name="telling", command="serve", args=("--key", SECRET), env={"K": f"x{SECRET}"}
     )
     agreed = msgspec.structs.replace(leaky_server, approved=leaky_server.fingerprint)
-    registry.change(record.id, servers=(agreed, McpServerConfig(name="silent", command="serve")))
-    telling_filter = SavedFilter("Mine", conditions=(SavedCondition("path", f"/{SECRET}/a"),))
-    registry.change(record.id, cache_filters=(telling_filter, SavedFilter("Large", "log")))
+    registry.change(
+        record.id,
+        servers=(agreed, McpServerConfig(name="silent", command="serve")),
+        cache_filters=(
+            SavedFilter("Mine", conditions=(SavedCondition("path", f"/{SECRET}/a"),)),
+            SavedFilter("Large", "log"),
+        ),
+    )
     rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Hello."))))
     conversation = await rig.begin()
     await conversation.run(f"My key is {SECRET}.")
@@ -61,10 +66,11 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
         assert "1 permission rule: removed" in summary_lines(matches)
         assert matches.file_versions == (version,)
         assert "1 previous file version: removed permanently" in summary_lines(matches)
-        assert matches.servers == ("telling",)
-        assert "1 MCP server: rewritten, needs your approval again" in summary_lines(matches)
-        assert matches.filters == ("Mine",)
-        assert "1 saved filter: removed" in summary_lines(matches)
+        assert (matches.servers, matches.filters) == (("telling",), ("Mine",))
+        assert {
+            "1 MCP server: rewritten, needs your approval again",
+            "1 saved filter: removed",
+        } <= {*summary_lines(matches)}
         assert await redaction.redact(RedactionRequest(SECRET)) is not None
         log.info("and went on")
     finally:
@@ -72,12 +78,11 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
     log_text = (data.logs_dir / "helix-desktop.log").read_text()
     assert "tried [FORGOTTEN " in log_text
     assert log_text.endswith("and went on\n")
-    assert registry.get(record.id).rules == (harmless,)
-    redacted_server, silent = registry.get(record.id).servers
-    assert redacted_server.args[1].startswith("[FORGOTTEN ")
-    assert not redacted_server.is_consented
-    assert silent.command == "serve"
-    assert registry.get(record.id).cache_filters == (SavedFilter("Large", "log"),)
+    redacted = registry.get(record.id)
+    assert (redacted.rules, redacted.cache_filters) == ((harmless,), (SavedFilter("Large", "log"),))
+    assert redacted.servers[0].args[1].startswith("[FORGOTTEN ")
+    assert not redacted.servers[0].is_consented
+    assert redacted.servers[1].command == "serve"
     assert not [
         path for path in data.root.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()
     ]

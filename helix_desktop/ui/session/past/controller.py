@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.context.log.steps import Step, read_steps
+from helix_desktop.context.log.steps import Step
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.past_windows import PastWindow
 from helix_desktop.domain.store.entries import StoreTotals
@@ -74,8 +74,7 @@ class PastController(QObject):
         if not seq or conversation is None:
             self.leave()
             return
-        steps = read_steps(conversation.session.log)
-        step = next((step for step in steps if step.seq == seq), None)
+        step = self._views.timeline.chart.scrubber.step_of(seq)
         if step is None or step == self.step:
             return
         if self.step is None:
@@ -178,9 +177,10 @@ class PastController(QObject):
             return
         text = tr("{step}: later messages are hidden", step=step_name(step))
         await self._chat.show_past(past.seq, DividerRow(RowKey(step.seq, part="past"), "past", text))
-        self._chat_step = step
         if self.step is None:  # it was left meanwhile
             await self._chat.show_now()
+        else:
+            self._chat_step = step
 
     def _reveal_event(self) -> None:
         conversation, past = self._conversation, self.window

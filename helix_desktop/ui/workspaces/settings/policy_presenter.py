@@ -95,6 +95,8 @@ class PolicyPresenter(QObject):
 
     def _follow_session(self) -> None:
         """Show the session that is on screen now, if the page is in sight."""
+        if self._session_controller.conversation is None:  # a secret is about to be removed, perhaps
+            self._async_actions.start(self.close(), "end policy replays")
         if self._page is not None and self._page.isVisible():
             self.show()
 

@@ -110,10 +110,13 @@ class PolicyPreview:
             self._task = None
 
     async def close(self) -> None:
-        """End what is being computed, and its process."""
+        """End what is being computed, and its process, which holds what the session says."""
         self.stop()
-        if self._replays is not None:
-            await self._replays.close()
+        self._cache.clear()
+        self._loaded = ("", 0)
+        replays, self._replays = self._replays, None
+        if replays is not None:
+            await replays.close()
 
     def _present(self) -> tuple[str, int]:
         session = self._conversation.session if self._conversation is not None else None
