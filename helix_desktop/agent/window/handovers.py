@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.background_job import BackgroundJob
@@ -24,6 +25,7 @@ from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
+_MAX_CUTS = 200  # to choose from: each is priced, and nobody reads more
 
 
 class Handovers:
@@ -89,14 +91,19 @@ class Handovers:
         if plan is not None:
             self._start_due(plan.cut, ask_model=answer == "allow")
 
-    def cuts(self) -> list[CutPoint]:
-        """Return the legal cuts at which a handover is worthwhile now, the furthest first."""
-        gauge = self._rewriter.gauge()
-        transcript, policy = self._runtime.transcript, self._runtime.policy
-        return [cut for cut in self._legal_cuts() if planner.is_worthwhile(transcript, policy, gauge, cut)]
+    async def cuts(self, upto: int = 0) -> list[CutPoint]:
+        """Return legal cuts at which a handover is worthwhile now, the furthest first.
 
-    def _legal_cuts(self) -> list[CutPoint]:
-        return list(cut_points.available_cuts(self._runtime.transcript, self._kept_tokens()))
+        Of very many, some at equal distances and the nearest one before the event `upto`.
+        """
+        gauge, kept_tokens = self._rewriter.gauge(), self._kept_tokens()
+        transcript, policy = self._runtime.transcript.fork(), self._runtime.policy
+
+        def find_cuts() -> list[CutPoint]:
+            legal = _thinned(cut_points.available_cuts(transcript, kept_tokens), upto)
+            return [cut for cut in legal if planner.is_worthwhile(transcript, policy, gauge, cut)]
+
+        return await asyncio.to_thread(find_cuts)  # tens of milliseconds in a long session
 
     def _kept_tokens(self) -> int:
         """Return the tokens that stay behind a handover, by our count."""
@@ -134,10 +141,10 @@ class Handovers:
         """Return the cost estimate of a draft up to event `upto` (0: furthest). Raises CompactionRefused."""
         return await self._compactor.estimate(self._cut(upto), focus)
 
-    async def cuts_again(self, seq: int) -> list[CutPoint]:
+    async def cuts_again(self, seq: int, upto: int = 0) -> list[CutPoint]:
         """Return where the active handover `seq` may end when it is written again: where it does now, first.
 
-        Raises CompactionRefused if another one is active.
+        `upto` as in `cuts`. Raises CompactionRefused if another one is active.
         """
         fork, same = self._without(seq)
         policy, frame = self._runtime.policy, self._runtime.frame
@@ -145,10 +152,11 @@ class Handovers:
 
         def find_cuts() -> list[CutPoint]:
             gauge = measure_usage(project(fork, policy, frame), fork, policy, frame)
-            others = (cut for cut in cut_points.available_cuts(fork, kept_tokens) if cut.upto != same.upto)
+            legal = _thinned(cut_points.available_cuts(fork, kept_tokens), upto)
+            others = (cut for cut in legal if cut.upto != same.upto)
             return [same, *(cut for cut in others if planner.is_worthwhile(fork, policy, gauge, cut))]
 
-        return await asyncio.to_thread(find_cuts)  # tens of milliseconds in a long session
+        return await asyncio.to_thread(find_cuts)
 
     async def draft_again(self, seq: int, focus: str = "", upto: int = 0) -> HandoverDraft:
         """Write the active handover `seq` again, up to a cut of `cuts_again`, without recording it.
@@ -166,7 +174,7 @@ class Handovers:
         _, same = self._without(seq)
         if upto in {0, same.upto}:
             return same
-        return next((cut for cut in await self.cuts_again(seq) if cut.upto == upto), same)
+        return next((cut for cut in await self.cuts_again(seq, upto) if cut.upto == upto), same)
 
     def _without(self, seq: int) -> tuple[Transcript, CutPoint]:
         """Return a fork without the active handover, and the cut of that one. Raises CompactionRefused."""
@@ -227,7 +235,7 @@ class Handovers:
 
     def _cut(self, upto: int) -> CutPoint:
         """Return the cut that ends at an event (0: the furthest). Raises CompactionRefused."""
-        available_cuts = self._legal_cuts()
+        available_cuts = cut_points.available_cuts(self._runtime.transcript, self._kept_tokens())
         if not available_cuts:
             raise CompactionRefused(
                 _text("Nothing to compact yet."),
@@ -260,3 +268,10 @@ class Handovers:
     async def wait(self) -> None:
         """Wait for the running handover, if any."""
         await self._job.wait()
+
+
+def _thinned(cuts: Sequence[CutPoint], upto: int) -> list[CutPoint]:
+    """Return at most about `_MAX_CUTS` of these, with the first and the nearest one before event `upto`."""
+    step = -(-len(cuts) // _MAX_CUTS)
+    nearest = next((cut for cut in cuts if cut.upto <= upto), None)
+    return [cut for place, cut in enumerate(cuts) if place % step == 0 or cut is nearest]

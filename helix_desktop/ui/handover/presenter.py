@@ -79,7 +79,7 @@ class HandoverPresenter:
         Raises CompactionRefused when there is nothing to compact.
         """
         handovers, transcript = self._conversation.handovers, self._conversation.session.transcript
-        cuts = await handovers.cuts_again(self._again) if self._again else handovers.cuts()
+        cuts = await (handovers.cuts_again(self._again, upto) if self._again else handovers.cuts(upto))
         if not cuts and self._start_session is None:
             await handovers.draft()  # says at once why there is nothing
         for_new_session = [whole_range(len(transcript.items))] if self._start_session is not None else []

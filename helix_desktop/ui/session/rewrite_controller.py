@@ -124,9 +124,10 @@ class RewriteController(QObject):
         if conversation is None or self.handover_presenter is not None:
             return
         active, again = conversation.session.transcript.handover, 0
-        if active is not None and not active[1].origin and not conversation.handovers.cuts():
+        if active is not None and not active[1].origin and not await conversation.handovers.cuts():
             again = active[0]
-        await self._run_handover(conversation, focus=focus, again=again)
+        if self.handover_presenter is None:
+            await self._run_handover(conversation, focus=focus, again=again)
 
     def write_handover(self) -> None:
         """Open the same dialog, also for a handover that a new session starts with."""

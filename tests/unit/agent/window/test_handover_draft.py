@@ -151,7 +151,7 @@ async def test_a_longer_text_is_refused() -> None:
 async def test_the_range_can_be_chosen() -> None:
     """Ranges come furthest first; a draft up to one of them covers it and no more."""
     rig = await ready_conversation()
-    ranges = rig.conversation.handovers.cuts()
+    ranges = await rig.conversation.handovers.cuts()
     assert [cut.upto for cut in ranges] == sorted((cut.upto for cut in ranges), reverse=True)
     assert len(ranges) >= 3
     near = await rig.conversation.handovers.draft(upto=ranges[2].upto)
@@ -272,7 +272,7 @@ async def test_nothing_to_draft() -> None:
     """Reported at once; the model gets no request."""
     rig = AgentRig(ScriptedModel(thinking_script(2)), MANUAL_ONLY)
     conversation = await rig.begin()
-    assert conversation.handovers.cuts() == []
+    assert await conversation.handovers.cuts() == []
     with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
         await conversation.handovers.draft()
     assert rig.model.summary_requests == []
