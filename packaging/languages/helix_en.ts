@@ -18943,6 +18943,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n saved filters: removed</source>
+            <translation>
+                <numerusform>%n saved filter: removed</numerusform>
+                <numerusform>%n saved filters: removed</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>%n session events: rewritten</source>
             <translation>
                 <numerusform>%n session event: rewritten</numerusform>
