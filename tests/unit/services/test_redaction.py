@@ -34,20 +34,7 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
     (tmp_path / "project").mkdir()
     registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), lambda: 1)
     record = registry.add(tmp_path / "project")
-    harmless = PermissionRule("run_command", "make", 1)
-    registry.change(record.id, rules=(PermissionRule("run_command", f"login {SECRET}", 1), harmless))
-    leaky_server = McpServerConfig(
-        name="telling", command="serve", args=("--key", SECRET), env={"K": f"x{SECRET}"}
-    )
-    agreed = msgspec.structs.replace(leaky_server, approved=leaky_server.fingerprint)
-    registry.change(
-        record.id,
-        servers=(agreed, McpServerConfig(name="silent", command="serve")),
-        cache_filters=(
-            SavedFilter("Mine", conditions=(SavedCondition("path", f"/{SECRET}/a"),)),
-            SavedFilter("Large", "log"),
-        ),
-    )
+    harmless = _save_leaks(registry, record.id)
     rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Hello."))))
     conversation = await rig.begin()
     await conversation.run(f"My key is {SECRET}.")
@@ -92,6 +79,25 @@ async def test_rules_and_logs_are_redacted_and_logging_goes_on(tmp_path: Path) -
     assert again is not conversation
     messages = [recorded.event for recorded in again.session.log if isinstance(recorded.event, UserSpoke)]
     assert messages[0].text.startswith("My key is [FORGOTTEN ")
+
+
+def _save_leaks(registry: WorkspaceRegistry, workspace_id: str) -> PermissionRule:
+    """Save a rule, a server and a filter with the secret, and one each without; return that rule."""
+    harmless = PermissionRule("run_command", "make", 1)
+    registry.change(workspace_id, rules=(PermissionRule("run_command", f"login {SECRET}", 1), harmless))
+    leaky_server = McpServerConfig(
+        name="telling", command="serve", args=("--key", SECRET), env={"K": f"x{SECRET}"}
+    )
+    agreed = msgspec.structs.replace(leaky_server, approved=leaky_server.fingerprint)
+    registry.change(
+        workspace_id,
+        servers=(agreed, McpServerConfig(name="silent", command="serve")),
+        cache_filters=(
+            SavedFilter("Mine", conditions=(SavedCondition("path", f"/{SECRET}/a"),)),
+            SavedFilter("Large", "log"),
+        ),
+    )
+    return harmless
 
 
 def _history_with(folder: Path, version: bytes) -> tuple[HistoryStorage, str]:
