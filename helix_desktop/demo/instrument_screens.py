@@ -78,10 +78,14 @@ class InstrumentScreens:
     async def _capture_past(self) -> None:
         """Capture an earlier step in timeline, chat and inspector, and the text of its request."""
         steps, past = read_steps(self._conversation.session.log), self._session.past
-        past.look_at(steps[int(len(steps) * _PAST_SHARE)].seq)
+        scrubber = self._views.timeline.chart.scrubber
+        self._window.show_page("timeline")
+        await self._until(lambda: len(scrubber.steps) == len(steps))
+        scrubber.choose(steps[int(len(steps) * _PAST_SHARE)].seq)
         for page in ("timeline", "chat"):
             self._window.show_page(page)
             await self._until(lambda: past.window is not None)
+            self._views.timeline.scroll_to_top()
             await self._screenshots.capture(f"past-{page}")
         past.leave()
         self._window.show_page("chat")
@@ -97,6 +101,7 @@ class InstrumentScreens:
             return
         row: WindowRow = place.data(Qt.ItemDataRole.UserRole)
         self._window.activateWindow()
+        await asyncio.sleep(SETTLE_S)
         requests.setFocus()
         requests.setCurrentIndex(place)
         await self._screenshots.capture("inspector-row")

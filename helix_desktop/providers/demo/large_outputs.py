@@ -28,7 +28,7 @@ def choose_forms(question: str, scripts: Sequence[Script]) -> str:
 def _choice(tool: str, target: str, options: str, forms: Sequence[LargeOutputForm]) -> str:
     for form in forms:
         if (form.tool, form.target) == (tool, target) and form.form in options.split(", "):
-            return f"compact: the lines with `{form.extract}`" if form.form == "compact" else form.form
+            return f"compact: the lines with `{form.extract}` only" if form.form == "compact" else form.form
     return "preview"
 
 

@@ -153,7 +153,7 @@ class NextMessages(Themed, QWidget):
         retint(self, self._theme)
 
     def _line_widget(self, text: str) -> QWidget:
-        send = PushButton(tr("Send"), icon_name="corner-down-left", px=13, name="send_suggestion")
+        send = PushButton(f" {tr('Send')}", icon_name="corner-down-left", px=13, name="send_suggestion")
         send.setAccessibleDescription(text)
         send.clicked.connect(lambda: self.suggestion_accepted.emit(text))
         caption = ElidedLabel(tr("Suggested next: {message}", message=text), "muted")

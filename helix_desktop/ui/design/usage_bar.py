@@ -8,6 +8,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.ui.design.pill import Tone
 from helix_desktop.ui.design.style.theme import Theme
 
 Pressure = Literal["calm", "near", "over", "off"]
@@ -19,6 +20,13 @@ def pressure_of(gauge: UsageGauge) -> Pressure:
     if gauge.pressure != "none":
         return "over"
     return "calm" if gauge.used < gauge.handover_threshold * _WARN_RATIO else "near"
+
+
+def share_tone(share: float, threshold: float) -> Tone:
+    """Return the tone of a pill beside the gauge, in its colors: calm, near the threshold, above it."""
+    if share >= threshold:
+        return "error"
+    return "warn" if share >= threshold * _WARN_RATIO else "accent"
 
 
 def paint_usage_bar(painter: QPainter, bar: QRectF, share: float, color: str, theme: Theme) -> None:

@@ -28,7 +28,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Controls")
 
 BannerLevel = Literal["error", "warning", "info"]
-GaugeDetail = Literal["share", "tokens", "way"]
+GaugeDetail = Literal["percent", "share", "tokens", "way"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +155,14 @@ def error_banner(error: HelixError, workspace: str = "", session: str = "") -> B
 
 
 def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:
-    """Return the gauge as text: the share; with `tokens` also used and window; with `way` also the rest."""
+    """Return the gauge as text: the share, which `percent` shows without its bar; with `tokens` also used and
+    window; with `way` also the rest.
+    """
     if state.window <= 0:
         return tr("Context window unknown")
     share = format_whole_percent(state.share)
     parts = [tr("≈ {share}", share=share) if state.estimated else share]
-    if detail != "share":
+    if detail in ("tokens", "way"):
         used, window = format_tokens(state.used), format_tokens(state.window)
         parts.append(tr("{used} / {window}", used=used, window=window))
     if detail == "way":

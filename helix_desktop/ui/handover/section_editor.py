@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from helix_desktop.ui.design.accessibility import announce
@@ -19,6 +20,18 @@ _MIN_LINES, _MAX_LINES = 2, 16  # of a field; longer text scrolls inside
 _FRAME_PX = 30  # of a field, above and below its lines
 
 
+class _WrappingField(QPlainTextEdit):
+    """A field that says when it has another width: its document then has other lines, and says nothing."""
+
+    wrapped = Signal()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Wrap again."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.wrapped.emit()
+
+
 class SectionEditor(QWidget):
     """A title, whether it differs from the original, and the sentences, one on each line."""
 
@@ -28,7 +41,7 @@ class SectionEditor(QWidget):
         """Show the sentences as they are in the context now."""
         super().__init__()
         self._field = field
-        self.editor = QPlainTextEdit(field.text)
+        self.editor = _WrappingField(field.text)
         self.editor.setObjectName(f"section:{field.title}")
         self.editor.setAccessibleName(field.title)
         self.editor.setPlaceholderText(tr("Nothing recorded"))
@@ -42,6 +55,7 @@ class SectionEditor(QWidget):
         self.setLayout(column(head, self.editor, gap=4))
         self.editor.textChanged.connect(self._on_text)
         self.editor.document().documentLayout().documentSizeChanged.connect(lambda _: self._fit())
+        self.editor.wrapped.connect(self._fit)
         self._on_text()
         self._fit()
 

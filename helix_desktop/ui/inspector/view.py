@@ -14,9 +14,10 @@ from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import line
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.pill import Pill, Tone
+from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
@@ -256,8 +257,7 @@ class Inspector(Themed, QWidget):
 
     def _show_window(self, state: InspectorState) -> None:
         share = state.used / state.window if state.window else 0.0
-        panic = next((level.share for level in state.levels if level.kind == "panic"), 1.0)
-        tone: Tone = "error" if share >= panic else "warn" if share >= state.threshold else "accent"
+        tone = share_tone(share, state.threshold if state.is_managed else 1.0)
         self.share.set_text(format_whole_percent(share), tone)
         self.used.set_text(("≈ " if state.is_estimated else "") + format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(state.window)))

@@ -86,14 +86,15 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         painter.setPen(QPen(QColor(edge), 1.5 if self.hasFocus() else 1))
         painter.setBrush(QColor(self._theme.hover if self.underMouse() else self._theme.surface))
         painter.drawRoundedRect(box, box.height() / 2, box.height() / 2)
-        self._paint_bar(painter, QRectF(12, self.height() / 2 - 3, _BAR_PX, 6))
+        if self._detail != "percent":
+            self._paint_bar(painter, QRectF(12, self.height() / 2 - 3, _BAR_PX, 6))
         painter.setFont(self._font())
         painter.setPen(
             QColor(self._theme.text if self._state.pressure in {"near", "over"} else self._theme.muted)
         )
-        if self._state.is_on_hold:
+        if self._state.is_on_hold and self._detail != "percent":
             self._paint_hold(painter)
-        left = 12 + _BAR_PX + 8
+        left = self._text_left(self._detail)
         room = QRectF(left, 0, self.width() - left - 12, self.height())
         painter.drawText(room, Qt.AlignmentFlag.AlignCenter, self.text())
 
@@ -118,7 +119,12 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
 
     def _width_of(self, state: GaugeState, detail: GaugeDetail) -> int:
         words = QFontMetricsF(self._font()).horizontalAdvance(gauge_text(state, detail))
-        return int(12 + _BAR_PX + 8 + words + 12)
+        return int(self._text_left(detail) + words + 12)
+
+    @staticmethod
+    def _text_left(detail: GaugeDetail) -> int:
+        """Where the words begin, in pixels: behind the bar, if there is room for one."""
+        return 12 if detail == "percent" else 12 + _BAR_PX + 8
 
     def _font(self) -> QFont:
         return fonts.sized(self.font(), 12, QFont.Weight.Medium)

@@ -53,6 +53,7 @@ DEMO_BADGE = text("Offline demo model")
 PageDetail = Literal["full", "words", "current", "icons"]
 """How much a page's button shows: icon and word, the word, the icon (and the word of the page on screen)."""
 
+_DOT_PX = 22  # of the dot before the session's state, with the gaps around it
 _STATE_PX = 80  # room behind the demo badge for the session's state
 _GIT_PX = 120  # room that the git state needs to say something
 _DETAILS: tuple[tuple[GaugeDetail, PageDetail, int], ...] = (
@@ -62,6 +63,7 @@ _DETAILS: tuple[tuple[GaugeDetail, PageDetail, int], ...] = (
     ("share", "words", 170),
     ("share", "current", 130),
     ("share", "icons", 0),
+    ("percent", "icons", -10_000),
 )
 """What is shown as the bar narrows, and the room in pixels that it must leave to the title."""
 _TITLE_PX = 80
@@ -376,12 +378,17 @@ class TopBar(QWidget):
             line.setSpacing(3 if form == "icons" else 8)
         fits = form == "full" or (form == "words" and names - word >= min_width * scale)
         self.mode.set_detail("word" if fits else "icon")
+        has_buttons = form != "icons" or names >= _TITLE_PX * scale
         for button in (self.compact, self.inspector):
-            button.setVisible(form != "icons" or names >= _TITLE_PX * scale)
+            button.setVisible(has_buttons)
         self._make_room_for_git(names)
         badge = translate(DEMO_BADGE)
         is_long = names >= self._badge.width_of(badge) + _STATE_PX * scale and not self._waiting
         self._badge.set_text(badge if is_long else tr("Demo"))
+        room = names + (0 if has_buttons else 2 * _BUTTON_PX)
+        badge_width = self._badge.sizeHint().width() if self._badge.isVisibleTo(self) else 0
+        fits = room >= badge_width + _DOT_PX + self._status.shortest_width()
+        self._status.setVisible(self._waiting or fits)  # the dot says it, too: no part of a word
 
     def _make_room_for_git(self, width: float) -> None:
         """Show the git state if the session's own leaves room for it, in so many pixels."""

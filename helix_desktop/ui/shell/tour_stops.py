@@ -12,6 +12,7 @@ from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.onboarding.tour import Tour, TourStop
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.timeline.view import Timeline
 
 text = TextContext("Tour")
 
@@ -22,10 +23,10 @@ _LEFT = ("cached", "folded", "observed", "handed_over")  # badges, the clearest 
 class TourController(QObject):
     """Offers the tour at the sample's first opening, and whenever Help asks for it."""
 
-    def __init__(self, window: MainWindow, chat: ChatView, chart: QWidget, inspector: QWidget) -> None:
+    def __init__(self, window: MainWindow, chat: ChatView, timeline: Timeline, inspector: QWidget) -> None:
         """The window's layout store remembers that the tour was closed."""
         super().__init__(window)
-        self._window, self._chat, self._chart, self._inspector = window, chat, chart, inspector
+        self._window, self._chat, self._timeline, self._inspector = window, chat, timeline, inspector
         self.tour: Tour | None = None
         window.commands.tour.triggered.connect(self.start)
         window.page_shown.connect(self._follow)
@@ -86,8 +87,8 @@ class TourController(QObject):
                     "Each point of the chart is a change of the context. Below it, compare two handovers, "
                     "put an item back, or undo one."
                 ),
-                _shows(lambda: window.show_page("timeline")),
-                lambda: _place_of(self._chart) or self._place_of_tab("timeline"),
+                self._show_chart,
+                lambda: _place_of(self._timeline.chart) or self._place_of_tab("timeline"),
             ),
             TourStop(
                 "inspector",
@@ -103,6 +104,10 @@ class TourController(QObject):
 
     def _place_of_tab(self, page: str) -> QRect:
         return _place_of(self._window.top_bar.pages.findChild(QWidget, f"{page}_tab"))
+
+    def _show_chart(self) -> None:
+        self._window.show_page("timeline")
+        self._timeline.scroll_to_top()
 
     def _show_inspector(self) -> None:
         window = self._window

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QFont,
     QPainter,
     QPaintEvent,
     QResizeEvent,
@@ -30,6 +31,7 @@ tr = Translator("Timeline")
 
 _INDENT = 16  # pixels from a bullet's dot to its words
 _LINE_HEIGHT = 1.4  # height of a line of words, in font sizes
+_CODE_PAD_PX = 3  # of the background of code, at both sides
 _STYLED = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
 
 
@@ -126,7 +128,9 @@ class BulletView(Themed, QWidget):
                 )
                 if first < last:
                     left, right = _x(line.cursorToX(first)), _x(line.cursorToX(last))
-                    box = QRectF(_INDENT + left - 3, line.y() + 1, right - left + 6, line.height() - 2)
+                    behind = 0 if last == start + length else _CODE_PAD_PX  # else there is room already
+                    width = right - left + _CODE_PAD_PX + behind
+                    box = QRectF(_INDENT + left - _CODE_PAD_PX, line.y() + 1, width, line.height() - 2)
                     painter.drawRoundedRect(box, 4, 4)
 
     def _reflow(self, width: int) -> int:
@@ -139,7 +143,7 @@ class BulletView(Themed, QWidget):
         self._layout.setFont(ui_font(13))
         self._layout.setTextOption(option)
         self._layout.setFormats(
-            [_format(*style) for style in self._styles]
+            [made for style in self._styles for made in _formats(*style, self._text)]
             + [_mark_format(span, self._is_struck_out) for span in self._marks]
         )
         self._layout.beginLayout()
@@ -179,13 +183,30 @@ def _strip_markup(text: str) -> tuple[str, list[tuple[int, int, bool]]]:
     return words + text[at:], styles
 
 
-def _format(start: int, length: int, is_code: bool) -> QTextLayout.FormatRange:
-    format_range, form = QTextLayout.FormatRange(), QTextCharFormat()
-    if is_code:
-        form.setFontFamilies([fonts.MONO_FAMILY])
-        form.setProperty(QTextCharFormat.Property.FontPixelSize, scaled(12))
-    else:
+def _formats(start: int, length: int, is_code: bool, text: str) -> Iterator[QTextLayout.FormatRange]:
+    """Yield the formats of a styled part; code has room before and behind it, for its background."""
+    form = QTextCharFormat()
+    if not is_code:
         form.setFontWeight(600)
+        yield _range(start, length, form)
+        return
+    form.setFontFamilies([fonts.MONO_FAMILY])
+    form.setProperty(QTextCharFormat.Property.FontPixelSize, scaled(12))
+    yield _range(start, length - 1, form)
+    yield _range(start + length - 1, 1, _padded(form))
+    if text[:start].endswith(" "):
+        yield _range(start - 1, 1, _padded(QTextCharFormat()))
+
+
+def _padded(form: QTextCharFormat) -> QTextCharFormat:
+    padded = QTextCharFormat(form)
+    padded.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
+    padded.setFontLetterSpacing(_CODE_PAD_PX)
+    return padded
+
+
+def _range(start: int, length: int, form: QTextCharFormat) -> QTextLayout.FormatRange:
+    format_range = QTextLayout.FormatRange()
     format_range.start, format_range.length, format_range.format = start, length, form
     return format_range
 

@@ -41,6 +41,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Timeline")
 
 _MAX_DIGESTS = 24
+_WORDS_PAD_PX = 4  # above and below words that take two lines beside a button
 
 
 class CardSignals(QObject):
@@ -173,6 +174,7 @@ def icon_line(icon: IconLabel, content: QWidget, end: Sequence[QWidget]) -> QHBo
     line = QHBoxLayout()
     line.setSpacing(9)
     line.addWidget(icon)
+    content.setContentsMargins(0, _WORDS_PAD_PX, 0, _WORDS_PAD_PX)
     line.addWidget(BesideOrBelow(content, end), 1)
     return line
 
@@ -228,7 +230,7 @@ class FormView(Card):
     """A large output in one line, with who chose its form; another form can be chosen."""
 
     def __init__(self, card: FormCard, signals: CardSignals, now_ms: int) -> None:
-        super().__init__((14, 5, 12, 5), 3)
+        super().__init__((14, 5, 12, 5), 0)
         self._card, self._signals = card, signals
         tokens = (
             format_token_change(card.before, card.after)
@@ -257,6 +259,8 @@ class FormView(Card):
         below = column(margins=(24, 0, 0, 0), gap=3)
         for text in filter(None, self._details()):
             below.addWidget(SelectableText(text, 12, "muted"))
+        if below.count():
+            self.body.setContentsMargins(14, 5, 12, 10)
         self.body.addLayout(below)
         self.setAccessibleName(" · ".join(filter(None, (title, *self._details()))))
 
@@ -295,7 +299,7 @@ class FailureView(Card):
     """What failed, why, what is as it was, and what can be done."""
 
     def __init__(self, card: FailureCard, signals: CardSignals, now_ms: int) -> None:
-        super().__init__((14, 10, 14, 10), 3)
+        super().__init__((14, 10 - _WORDS_PAD_PX, 14, 10), 0)
         icon = IconLabel("circle-alert", px=15, color_token="error")
         words = SelectableText(card_title(card), 13, weight=500)
         end: list[QWidget] = [time_label(card.at_ms, now_ms)]

@@ -40,6 +40,8 @@ class TimelinePresenter:
         """Show another conversation of a workspace, or none, from the next `refresh` on."""
         if workspace is not self._workspace:
             self._fallbacks = NO_SUMMARIES
+        if conversation is not self._conversation:
+            self._view.clear()
         self._workspace, self._conversation = workspace, conversation
         self._first_card, self._is_loaded = 0, False
 

@@ -22,6 +22,7 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.timeline.card_data import (
     FailureCard,
@@ -134,6 +135,12 @@ class Timeline(Themed, QWidget):
         self.set_running(state.running)
         self._show_cards()
 
+    def clear(self) -> None:
+        """Show nothing of the former session while another one is read."""
+        self.set_state(TimelineState())
+        self.empty.hide()
+        self.scroll_to_top()
+
     def _show_cards(self) -> None:
         self._card_list.show_cards([card for card in self._state.cards if self.filter_bar.matches(card)])
 
@@ -167,6 +174,10 @@ class Timeline(Themed, QWidget):
         if sought is not None and not self.filter_bar.matches(sought):
             self.filter_bar.choose(None)
         self._card_list.reveal(seq, at_top)
+
+    def scroll_to_top(self) -> None:
+        """Bring the chart into sight."""
+        self._scroll.verticalScrollBar().setValue(0)
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
@@ -280,8 +291,7 @@ class Timeline(Themed, QWidget):
         share = state.used / state.window if state.window else 0
         self._used.set_text(format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens in context", size=format_tokens(state.window)))
-        near = share >= state.threshold
-        self._share.set_text(format_whole_percent(share), "warn" if near else "accent")
+        self._share.set_text(format_whole_percent(share), share_tone(share, state.threshold))
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
         """Show how many summaries of the workspace needed a fallback, and what to do if many did."""

@@ -107,7 +107,7 @@ class WindowControllers:
         BranchController(context, workspaces)
         GitController(context, workspaces)
         self.tour = TourController(
-            window, context.views.chat.view, context.views.timeline.chart, context.views.inspector
+            window, context.views.chat.view, context.views.timeline, context.views.inspector
         )
         workspaces.sample_opened.connect(self.tour.offer)
         RewindController(context, workspaces, self.reverts)

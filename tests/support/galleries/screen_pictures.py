@@ -17,7 +17,7 @@ from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
 from qasync import QEventLoop
 
 from helix_desktop.app.qt_language import load_language
@@ -66,6 +66,9 @@ class PictureWriter:
         if size not in (_OF_ITS_OWN, _SMALLEST):
             screen.widget.resize(*size)
         await panes_gallery.settle(_SETTLE_ROUNDS)
+        focused = QApplication.focusWidget()
+        if focused is not None and not isinstance(screen.widget, QDialog | MainWindow):
+            focused.clearFocus()  # in the window something else has the keyboard
         path = self._out / f"{name}-{self._theme.name}.png"
         if not screen.widget.grab().save(str(path)):
             raise OSError(f"{path} can't be written")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from helix_desktop.config.paths import resources_dir
@@ -292,11 +293,46 @@ SECTIONS = """## Project Background
 """
 
 
+def _show_found_servers(window: MainWindow) -> None:
+    window.show_workspaces(())
+    window.welcome.found_servers.show_servers(
+        providers_gallery.DETECTED_SERVERS, (providers_gallery.DETECTED_SERVERS[0].base_url,)
+    )
+
+
+def _show_no_server(window: MainWindow) -> None:
+    window.show_workspaces(())
+    window.welcome.found_servers.show_servers((), ())
+
+
+def _lay_out(window: MainWindow) -> None:
+    """Give the parts their places, which a drop's words cover."""
+    show_running_session(window)
+    window.resize(1400, 900)
+    window.show()
+    QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+
+
+def _show_folder_drop(window: MainWindow) -> None:
+    _lay_out(window)
+    window.drops.hint.show_words("Drop to open “weather-bot” as a workspace")
+
+
+def _show_wrong_drop(window: MainWindow) -> None:
+    _lay_out(window)
+    words = "Only a folder can be opened here. Drop files and cached outputs on the chat."
+    window.drops.hint.show_words(words, is_refusal=True)
+
+
 STATES: dict[str, Callable[[MainWindow], None]] = {
     "work": show_running_session,
     "trouble": _show_problems,
     "switcher": _show_switcher,
     "welcome": lambda window: window.show_workspaces(()),
+    "servers found": _show_found_servers,
+    "no server": _show_no_server,
+    "folder dropped": _show_folder_drop,
+    "wrong drop": _show_wrong_drop,
     "empty": _show_empty_workspace,
     "missing": _show_missing_folder,
 }

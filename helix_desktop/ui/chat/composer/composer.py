@@ -14,6 +14,7 @@ from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.composer.message_history import MessageHistory
 from helix_desktop.ui.chat.items.painting import paint_box
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.design.buttons import ICON_GAP_PX
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.style.icons import icon
@@ -196,10 +197,13 @@ class Composer(Themed, QWidget):
             f"QLabel {{ color: {theme.faint}; font-size: {style.px(SMALL):.0f}px; background: transparent; }}"
         )
         self._tint_note()
-        for button, name, px in ((self.model_button, "cpu", 13), (self._attach, "paperclip", 15)):
+        for button, name, px, gap in (
+            (self.model_button, "cpu", 13, 2 * ICON_GAP_PX),
+            (self._attach, "paperclip", 15, 0),
+        ):
             edge = round(style.px(px))
             button.setIcon(icon(name, theme.muted, edge))
-            button.setIconSize(QSize(edge, edge))
+            button.setIconSize(QSize(edge + gap, edge))
         tall = round(style.px(_LINE))
         self.model_button.setFixedHeight(tall)
         self.model_button.setStyleSheet(_outline_style(style, 12))

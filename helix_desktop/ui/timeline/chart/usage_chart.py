@@ -311,8 +311,8 @@ class UsageChart(Themed, QWidget):
         labels = [(plot.y_of(round(last * self._threshold)), threshold, self._theme.warn)]
         labels.append((plot.y_of(last), format_tokens(last), self._theme.muted))
         if self._top > last and self.is_overfull:
-            labels[:0] = [(plot.y_of(self._top), format_tokens(self._top), self._theme.error)]
-            labels[1:] = labels[:0:-1]  # the edge is what an overfull window is measured by
+            labels.reverse()  # the edge is what an overfull window is measured by
+            labels.insert(1, (plot.y_of(self._top), format_tokens(self._top), self._theme.error))
         painter.setFont(ui_font(11, 500))
         used_ys: list[float] = []
         for y, text, color in labels:
