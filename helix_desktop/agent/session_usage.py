@@ -12,7 +12,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.ports import Store
 from helix_desktop.agent.settings.session_models import SessionModels
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy import ContextPolicy, policy_from_event
 from helix_desktop.context.window.usage_gauge import UsageGauge, count_window, is_outdated, usage_from_count
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.store.commit import Commit
@@ -45,11 +45,12 @@ class SessionUsage:
         if summary.count is None or summary.parent or not self._models.shared.is_ready:
             return None
         info = self._models.known_model(summary.count.chosen)
-        if info is None or is_outdated(summary.count, self._policy(), info.window):
+        policy = policy_from_event(summary.count.policy) or self._policy()
+        if info is None or is_outdated(summary.count, policy, info.window):
             return None
         _, frame, _ = self._models.shared()
         ratio = self._models.ratios.get(info.label, 1.0)
-        return usage_from_count(summary.count, self._policy(), replace(frame, info=info, ratio=ratio))
+        return usage_from_count(summary.count, policy, replace(frame, info=info, ratio=ratio))
 
     async def recount_missing(self) -> bool:
         """Count the listed sessions without a usage from their logs. Return True if any was counted.
@@ -78,8 +79,9 @@ class SessionUsage:
             state = await asyncio.to_thread(Transcript, events)
             info = await self._models.resolve_model(state.chosen_model)
             frame = replace(self._models.shared()[1], info=info)
-            count = count_window(state, self._policy(), info.window)
-            used = usage_from_count(count, self._policy(), frame).used
+            policy = state.session_policy or self._policy()
+            count = count_window(state, policy, info.window)
+            used = usage_from_count(count, policy, frame).used
             counted = replace(summary, count=count, used=used, window=info.window)
             if summary not in await self._store.sessions() or self._find_open(summary.id) is not None:
                 return False  # opened or changed meanwhile: that code counts it

@@ -1767,6 +1767,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
+            <source>No new file is left. A file that was there stays as it is.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
             <source>No previous version of this output is stored.</source>
             <translation type="unfinished" />
@@ -2299,6 +2304,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
             <source>What to recall</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
+            <source>What was saved so far stays in the folder.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13842,14 +13852,6 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/session/background_jobs.py" />
-            <source>%n queued</source>
-            <translation>
-                <numerusform>%n queued</numerusform>
-                <numerusform>%n queued</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/session/background_jobs.py" />
             <source>%n steps</source>
             <translation>
                 <numerusform>%n step</numerusform>
@@ -13858,34 +13860,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/session/background_jobs.py" />
-            <source>%n subagents</source>
+            <source>%n subagents queued</source>
             <translation>
-                <numerusform>%n subagent</numerusform>
-                <numerusform>%n subagents</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/session/background_jobs.py" />
-            <source>%n thinking</source>
-            <translation>
-                <numerusform>%n thinking</numerusform>
-                <numerusform>%n thinking</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/session/background_jobs.py" />
-            <source>%n waiting for you</source>
-            <translation>
-                <numerusform>%n waiting for you</numerusform>
-                <numerusform>%n waiting for you</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/session/background_jobs.py" />
-            <source>%n working</source>
-            <translation>
-                <numerusform>%n working</numerusform>
-                <numerusform>%n working</numerusform>
+                <numerusform>%n subagent queued</numerusform>
+                <numerusform>%n subagents queued</numerusform>
             </translation>
         </message>
         <message>
@@ -14876,12 +14854,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
-            <location filename="../../helix_desktop/ui/settings/dialog.py" />
-            <source>Appearance</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
             <source>Background job of over 10 s is done</source>
             <translation type="unfinished" />
         </message>
@@ -14904,6 +14876,12 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
             <source>Enter sends, Shift+Enter starts a new line</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <location filename="../../helix_desktop/ui/settings/dialog.py" />
+            <source>General</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22109,6 +22087,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/backup.py" />
+            <source>Files of workspaces that are done stay in the folder.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
             <source>Folder not found. Sessions are kept.</source>
             <translation type="unfinished" />
@@ -22206,6 +22189,11 @@
         <message>
             <location filename="../../helix_desktop/workspaces/policy_file.py" />
             <source>Line {line}: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
+            <source>No new file is left. A file that was there stays as it is.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22508,6 +22496,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
             <source>Unpin session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
+            <source>What was imported so far is complete and stays. Import again to continue.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.window.window import PromptFrame, Window, handover_tokens
 from helix_desktop.domain.events.session import AssistantSpoke
@@ -90,7 +90,7 @@ def usage_from_count(count: WindowCount, policy: ContextPolicy, frame: PromptFra
 def count_window(transcript: Transcript, policy: ContextPolicy, window: int) -> WindowCount:
     """Return the count of a session's next request, for a model with a window of `window` tokens."""
     entries, images = transcript.window_tokens
-    handed_over = transcript.handover is not None
+    handed_over, own_policy = transcript.handover is not None, transcript.session_policy
     return WindowCount(
         entries=entries + handover_tokens(transcript, policy, window),
         images=images,
@@ -98,6 +98,7 @@ def count_window(transcript: Transcript, policy: ContextPolicy, window: int) -> 
         reported=model_reports(transcript),
         chosen=transcript.chosen_model,
         opening=transcript.opening_tokens,
+        policy=policy_fields(own_policy) if own_policy is not None else {},
     )
 
 

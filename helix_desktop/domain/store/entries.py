@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -159,7 +159,8 @@ class WindowCount(msgspec.Struct, frozen=True):
     `entries` are the tokens of all entries, `images` the part of them that a model without eyes is not sent,
     `reported` what its models reported, by their labels. `quoted` is the room in tokens for the user's words
     that a handover in it was counted with; None: none is in it. `chosen` is the model of this session alone,
-    empty where the workspace's answers. `opening` are the tokens of what was told at its start.
+    empty where the workspace's answers. `opening` are the tokens of what was told at its start. `policy` has
+    the fields of the session's own context policy, as its event; empty where the workspace's manages it.
     """
 
     entries: int = 0
@@ -168,6 +169,7 @@ class WindowCount(msgspec.Struct, frozen=True):
     reported: dict[str, ReportedUsage] = msgspec.field(default_factory=dict)
     chosen: str = ""
     opening: int = 0
+    policy: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class SessionSummary(msgspec.Struct, frozen=True):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from helix_desktop.agent.session_updates import (
     CompactionProgress,
     IntakeProgress,
     ObservationProgress,
     SideQuestionProgress,
-    SubagentActivity,
     SubagentProgress,
     Update,
 )
@@ -27,7 +24,6 @@ _JOB_IDS: dict[Attempt, str] = {"handover": "compaction", "observations": "obser
 SIDE_QUESTION_JOB = "side_question"
 CALL_JOB = "call:"
 """Begins the id of a job that is a call; the call's id follows."""
-_BY_URGENCY: tuple[SubagentActivity, ...] = ("waiting", "working", "thinking", "queued")
 
 
 class BackgroundJobs:
@@ -52,9 +48,10 @@ class BackgroundJobs:
                     return False  # only its words went on
                 self._side_question = update
             case SubagentProgress(session_id=child, phase=phase):
-                self._subagents.pop(child, None)
                 if phase in RUNNING_PHASE_TEXTS:
                     self._subagents[child] = update
+                else:
+                    self._subagents.pop(child, None)
             case _:
                 return False
         return True
@@ -87,23 +84,24 @@ class BackgroundJobs:
         return jobs
 
     def _subagent_jobs(self) -> list[JobRow]:
-        """Return a line for a subagent; one for all where there are several, whose cards say more."""
-        if len(self._subagents) <= 1:
-            return [
-                JobRow(
-                    call_job_id(moved.call_id) if moved.call_id else child,
-                    _subagent_text(moved),
-                    None,
-                    bool(moved.call_id),
-                    tr("What it did so far is kept in its session."),
-                )
-                for child, moved in self._subagents.items()
-            ]
-        doing = Counter[str](moved.phase for moved in self._subagents.values())
-        count = len(self._subagents)
-        parts = [tr.plural(count, "%n subagent", "%n subagents")]
-        parts += [_activity_text(phase, doing[phase]) for phase in _BY_URGENCY if phase in doing]
-        return [JobRow("subagents", " · ".join(parts), None, False)]
+        """Return a line for each subagent; one for all that wait for their turn, where there are several."""
+        queued = [child for child, moved in self._subagents.items() if moved.phase == "queued"]
+        summed = queued if len(queued) > 1 else []
+        rows = [
+            JobRow(
+                call_job_id(moved.call_id) if moved.call_id else child,
+                _subagent_text(moved),
+                None,
+                bool(moved.call_id),
+                tr("What it did so far is kept in its session."),
+            )
+            for child, moved in self._subagents.items()
+            if child not in summed
+        ]
+        if summed:
+            words = tr.plural(len(summed), "%n subagent queued", "%n subagents queued")
+            rows.append(JobRow("subagents", words, None, False))
+        return rows
 
 
 def call_job_id(call_id: str) -> str:
@@ -130,16 +128,3 @@ def _subagent_text(progress: SubagentProgress) -> str:
         tr("{used} of {window} tokens", used=used, window=window),
     )
     return " · ".join(parts)
-
-
-def _activity_text(activity: SubagentActivity, count: int) -> str:
-    """Return how many subagents do something."""
-    match activity:
-        case "waiting":
-            return tr.plural(count, "%n waiting for you", "%n waiting for you")
-        case "working":
-            return tr.plural(count, "%n working", "%n working")
-        case "thinking":
-            return tr.plural(count, "%n thinking", "%n thinking")
-        case "queued":
-            return tr.plural(count, "%n queued", "%n queued")

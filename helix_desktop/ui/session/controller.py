@@ -74,7 +74,7 @@ class SessionController(QObject):
         self.workspace: OpenWorkspace | None = None
         self.conversation: Conversation | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
-        self._background_jobs = BackgroundJobs()
+        self._background_jobs: dict[str, BackgroundJobs] = {}  # by session, while any run
         announce = views.chat.view.announce
         self.chat = ChatPresenter(
             views.chat.model,
@@ -110,7 +110,6 @@ class SessionController(QObject):
         self._unsubscribe()
         self._unsubscribe = lambda: None
         self.workspace, self.conversation = workspace, conversation
-        self._background_jobs = BackgroundJobs()
         self._window.banners.set_context(
             workspace.id if workspace else "", conversation.session.id if conversation else ""
         )
@@ -138,8 +137,6 @@ class SessionController(QObject):
     def _update(self, update: Update) -> None:
         self.updated.emit(update)
         self.past.show_strip()
-        if self._background_jobs.apply(update):
-            self._show_background_jobs()
         match update:
             case TurnChanged(running=running):
                 self._show_running(running)
@@ -155,6 +152,17 @@ class SessionController(QObject):
             case _:
                 pass
 
+    def note_background(self, workspace: OpenWorkspace, session: str, update: Update) -> None:
+        """Follow the background work of every open session: it may come on screen while that runs."""
+        jobs = self._background_jobs.get(session, BackgroundJobs())
+        if not jobs.apply(update):
+            return
+        self._background_jobs[session] = jobs
+        if not jobs.jobs:
+            del self._background_jobs[session]
+        if self.conversation is not None and self.conversation.session.id == session:
+            self._show_background_jobs()
+
     def _on_question(self, question: Question) -> None:
         self.views.chat.view.announce(tr("The agent asks: {question}", question=question.text))
         self.views.chat.offer_question(ask_key(question.call_id))
@@ -164,8 +172,10 @@ class SessionController(QObject):
         self.views.chat.todo_panel.set_running(running)
 
     def _show_background_jobs(self) -> None:
-        self.timeline.set_running(self._background_jobs.card)
-        self._window.jobs.show_jobs(self._background_jobs.jobs)
+        session = self.conversation.session.id if self.conversation is not None else ""
+        jobs = self._background_jobs.get(session, BackgroundJobs())
+        self.timeline.set_running(jobs.card)
+        self._window.jobs.show_jobs(jobs.jobs)
 
     async def show_model(self) -> None:
         """Show which model answers now."""

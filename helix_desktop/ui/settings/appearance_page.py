@@ -89,7 +89,7 @@ class AppearancePage(QWidget):
             FormField(tr("Notifications"), notifying, note=tr("Only while another window is in front.")),
             gap=14,
         )
-        page, _ = scrolling_page(tr("Appearance"), "", body)
+        page, _ = scrolling_page(tr("General"), "", body)
         self.setLayout(column(page))
 
     def show_notifications(self, notify: bool, sound: bool, off: Collection[str]) -> None:

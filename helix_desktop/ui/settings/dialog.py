@@ -44,7 +44,7 @@ SettingsPage = Literal[
 _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
     ("providers", text("Providers"), "plug"),
     ("roles", text("Model roles"), "cpu"),
-    ("appearance", text("Appearance"), "palette"),
+    ("appearance", text("General"), "palette"),
     ("keyboard", text("Keyboard"), "keyboard"),
     ("instructions", text("Instructions"), "book-open"),
     ("policy", text("Context policy"), "layers"),

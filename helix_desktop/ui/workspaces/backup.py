@@ -60,6 +60,7 @@ class BackupController(QObject):
         ended = await self._jobs.run_cancellable(
             tr.plural(summary.requested, "Backing up %n workspace", "Backing up %n workspaces"),
             lambda tell: self._write(records, folder, summary, tell),
+            tr("Files of workspaces that are done stay in the folder."),
         )
         self._folder = folder
         self._show_result(summary, canceled=ended is None)

@@ -55,7 +55,10 @@ class CacheExportController(QObject):
             return True
 
         self._folder = folder
-        self._report(done, await self._jobs.run_cancellable(_job_text(len(digests)), save) is None)
+        ended = await self._jobs.run_cancellable(
+            _job_text(len(digests)), save, tr("What was saved so far stays in the folder.")
+        )
+        self._report(done, is_cancelled=ended is None)
 
     async def save_as_zip(self, digests: Sequence[str], path: Path) -> None:
         """Write entries into a zip. Raises HelixError."""
@@ -66,7 +69,8 @@ class CacheExportController(QObject):
             return True
 
         self._folder = path.parent
-        if await self._jobs.run_cancellable(_job_text(len(digests)), save):
+        kept = tr("No new file is left. A file that was there stays as it is.")
+        if await self._jobs.run_cancellable(_job_text(len(digests)), save, kept):
             self._report(done, is_cancelled=False)
 
     def _report(self, done: ExportedEntries, is_cancelled: bool) -> None:

@@ -62,6 +62,7 @@ class WorkspaceController(QObject):
         self._requested_ids = ("", "")  # workspace and session that the user asked for last
         self._new_session_lock = asyncio.Lock()
         self.session_updated.connect(sidebar.on_update)
+        self.session_updated.connect(self.session_controller.note_background)
         self._connect(context)
 
     def _connect(self, context: ControllerContext) -> None:

@@ -56,7 +56,9 @@ class ImportExportController(QObject):
             return
         place = path if path.suffix == SUFFIX else path.with_name(path.name + SUFFIX)
         done = await self._jobs.run_cancellable(
-            tr("Exporting {workspace}", workspace=name), lambda tell: backup.export(workspace_id, place, tell)
+            tr("Exporting {workspace}", workspace=name),
+            lambda tell: backup.export(workspace_id, place, tell),
+            tr("No new file is left. A file that was there stays as it is."),
         )
         if done is not None:
             self._show_exported(workspace_id, done)
@@ -83,6 +85,7 @@ class ImportExportController(QObject):
             done = await self._jobs.run_cancellable(
                 tr("Importing {file}", file=path.name),
                 lambda tell: backup.import_file(workspace_id, path, tell),
+                tr("What was imported so far is complete and stays. Import again to continue."),
             )
         finally:
             if is_visible and self._active_workspace.id == workspace_id:

@@ -33,9 +33,14 @@ class JobRunner(QObject):
         self._poll_timer.timeout.connect(self._show_jobs)
         lines.cancel_requested.connect(self._cancel)
 
-    async def run_cancellable(self, text: str, operation: Callable[[OnProgress], Awaitable[T]]) -> T | None:
-        """Run it as a job with progress; None when the user has cancelled it."""
-        return await self._run(_Job(text, True), operation)
+    async def run_cancellable(
+        self, text: str, operation: Callable[[OnProgress], Awaitable[T]], on_cancel: str
+    ) -> T | None:
+        """Run it as a job with progress; None when the user has cancelled it.
+
+        `on_cancel` says what is kept then.
+        """
+        return await self._run(_Job(text, True, on_cancel), operation)
 
     async def run(self, text: str, operation: Callable[[OnProgress], Awaitable[T]]) -> T:
         """Run it as a job that is shown once it reports progress, and that cannot be cancelled."""
@@ -65,7 +70,7 @@ class JobRunner(QObject):
 
     def _show_jobs(self) -> None:
         rows = [
-            JobRow(job_id, job.status_text, job.progress, job.cancellable)
+            JobRow(job_id, job.status_text, job.progress, job.cancellable, job.on_cancel)
             for job_id, job in self._jobs.items()
             if job.cancellable or job.progress is not None
         ]
@@ -80,8 +85,8 @@ class JobRunner(QObject):
 class _Job:
     """One job: its texts, and its progress, reported from another thread."""
 
-    def __init__(self, text: str, cancellable: bool) -> None:
-        self.text, self.cancellable = text, cancellable
+    def __init__(self, text: str, cancellable: bool, on_cancel: str = "") -> None:
+        self.text, self.cancellable, self.on_cancel = text, cancellable, on_cancel
         self._done_and_total: tuple[int, int] = (0, 0)
         self.limit: asyncio.Timeout | None = None
 

@@ -35,6 +35,10 @@ async def test_a_session_s_policy_is_its_own_until_it_is_the_workspace_s_again(t
         await conversation.run("Begin.")
         branch = await rig.workspace.branch_session(session)
         await rig.workspace.close_session(session)
+        (listed,) = (summary for summary in await rig.workspace.sessions() if summary.id == session)
+        usage = rig.workspace.usage.of(listed)
+        assert usage is not None
+        assert usage.handover_threshold == int(0.7 * WINDOW), "the list tells it by the same policy"
         conversation = await rig.workspace.open_session(session)
         assert conversation.session.transcript.session_policy == OWN, "it is in the log"
         assert branch.window.policy == conversation.window.policy

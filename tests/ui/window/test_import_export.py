@@ -127,7 +127,7 @@ async def test_a_job_displays_its_progress_and_can_be_cancelled(qapp: QApplicati
             return "never"
 
         async def run() -> None:
-            ended.append(await rig.wiring.jobs.run_cancellable("Exporting all of it", go_on_for_ever))
+            ended.append(await rig.wiring.jobs.run_cancellable("Exporting all of it", go_on_for_ever, ""))
 
         rig.context.actions.start(run(), "a job")
         bar = rig.window.jobs

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.agent.session_updates import CompactionProgress
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.store.commit import Commit
@@ -42,12 +43,15 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         await until(lambda: rig.conversation.partial == "One ", "the beginning")
         conversation = rig.conversation
         await rig.open_folder("second")
+        conversation.session.publish(CompactionProgress("summarise"))
         assert not rig.rows(UserRow)
+        assert not rig.window.jobs.job_ids()
         assert not rig.composer.running
         assert conversation.is_running
 
         await rig.wiring.workspace_controller.open_workspace(first)
         assert rig.composer.running
+        assert rig.window.jobs.job_ids() == ("compaction",), "what began while another one was on screen"
         live = [row for row in rig.rows(AssistantRow) if row.streaming]
         assert [row.text for row in live] == ["One "]
 
@@ -60,10 +64,12 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         )
         go.set()
         await until(lambda: not conversation.is_running, "the unseen turn ended")
+        conversation.session.publish(CompactionProgress("idle"))
         await rig.wiring.workspace_controller.open_workspace(first)
         assert [row.text for row in rig.rows(AssistantRow)] == ["One two", "Three"]
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
         assert not rig.composer.running
+        assert not rig.window.jobs.job_ids()
 
 
 async def test_a_pending_retry_is_still_displayed_on_return(qapp: QApplication, tmp_path: Path) -> None:

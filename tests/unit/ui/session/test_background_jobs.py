@@ -6,6 +6,7 @@ from helix_desktop.agent.session_updates import (
     CompactionProgress,
     IntakeProgress,
     ObservationProgress,
+    SubagentActivity,
     SubagentProgress,
     TurnChanged,
 )
@@ -58,6 +59,20 @@ def test_the_cost_is_shown_in_tokens_and_money() -> None:
 
 def test_other_updates_are_ignored() -> None:
     assert not BackgroundJobs().apply(TurnChanged(True))
+
+
+def test_each_subagent_has_its_line_and_cancel() -> None:
+    """In the order in which they came; those that wait for their turn have one together."""
+    background = BackgroundJobs()
+    phases: tuple[SubagentActivity, ...] = ("working", "queued", "waiting", "queued")
+    for number, phase in enumerate(phases):
+        background.apply(SubagentProgress(f"s{number}", phase, 1, 2, 1, call_id=f"c{number}"))
+    background.apply(SubagentProgress("s0", "thinking", 1, 2, 2, call_id="c0"))
+    assert [(job.id, job.cancellable) for job in background.jobs] == [
+        ("call:c0", True), ("call:c2", True), ("subagents", False),
+    ]  # fmt: skip
+    background.apply(SubagentProgress("s1", "working", 1, 2, 1, call_id="c1"))
+    assert [job.id for job in background.jobs] == ["call:c0", "call:c1", "call:c2", "call:c3"]
 
 
 def test_any_end_removes_a_subagent_s_line() -> None:
