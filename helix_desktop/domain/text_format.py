@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 FIRST_LINE_CAP = 60
 _TITLE_CAP = 500
 _SHOWN_CAP = 80
 _KILO = 1024
+_LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+")
+_MARKS = re.compile(r"\*\*|__(?=\W|$)|(?<!\w)__|`+")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -23,6 +26,11 @@ def first_line(text: str, cap: int = FIRST_LINE_CAP) -> str:
 def ellipsize(text: str, cap: int = _SHOWN_CAP) -> str:
     """Return `text` in at most `cap` characters, with an ellipsis where it is cut."""
     return text if len(text) <= cap else text[: cap - 1] + "…"
+
+
+def plain_line(text: str) -> str:
+    """Return a line of Markdown without the marks of lists, headings, code and emphasis."""
+    return _MARKS.sub("", _LINE_MARKS.sub("", text)).strip()
 
 
 def title_line(text: str) -> str:

@@ -10779,7 +10779,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
-            <source>Every later request has {saved} tokens less. Once, {resent} tokens are read again uncached.</source>
+            <source>Every later request has {saved} tokens less.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10987,6 +10987,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>On disk</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>Once, {resent} tokens are read again uncached.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17094,6 +17099,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/policy_preview.py" />
+            <source>Preview</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Preview size</source>
             <translation type="unfinished" />
@@ -17243,11 +17253,6 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>They stay as they are when older notes are merged.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/workspaces/settings/policy_preview.py" />
-            <source>This page</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17521,19 +17526,12 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/settings/policy/slider.py" />
             <location filename="../../helix_desktop/words/policies.py" />
             <source>{profile} with %n changes</source>
             <translation>
                 <numerusform>{profile} with %n change</numerusform>
                 <numerusform>{profile} with %n changes</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/settings/policy/slider.py" />
-            <source>{profile}, with %n changes of yours</source>
-            <translation>
-                <numerusform>{profile}, with %n change of yours</numerusform>
-                <numerusform>{profile}, with %n changes of yours</numerusform>
             </translation>
         </message>
         <message>

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QListWidget, QWidget
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from helix_desktop.domain.file_history.storage import HistoryCleanup, HistoryTotals
 from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, RetentionRule
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import Combo, NarrowDelegate
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import (
@@ -75,6 +76,8 @@ class CleanupDialog(SizedDialog):
         self.shortfall = label("", "warn", wrap=True)
         self.entry_list = QListWidget()
         self.entry_list.setProperty("kind", "cards")
+        self.entry_list.setItemDelegate(NarrowDelegate(self.entry_list))
+        self.entry_list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.entry_list.setAccessibleName(tr("Entries to move to the trash"))
         self.entry_list.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.trash_button, self.cancel_button = (
@@ -124,7 +127,8 @@ class CleanupDialog(SizedDialog):
         self.entry_list.clear()
         for entry in plan.to_trash[:_MAX_LISTED]:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
-            self.entry_list.addItem(f"{name}  ·  {format_size(entry.size)}")
+            item = QListWidgetItem(f"{name}  ·  {format_size(entry.size)}", self.entry_list)
+            item.setToolTip(plain_tooltip(name))
         if count > _MAX_LISTED:
             self.entry_list.addItem(tr.plural(count - _MAX_LISTED, "and %n more", "and %n more", "entries"))
         self.entry_list.setVisible(bool(count))

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, Q
 from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import NarrowDelegate
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -36,6 +37,8 @@ class TrashDialog(SizedDialog):
         self.summary = label("", "strong", wrap=True)
         self.entry_list = QListWidget()
         self.entry_list.setProperty("kind", "cards")
+        self.entry_list.setItemDelegate(NarrowDelegate(self.entry_list))
+        self.entry_list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.entry_list.setAccessibleName(tr("Items in the trash"))
         self.entry_list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.restore_button, self.close_button = (

@@ -21,7 +21,7 @@ from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 
 ICON_GAP_PX = 4
-"""Added to the width of an icon that stands before words: Qt's own gap is too tight for Inter."""
+"""Stays free between an icon and the words behind it: Qt's own gap is too tight for Inter."""
 _SWITCH_TEXT_X, _SWITCH_MIN_PX = 44, 160  # where a switch's text begins, and the least width it wraps at
 
 if TYPE_CHECKING:
@@ -58,13 +58,21 @@ class PushButton(EnterActivates, Themed, QPushButton):
         self._px = px
         self.tint(LIGHT)
 
+    def setText(self, text: str) -> None:
+        """Show other words, or the icon alone."""
+        is_other = bool(text) != bool(self.text())
+        super().setText(text)
+        if is_other:
+            self.tint(self._theme)
+
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         super().tint(theme)
         if self._icon_name:
             colors = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
             color = colors.get(str(self.property("kind")), theme.muted)
-            self.setIcon(icon(self._icon_name, color, self._px, disabled=theme.faint))
+            gap = ICON_GAP_PX if self.text() else 0
+            self.setIcon(icon(self._icon_name, color, self._px, disabled=theme.faint, gap=gap))
             self.setIconSize(QSize(self._px + ICON_GAP_PX, self._px))
 
 
@@ -153,6 +161,21 @@ class Switch(Themed, QAbstractButton):
         metrics, room = self.fontMetrics(), QRect(0, 0, max(1, width - _SWITCH_TEXT_X), 10_000)
         return max(26, metrics.boundingRect(room, Qt.TextFlag.TextWordWrap, self.text()).height() + 6)
 
+    def _paint_track(self, painter: QPainter, track: QRectF) -> None:
+        """Paint a filled track with a light knob if it is on, else an outline with a small one."""
+        theme, is_on = self._theme, self.isChecked()
+        track_color = theme.accent if is_on else theme.faint
+        color = QColor(track_color if self.isEnabled() else theme.border_strong)
+        knob = QRectF(track.right() - 16, track.top() + 2, 14, 14)
+        if not is_on:
+            knob = QRectF(track.left() + 4, track.top() + 4, 10, 10)
+        painter.setPen(QPen(color, 1.5))
+        painter.setBrush(color if is_on else Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(track.adjusted(0.75, 0.75, -0.75, -0.75), 8.25, 8.25)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.on_accent) if is_on else color)
+        painter.drawEllipse(knob)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint track, knob, focus ring and text."""
         painter = QPainter(self)
@@ -161,14 +184,8 @@ class Switch(Themed, QAbstractButton):
         if self.hasFocus():
             painter.setPen(QPen(QColor(self._theme.accent), 1.5))
             painter.drawRoundedRect(track.adjusted(-1.5, -1.5, 1.5, 1.5), 10.5, 10.5)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self._theme.accent if self.isChecked() else self._theme.faint))
-        painter.drawRoundedRect(track, 9, 9)
-        painter.setBrush(QColor(self._theme.on_accent))
-        painter.drawEllipse(
-            QRectF(track.right() - 16 if self.isChecked() else track.left() + 2, track.top() + 2, 14, 14)
-        )
-        painter.setPen(QColor(self._theme.text))
+        self._paint_track(painter, track)
+        painter.setPen(QColor(self._theme.text if self.isEnabled() else self._theme.faint))
         painter.drawText(
             QRect(_SWITCH_TEXT_X, 0, self.width() - _SWITCH_TEXT_X, self.height()),
             Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QStyle,
     QStyledItemDelegate,
+    QStyleOptionComboBox,
     QStyleOptionViewItem,
 )
 
@@ -21,6 +22,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Controls")
 
 _BOX_PX = 16
+_COMBO_TEXT_MARGIN_PX = 2  # that the style leaves at either side of a choice, together
 _FIELD_GAP_PX = 64  # around a line edit's words, with its icons
 
 
@@ -34,6 +36,14 @@ class Combo(Themed, QComboBox):
         if min_px:
             self.setMinimumWidth(min_px)
             self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+
+    def initStyleOption(self, option: QStyleOptionComboBox) -> None:
+        """Elide a choice that is longer than the box: the style cuts it in the middle of a letter."""
+        super().initStyleOption(option)
+        parts = QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
+        room = self.style().subControlRect(*parts).width() - _COMBO_TEXT_MARGIN_PX
+        elide = Qt.TextElideMode.ElideRight
+        option.currentText = self.fontMetrics().elidedText(option.currentText, elide, room)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the box, then the chevron."""
@@ -81,6 +91,14 @@ class SearchField(Themed, TextField):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         self._magnifier.setIcon(icon("search", theme.faint, 15))
+
+
+class NarrowDelegate(QStyledItemDelegate):
+    """Lines as wide as their list, elided: what they say in full is in their tooltips."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        """Return the height of a line, and no width."""
+        return QSize(0, super().sizeHint(option, index).height())
 
 
 class CheckBoxDelegate(QStyledItemDelegate):

@@ -136,7 +136,7 @@ class PageStack(Themed, QWidget):
         """Take the colors of a theme."""
         super().tint(theme)
         for page in self._pages.values():
-            self._buttons[page.key].setIcon(icon(page.icon, theme.muted, 16))
+            self._buttons[page.key].setIcon(icon(page.icon, theme.muted, 16, gap=ICON_GAP_PX))
             self._buttons[page.key].setIconSize(QSize(16 + ICON_GAP_PX, 16))
         self._room.changeSize(fonts.scaled(_NAV_PX) - _MARGINS_PX, 0)
         self._names.invalidate()

@@ -67,11 +67,11 @@ def action_key(action: RowAction) -> str:
 
 def price_text(saved: int, resent: int) -> str:
     """Return what a change of one row saves with every request, and what it sends again once."""
-    return tr(
-        "Every later request has {saved} tokens less. Once, {resent} tokens are read again uncached.",
-        saved=format_tokens(max(0, saved)),
-        resent=format_tokens(resent),
-    )
+    less = tr("Every later request has {saved} tokens less.", saved=format_tokens(max(0, saved)))
+    if not resent:
+        return less
+    once = tr("Once, {resent} tokens are read again uncached.", resent=format_tokens(resent))
+    return f"{less} {once}"
 
 
 class RowButtons(Themed, QWidget):

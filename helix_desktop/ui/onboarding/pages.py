@@ -30,6 +30,7 @@ text = TextContext("Welcome")
 _CARDS_PX = 800
 _STACK_BELOW_PX = 700
 _NARROW_PX = 460
+_LOGO_PX = 38  # of the 60 pixels of its square, so that it stands in line with the words below it
 _KEY_CHARS = 20  # shorter text in the clipboard is no key
 _SUGGESTIONS = (
     (
@@ -139,7 +140,7 @@ class WelcomePage(QWidget):
         self._key.textEdited.connect(self._on_key_typed)
         self._key.returnPressed.connect(self._enter_key)
         self._cards = row(gap=14)
-        self._scan_button = PushButton(tr("Find local servers"), "link", "search", name="find_servers")
+        self._scan_button = PushButton(tr("Find local servers"), "", "search", name="find_servers")
         self.found_servers = FoundServerList()
         """The model servers of this machine, once somebody has looked."""
         for parts, signal in zip(
@@ -159,8 +160,11 @@ class WelcomePage(QWidget):
             "lead",
             wrap=True,
         )
+        logo = IconLabel("helix", px=60, color_token="text")
+        logo.setFixedWidth(_LOGO_PX)
+        logo.setAlignment(Qt.AlignmentFlag.AlignCenter)
         head = column(
-            _left_aligned(IconLabel("helix", px=60, color_token="text")),
+            _left_aligned(logo),
             4,
             label(tr("Welcome to Helix Desktop"), "display", wrap=True),
             lead,

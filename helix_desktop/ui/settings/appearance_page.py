@@ -74,7 +74,7 @@ class AppearancePage(QWidget):
         self.notifications = {name: Switch(_notification_text(name), on=True) for name in NOTIFICATIONS}
         for name, switch in self.notifications.items():
             switch.toggled.connect(lambda on, name=name: self.notification_chosen.emit(name, on))
-        notifying = QWidget()
+        notifying = QFrame()  # as the themes are
         notifying.setLayout(column(self.notify, *self.notifications.values(), self.sound, gap=6))
         note = tr("Off: Ctrl+Enter sends.")
         body = column(

@@ -44,7 +44,7 @@ SettingsPage = Literal[
 _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
     ("providers", text("Providers"), "plug"),
     ("roles", text("Model roles"), "cpu"),
-    ("appearance", text("General"), "palette"),
+    ("appearance", text("General"), "settings"),
     ("keyboard", text("Keyboard"), "keyboard"),
     ("instructions", text("Instructions"), "book-open"),
     ("policy", text("Context policy"), "layers"),

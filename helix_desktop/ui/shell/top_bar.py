@@ -229,7 +229,8 @@ class PageSwitch(Themed, TabList):
         for name, _, icon_name in PAGES:
             button = self._buttons[name]
             color = theme.accent_text if button.isChecked() else theme.muted
-            button.setIcon(QIcon() if self._detail == "words" else icon(icon_name, color, _ICON_PX))
+            gap = ICON_GAP_PX if button.text() else 0
+            button.setIcon(QIcon() if self._detail == "words" else icon(icon_name, color, _ICON_PX, gap=gap))
 
 
 class TopBar(QWidget):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QPoint, QRect
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QTimer
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.user_text import TextContext
@@ -17,6 +17,7 @@ from helix_desktop.ui.timeline.view import Timeline
 text = TextContext("Tour")
 
 _CLOSED = "tour_closed"
+_LEAST_PX = 60  # of the chart's height in sight, to point at it
 _LEFT = ("cached", "folded", "observed", "handed_over")  # badges, the clearest first
 
 
@@ -31,6 +32,10 @@ class TourController(QObject):
         window.commands.tour.triggered.connect(self.start)
         window.page_shown.connect(self._follow)
         window.layout_changed.connect(self._follow)
+        # Not while the page is laid out: scrolling then leaves its cards without their heights.
+        self._scroll_timer = QTimer(self, singleShot=True, interval=0)
+        self._scroll_timer.timeout.connect(self._scroll_to_chart)
+        timeline.chart.installEventFilter(self)
 
     def offer(self) -> None:
         """Start the tour unless the user has closed it once."""
@@ -88,7 +93,7 @@ class TourController(QObject):
                     "put an item back, or undo one."
                 ),
                 self._show_chart,
-                lambda: _place_of(self._timeline.chart) or self._place_of_tab("timeline"),
+                self._place_of_chart,
             ),
             TourStop(
                 "inspector",
@@ -102,12 +107,30 @@ class TourController(QObject):
             ),
         )
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the chart: it gets its height when its points are read."""
+        if event.type() == QEvent.Type.Resize and self.tour is not None and self.tour.stop == "timeline":
+            self._scroll_timer.start()
+        return False
+
+    def _scroll_to_chart(self) -> None:
+        self._timeline.scroll_to_top()
+        self._follow()
+
+    def _place_of_chart(self) -> QRect:
+        """Return where the chart is in sight, else its page's tab."""
+        chart = self._timeline.chart
+        part = chart.visibleRegion().boundingRect()
+        if part.height() < _LEAST_PX:
+            return self._place_of_tab("timeline")
+        return QRect(chart.mapToGlobal(part.topLeft()), part.size())
+
     def _place_of_tab(self, page: str) -> QRect:
         return _place_of(self._window.top_bar.pages.findChild(QWidget, f"{page}_tab"))
 
     def _show_chart(self) -> None:
         self._window.show_page("timeline")
-        self._timeline.scroll_to_top()
+        self._scroll_timer.start()
 
     def _show_inspector(self) -> None:
         window = self._window

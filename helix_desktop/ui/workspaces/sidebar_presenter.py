@@ -72,9 +72,12 @@ class SidebarPresenter(QObject):
             self._async_actions.start(self._recount(workspace), "recount sessions")
 
     def show_workspaces(self) -> None:
-        """Show the workspaces of the list; two of one name say where they are, and differ in color."""
-        rows = [self._row(record) for record in self._services.registry.list_workspaces()]
-        self._window.show_workspaces(_disambiguated(rows), self._services.settings.recent)
+        """Show the workspaces of the list, in different colors; two of one name say where they are."""
+        records = self._services.registry.list_workspaces()
+        rows = [self._row(record) for record in records]
+        # By age: a new workspace must not change the color of another.
+        colors = distinct_colors(record.id for record in sorted(records, key=lambda record: record.added))
+        self._window.show_workspaces(_disambiguated(rows, colors), self._services.settings.recent)
         active_row = next((row for row in rows if row.active), None)
         closed = active_row is not None and self._active_workspace.opened is None
         self._window.sidebar.show_closed(_closed_reason(active_row) if active_row and closed else "")
@@ -130,19 +133,20 @@ def _closed_reason(row: WorkspaceRow) -> str:
     return tr("Not open. Sessions are kept.")
 
 
-def _disambiguated(rows: list[WorkspaceRow]) -> list[WorkspaceRow]:
+def _disambiguated(rows: list[WorkspaceRow], colors: dict[str, str]) -> list[WorkspaceRow]:
+    """Tell similar workspaces apart: by their place, and by color where there are too many for all."""
     places: dict[str, str] = {}
-    colors: dict[str, str] = {}
     for alike in _groups(rows, lambda row: row.name.casefold()):
         places |= zip((row.id for row in alike), disambiguate([row.path for row in alike]), strict=True)
     for alike in _groups(rows, WorkspaceRow.display_initials):
-        colors |= distinct_colors(row.id for row in alike)
+        if len({colors[row.id] for row in alike}) < len(alike):
+            colors = colors | distinct_colors(sorted(row.id for row in alike))
     return [
         replace(
             row,
             name=f"{row.name} ({places[row.id]})" if row.id in places else row.name,
             initials=row.display_initials(),
-            color=colors.get(row.id, row.color),
+            color=colors[row.id],
         )
         for row in rows
     ]

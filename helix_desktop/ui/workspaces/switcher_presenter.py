@@ -13,6 +13,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import InvalidInput, StoreError
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.search_query import parse_query
+from helix_desktop.domain.text_format import plain_line
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.navigation import SessionNavigation
@@ -90,7 +91,7 @@ class SwitcherPresenter(QObject):
         )
 
     def _name_of(self, workspace_id: str) -> str:
-        return self._services.registry.get(workspace_id).name
+        return self._switcher.name_of(workspace_id) or self._services.registry.get(workspace_id).name
 
     def _request(self, words: str) -> None:
         """Search for words, in place of what is searched for now."""
@@ -124,7 +125,7 @@ class SwitcherPresenter(QObject):
                     hit.workspace_id,
                     hit.session,
                     hit.seq,
-                    hit.excerpt,
+                    plain_line(hit.excerpt),
                     " · ".join(parts),
                     format_short_time(hit.at_ms, now),
                     is_own,

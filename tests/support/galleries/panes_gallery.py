@@ -90,7 +90,7 @@ async def cache_damaged(scope: TaskScope, theme: Theme) -> QWidget:
     pane.resize(520, 620)
     await settle()
     state = PreviewState(
-        cache_row(23), None, "The stored bytes no longer have this hash; a copy is in quarantine."
+        cache_row(23), None, "This output is damaged on disk. Run the tool again to repair it."
     )
     pane.show_preview(state)
     pane.table.select_row(23)

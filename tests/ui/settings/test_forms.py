@@ -340,7 +340,7 @@ def test_own_changes_are_a_place_between_two_stops(dialog: SettingsDialog) -> No
     interface = QAccessible.queryAccessibleInterface(track)
     assert (interface.role(), interface.text(QAccessible.Text.Value)) == (
         QAccessible.Role.Slider,
-        "Balanced, with 1 change of yours",
+        "Balanced with 1 change",
     )
     QTest.keyClick(track, Qt.Key.Key_Left)
     QTest.keyClick(track, Qt.Key.Key_Right)
@@ -374,7 +374,7 @@ def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog:
     own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, handover_at=0.7)
     page.show_policy(policy_form("helix", own), USE)
     dialog.show_page("policy")
-    assert page.slider.track.value_text == "Balanced, with 2 changes of yours"
+    assert page.slider.track.value_text == "Balanced with 2 changes"
     back = find_buttons(page, "reset")
     assert [button.text().strip() for button in back] == [str(PROFILES["balanced"].protect_steps), "85 %"]
     with qtbot.waitSignal(page.advanced.changed) as changed:

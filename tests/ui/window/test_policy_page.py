@@ -90,7 +90,7 @@ async def test_a_preview_is_replayed_at_once_and_changes_nothing(qapp: QApplicat
 
         find_button(page, "profile:lean").click()
         await until(lambda: "Difference" in card.figures.text() and card.status.isHidden(), "both policies")
-        assert "This page | Policy in use | Difference" in card.figures.text()
+        assert "Preview | Policy in use | Difference" in card.figures.text()
         assert "\N{MINUS SIGN}" in card.figures.text()
         assert "tokens" in card.chart.text_at(QPointF(card.chart.width() / 2, 5))
         assert "outputs cached" in "".join(card.chart.text_at(QPointF(x, y)) for x in range(0, 700, 6)

@@ -13,26 +13,31 @@ from helix_desktop.config.paths import resources_dir
 _STROKE = "1.75"  # of 24 units; the drawings' own 2 is heavy at 16 px
 
 
-def pixmap(name: str, color: str, size: int = 16, ratio: float = 1.0) -> QPixmap:
+def pixmap(name: str, color: str, size: int = 16, ratio: float = 1.0, gap: int = 0) -> QPixmap:
     """Return an icon as a picture of `size` logical pixels; FileNotFoundError when there is no such icon.
 
-    Kept in Qt's pixmap cache by name, color, size and device pixel ratio.
+    `gap` pixels stay free behind it. Kept in Qt's pixmap cache by all of these.
     """
-    key = f"icon:{name}:{color}:{size}:{ratio}"
+    is_mirrored = gap and QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft
+    left = gap if is_mirrored else 0
+    key = f"icon:{name}:{color}:{size}:{ratio}:{gap}:{left}"
     picture = QPixmap()
     if not QPixmapCache.find(key, picture):
-        picture = _draw(name, color, size, ratio)
+        picture = _draw(name, color, QRectF(left, 0, size, size), size + gap, ratio)
         QPixmapCache.insert(key, picture)
     return picture
 
 
-def icon(name: str, color: str, size: int = 16, disabled: str = "") -> QIcon:
-    """Return an icon for buttons and menus, sharp on every screen there is; `disabled`: its other color."""
+def icon(name: str, color: str, size: int = 16, disabled: str = "", gap: int = 0) -> QIcon:
+    """Return an icon for buttons and menus, sharp on every screen there is.
+
+    `disabled` is its other color, `gap` how many pixels stay free between it and words.
+    """
     result = QIcon()
     for ratio in {1.0, *(screen.devicePixelRatio() for screen in QGuiApplication.screens())}:
-        result.addPixmap(pixmap(name, color, size, ratio))
+        result.addPixmap(pixmap(name, color, size, ratio, gap))
         if disabled:
-            result.addPixmap(pixmap(name, disabled, size, ratio), QIcon.Mode.Disabled)
+            result.addPixmap(pixmap(name, disabled, size, ratio, gap), QIcon.Mode.Disabled)
     return result
 
 
@@ -42,13 +47,13 @@ def _source(name: str) -> str:
     return drawing.replace('stroke-width="2"', f'stroke-width="{_STROKE}"')
 
 
-def _draw(name: str, color: str, size: int, ratio: float) -> QPixmap:
+def _draw(name: str, color: str, place: QRectF, width: int, ratio: float) -> QPixmap:
+    """Draw an icon at its place in a picture of a width, in logical pixels."""
     source = _source(name).replace("currentColor", color)
-    side = round(size * ratio)
-    picture = QPixmap(side, side)
+    picture = QPixmap(round(width * ratio), round(place.height() * ratio))
     picture.fill(Qt.GlobalColor.transparent)
     picture.setDevicePixelRatio(ratio)
     painter = QPainter(picture)
-    QSvgRenderer(QByteArray(source.encode())).render(painter, QRectF(0, 0, size, size))
+    QSvgRenderer(QByteArray(source.encode())).render(painter, place)
     painter.end()
     return picture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
@@ -17,7 +17,6 @@ from helix_desktop.ui.settings.policy.comparison import Comparison
 from helix_desktop.ui.timeline.chart.plot import (
     Plot,
     axis_width,
-    nearest_seq,
     paint_axis,
     paint_curve,
     paint_dot,
@@ -94,10 +93,9 @@ class ReplayChart(Themed, QWidget):
         replay, plot = self._comparison.replay, self._plot()
         if replay is None or not self._seqs:
             return ""
-        for rewrite in replay.rewrites:
-            dot = self._dot(plot, rewrite)
-            if abs(dot.x() - place.x()) <= _NEAR and abs(dot.y() - place.y()) <= _NEAR:
-                return rewrite_text(rewrite)
+        dots = ((rewrite, self._dot(plot, rewrite) - place) for rewrite in replay.rewrites)
+        if near := [rewrite_text(it) for it, way in dots if max(abs(way.x()), abs(way.y())) <= _NEAR]:
+            return "\n".join(near)
         seq = self._seqs[plot.index_at(place.x())]
         lines = [self._point_text(key, curve, seq) for key, curve in self._named_curves() if curve]
         return "\n".join([*lines, f"e{seq}"])
@@ -156,20 +154,17 @@ class ReplayChart(Themed, QWidget):
         )
 
     def _plot(self) -> Plot:
-        replay = self._comparison.replay
         fullest = max((point.tokens for curve in self._curves for point in curve), default=0)
-        before = max((rewrite.tokens_before for rewrite in replay.rewrites), default=0) if replay else 0
-        top = max(1_000, round(max(fullest, before) * 1.05))
+        top = max(1_000, round(fullest * 1.05))
         left = axis_width(top)
         height = self.height() - _TOP - times_height()
         rect = QRectF(left, _TOP, max(1.0, self.width() - left - _RIGHT), max(1.0, height))
         return Plot(rect, len(self._seqs), top)
 
-    def _place(self, plot: Plot, seq: int, tokens: int) -> QPointF:
-        return QPointF(plot.x_of(nearest_seq(self._seqs, seq)), plot.y_of(tokens))
-
     def _dot(self, plot: Plot, rewrite: PolicyRewrite) -> QPointF:
-        return self._place(plot, rewrite.seq, rewrite.tokens_after)
+        """Return the place on the curve of the first request after a rewrite."""
+        index = min(bisect_left(self._seqs, rewrite.seq), len(self._seqs) - 1)
+        return QPointF(plot.x_of(index), plot.y_of(_tokens_at(self._curves[0], self._seqs[index])))
 
     def _line(self, plot: Plot, curve: Sequence[WindowPoint]) -> QPainterPath:
         return plot.line_of([_tokens_at(curve, seq) for seq in self._seqs]) if curve else QPainterPath()
@@ -200,8 +195,11 @@ def _paint_bounds(painter: QPainter, plot: Plot, replay: PolicyReplay, theme: Th
             painter.setPen(pen)
             y = plot.y_of(tokens)
             painter.drawLine(QPointF(plot.rect.left(), y), QPointF(plot.rect.right(), y))
-            place = QRectF(plot.rect.left() + 4, y + 1, plot.rect.width() - 8, scaled(16))
-            painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop, name)
+            high = scaled(16)
+            above = y - 1 - high if y - high > plot.rect.top() else y + 1
+            # At the left, where the curve of a session is low.
+            place = QRectF(plot.rect.left() + 4, above, plot.rect.width() - 8, high)
+            painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
 
 
 def _dot_color(kind: str, theme: Theme) -> str:

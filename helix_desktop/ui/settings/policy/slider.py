@@ -34,9 +34,9 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Settings: Policy")
 
 _KNOB, _STOP = 8.0, 3.5  # radius in pixels
-_MARGIN = 12.0  # pixels from the ends of the widget to the first and last stop
-_BACK = (Qt.Key.Key_Left, Qt.Key.Key_Down, Qt.Key.Key_PageDown)
-_ON = (Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_PageUp)
+_MARGIN = 24.0  # pixels from the ends of the widget to the first and last stop: room for their names
+_BACK = (Qt.Key.Key_Down, Qt.Key.Key_PageDown)
+_ON = (Qt.Key.Key_Up, Qt.Key.Key_PageUp)
 
 
 class _SliderInterface(QAccessibleWidget):
@@ -51,9 +51,12 @@ class _SliderInterface(QAccessibleWidget):
         return self._track.value_text if kind == QAccessible.Text.Value else super().text(kind)
 
 
-def _stop_x(width: float, stops: int, stop: float) -> float:
-    """Return where a stop of a slider of this width stands, in pixels."""
-    return _MARGIN + (width - 2 * _MARGIN) * stop / max(1, stops - 1)
+def _stop_x(widget: QWidget, stops: int, stop: float) -> float:
+    """Return where a stop stands in a widget, in pixels; the first is where texts begin."""
+    share = stop / max(1, stops - 1)
+    if widget.isRightToLeft():
+        share = 1 - share
+    return _MARGIN + (widget.width() - 2 * _MARGIN) * share
 
 
 class StopTrack(Themed, QWidget):
@@ -85,7 +88,7 @@ class StopTrack(Themed, QWidget):
 
     def x_of(self, stop: float) -> float:
         """Return where a stop stands, in pixels."""
-        return _stop_x(self.width(), self._stops, stop)
+        return _stop_x(self, self._stops, stop)
 
     def sizeHint(self) -> QSize:
         """Return the height of the knob with its ring."""
@@ -104,9 +107,11 @@ class StopTrack(Themed, QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Go to the next stop on either side of the knob, or to an end."""
         at = self._knob_stop()
-        if event.key() in _BACK:
+        left, right = Qt.Key.Key_Left, Qt.Key.Key_Right
+        back, on = (right, left) if self.isRightToLeft() else (left, right)
+        if event.key() in (back, *_BACK):
             self._select(-int(-at // 1) - 1)  # the next whole number below
-        elif event.key() in _ON:
+        elif event.key() in (on, *_ON):
             self._select(int(at // 1) + 1)
         elif event.key() == Qt.Key.Key_Home:
             self._select(0)
@@ -126,8 +131,7 @@ class StopTrack(Themed, QWidget):
             self._select_at(event.position().x())
 
     def _select_at(self, x: float) -> None:
-        room = max(1.0, self.width() - 2 * _MARGIN)
-        self._select(round((x - _MARGIN) / room * (self._stops - 1)))
+        self._select(min(range(self._stops), key=lambda stop: abs(self.x_of(stop) - x)))
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Draw the ring."""
@@ -161,8 +165,21 @@ class StopTrack(Themed, QWidget):
             painter.drawEllipse(knob, _KNOB + 3.5, _KNOB + 3.5)
 
 
+class _StopName(PushButton):
+    """The name of a stop, for the mouse; to a screen reader a text, because the slider has the keyboard."""
+
+    accessible_role = QAccessible.Role.StaticText
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(profile.title, "link", name=f"profile:{profile.name}")
+        self.setAccessibleName(profile.title)
+        self.setAccessibleDescription(profile.description)
+        self.setToolTip(profile.description)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+
 class _StopNames(QWidget):
-    """The names below the stops, each a button; in two rows where one is too narrow."""
+    """The names below the stops; in two rows where one is too narrow."""
 
     stop_selected = Signal(int)
 
@@ -177,11 +194,8 @@ class _StopNames(QWidget):
             button.deleteLater()
         self.buttons = []
         for stop, profile in enumerate(profiles):
-            button = PushButton(profile.title, "link", name=f"profile:{profile.name}")
+            button = _StopName(profile)
             button.setParent(self)
-            button.setToolTip(profile.description)
-            button.setAccessibleDescription(profile.description)
-            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the slider has the keyboard
             button.clicked.connect(lambda _=False, stop=stop: self.stop_selected.emit(stop))
             button.show()
             self.buttons.append(button)
@@ -205,7 +219,7 @@ class _StopNames(QWidget):
 
     def _place(self) -> None:
         places = [self._place_of(stop, button) for stop, button in enumerate(self.buttons)]
-        overlaps = any(first.right() > second.left() for first, second in pairwise(places))
+        overlaps = any(first.intersects(second) for first, second in pairwise(places))
         line = max((place.height() for place in places), default=0.0)
         for stop, (button, place) in enumerate(zip(self.buttons, places, strict=True)):
             place.moveTop(line * (stop % 2) if overlaps else 0.0)
@@ -214,7 +228,7 @@ class _StopNames(QWidget):
 
     def _place_of(self, stop: int, button: PushButton) -> QRectF:
         size = button.sizeHint()
-        left = _stop_x(self.width(), len(self.buttons), stop) - size.width() / 2
+        left = _stop_x(self, len(self.buttons), stop) - size.width() / 2
         left = max(0.0, min(left, self.width() - float(size.width())))
         return QRectF(left, 0, size.width(), size.height())
 
@@ -257,8 +271,8 @@ class PolicySlider(Themed, QWidget):
         title = (
             tr.plural(
                 changed,
-                "{profile}, with %n change of yours",
-                "{profile}, with %n changes of yours",
+                "{profile} with %n change",
+                "{profile} with %n changes",
                 profile=profile.title,
             )
             if changed
@@ -273,7 +287,7 @@ class PolicySlider(Themed, QWidget):
         for profile in self._stops:
             count, button = restorable.get(profile.name, 0), self._restore[profile.name]
             button.setText(
-                " " + tr("Restore my changes to {profile} ({count})", profile=profile.title, count=count)
+                tr("Restore my changes to {profile} ({count})", profile=profile.title, count=count)
             )
             button.setVisible(bool(count))
         self._restore_row.setVisible(any(restorable.values()))

@@ -90,9 +90,9 @@ def default_initials(name: str) -> str:
 
 
 def distinct_colors(ids: Iterable[str]) -> dict[str, str]:
-    """Return colors for workspaces that otherwise look alike: different ones while there are enough."""
+    """Return colors for workspaces, different ones while there are enough; the first come first."""
     colors: dict[str, str] = {}
-    for workspace_id in sorted(ids):
+    for workspace_id in ids:
         first = WORKSPACE_COLORS.index(default_color(workspace_id))
         turned = (*WORKSPACE_COLORS[first:], *WORKSPACE_COLORS[:first])
         colors[workspace_id] = next((color for color in turned if color not in colors.values()), turned[0])

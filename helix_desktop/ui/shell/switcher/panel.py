@@ -103,6 +103,10 @@ class Switcher(QuickPicker):
         )
         self.refresh()
 
+    def name_of(self, workspace_id: str) -> str:
+        """Return the name under which a workspace is listed; empty if it is not."""
+        return next((row.name for row in self._workspaces if row.id == workspace_id), "")
+
     def show_sessions(self, sessions: Sequence[SessionRow]) -> None:
         """List these sessions, last used first, the active one last."""
         self._sessions = tuple(sorted(sessions, key=lambda row: row.active))

@@ -201,7 +201,7 @@ class PolicyPreview:
     def _name_of(key: str) -> str:
         match key:
             case "edited":
-                return tr("This page")
+                return tr("Preview")
             case "in_use":
                 return tr("Policy in use")
             case "workspace":

@@ -1,0 +1,25 @@
+"""The slider of the policy page."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.settings.policy.slider import StopTrack
+
+
+def test_slider_is_mirrored_where_texts_begin_at_the_right(qtbot: QtBot) -> None:
+    track, selected = StopTrack(), list[int]()
+    qtbot.addWidget(track)
+    track.stop_selected.connect(selected.append)
+    track.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    track.resize(400, 26)
+    track.set_stop(5, 1, is_between=False, value_text="Plain")
+
+    QTest.keyClick(track, Qt.Key.Key_Left)
+    QTest.keyClick(track, Qt.Key.Key_Right)
+    QTest.keyClick(track, Qt.Key.Key_Up)
+    QTest.mouseClick(track, Qt.MouseButton.LeftButton, pos=QPoint(390, 13))
+
+    assert selected == [2, 0, 2, 0]

@@ -1,0 +1,20 @@
+"""Texts cut and cleaned for one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.domain.text_format import plain_line
+
+
+@pytest.mark.parametrize(
+    ("line", "plain"),
+    [
+        ("- **`summary`:** new module `tidewatch/summary.py`", "summary: new module tidewatch/summary.py"),
+        ("## What is left", "What is left"),
+        ("1. __Run__ the tests", "Run the tests"),
+        ("my x__y and a-b", "my x__y and a-b"),
+    ],
+)
+def test_line_without_marks(line: str, plain: str) -> None:
+    assert plain_line(line) == plain
