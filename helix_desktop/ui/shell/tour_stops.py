@@ -18,6 +18,7 @@ text = TextContext("Tour")
 
 _CLOSED = "tour_closed"
 _LEAST_PX = 60  # of the chart's height in sight, to point at it
+_MAX_ROWS = 1_000  # newest of the chat that are looked at
 _LEFT = ("cached", "folded", "observed", "handed_over")  # badges, the clearest first
 
 
@@ -164,12 +165,14 @@ class _LeftOutput:
 
     def _index(self) -> int | None:
         model = self._view.chat_viewport.model
-        rows = [(index, model.row(index)) for index in reversed(range(len(model)))]
-        places = (
-            next((index for index, row in rows if isinstance(row, ToolRow) and row.badge == badge), None)
-            for badge in _LEFT
-        )
-        return next((index for index in places if index is not None), None)
+        found: dict[str, int] = {}
+        for index in range(len(model) - 1, max(-1, len(model) - 1 - _MAX_ROWS), -1):
+            row = model.row(index)
+            if isinstance(row, ToolRow):
+                found.setdefault(row.badge, index)
+            if _LEFT[0] in found:
+                break
+        return next((found[badge] for badge in _LEFT if badge in found), None)
 
 
 def _shows(show: Callable[[], object]) -> Callable[[], None]:
