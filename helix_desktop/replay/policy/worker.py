@@ -61,6 +61,7 @@ class PolicyReplayWorker:
         self._facts: SessionFacts | None = None
         self._sent = 0  # events of the log that the process has
         self._is_open = False  # True if the process has the session's facts
+        self._is_closed = False
 
     @property
     def is_running(self) -> bool:
@@ -82,9 +83,7 @@ class PolicyReplayWorker:
         if not is_same:
             self._is_open, self._sent = False, 0
         self._log, self._facts = tuple(log), facts
-        async with self._sending:
-            await self._send_session()
-        self._watch_idle()
+        await self._send()
 
     async def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
         """Yield a first picture of a policy (its numbers as set, not scaled), then the exact one.
@@ -148,15 +147,24 @@ class PolicyReplayWorker:
                 self._connection.send_bytes(encode(StopReplay(number)))
         self._stopped.clear()
 
-    async def _send(self, request: Request) -> None:
+    async def _send(self, request: Request | None = None) -> None:
+        """Send what the process does not have of the session, and a request.
+
+        What was begun goes on when the caller is cancelled: a thread would write into what comes next.
+        """
+        await asyncio.shield(self._scope.start(self._send_whole(request), "send to policy replays"))
+
+    async def _send_whole(self, request: Request | None) -> None:
         async with self._sending:
-            await self._send_session()
-            if self._connection is None:
+            if self._is_closed:
                 return
-            with suppress(OSError):  # the reader finds the same, and tells all that wait
-                await asyncio.to_thread(self._connection.send_bytes, encode(request))
-            self._start_reader()
+            await self._send_session()
+            if request is not None and self._connection is not None:
+                with suppress(OSError):  # the reader finds the same, and tells all that wait
+                    await asyncio.to_thread(self._connection.send_bytes, encode(request))
+                self._start_reader()
         self._tell_stopped()
+        self._watch_idle()
 
     async def _send_session(self) -> None:
         """Start the process if there is none, and send what it does not have of the session."""
@@ -164,16 +172,16 @@ class PolicyReplayWorker:
             raise ValueError("no session was loaded")
         if self._process is None:
             await self._start()
-        connection = self._connection
+        connection, log = self._connection, self._log
         assert connection is not None  # it was started
         try:
             if not self._is_open:
-                await asyncio.to_thread(connection.send_bytes, encode(OpenSession(self._facts)))
                 self._is_open, self._sent = True, 0
-            while self._sent < len(self._log):
-                events = list(self._log[self._sent : self._sent + _EVENTS_AT_ONCE])
-                await asyncio.to_thread(_send_events, connection, events)
+                await asyncio.to_thread(connection.send_bytes, encode(OpenSession(self._facts)))
+            while self._sent < len(log) and log is self._log:  # else another session is waiting
+                events = list(log[self._sent : self._sent + _EVENTS_AT_ONCE])
                 self._sent += len(events)
+                await asyncio.to_thread(_send_events, connection, events)
         except OSError:
             self._start_reader()
 
@@ -229,11 +237,13 @@ class PolicyReplayWorker:
             self._idle.cancel()
         for number, replies in self._waiting.items():
             replies.put_nowait(ReplayEnded(number))
+        self._is_closed, self._log = True, ()
         async with self._sending:
             await self._end()
         pending = [task for task in (self._reader, self._ending) if task is not None]
         if pending:
             await asyncio.wait(pending)
+        await self._scope.close()
 
     async def _end(self) -> None:
         process, connection = self._process, self._connection

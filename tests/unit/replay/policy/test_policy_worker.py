@@ -67,6 +67,24 @@ async def test_the_exact_replay_follows_a_first_picture_and_a_later_change_ends_
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
+async def test_a_session_whose_loading_was_called_off_is_replayed_once_and_whole() -> None:
+    """As when the user goes on while a long one is sent: no part is missing, none comes twice."""
+    log, worker, scope = log_of(600), PolicyReplayWorker(), TaskScope()
+    try:
+        for _ in range(3):
+            loading, sent = scope.start(worker.load(log, FACTS), "load"), worker._sent
+            while worker._sent == sent:  # noqa: ASYNC110 - in the midst of the next part
+                await asyncio.sleep(0)
+            loading.cancel()
+        await worker.load(log, FACTS)
+        (*_, exact) = await pictures(worker, PROFILES["off"])
+        assert [point.seq for point in exact.points] == [
+            recorded.seq - 1 for recorded in log if isinstance(recorded.event, AssistantSpoke)
+        ]
+    finally:
+        await worker.close()
+
+
 async def test_the_process_ends_when_nobody_asks() -> None:
     worker = PolicyReplayWorker(idle_s=0.0)
     await worker.load(log_of(1), FACTS)
