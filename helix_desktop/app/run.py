@@ -193,16 +193,18 @@ def wire_app(
 
 def _build_views(window_context: WindowContext) -> SessionViews:
     """Build the screens and add them to the window."""
-    chat, cache = ChatPage(), CacheBrowser(window_context.actions.start)
-    window_state = window_context.window_state
+    window, start = window_context.window, window_context.actions.start
+    pages, window_state = window.session_pages, window_context.window_state
+    chat, cache = ChatPage(pages), CacheBrowser(start, parent=pages)
     cache.preview.content.remember(window_state.get, window_state.put)
-    timeline, changes, inspector = Timeline(), ChangesPage(window_context.actions.start), Inspector()
+    timeline, changes = Timeline(parent=pages), ChangesPage(start, parent=pages)
+    inspector = Inspector(window.inspector_pane)
     appearance = window_context.appearance
 
     def zoom(theme: Theme) -> None:
         chat.set_theme(theme, appearance.text_px / fonts.BASE_PX)
 
-    window_context.window.add_pages(WindowPages(chat, cache, timeline, changes, inspector))
+    window.add_pages(WindowPages(chat, cache, timeline, changes, inspector))
     appearance.changed.connect(zoom)
     zoom(appearance.theme)
     return SessionViews(chat, cache, timeline, changes, inspector)

@@ -59,9 +59,11 @@ class CacheBrowser(Themed, QWidget):
     chat_requested = Signal()  # the empty state's button
     handover_requested = Signal(str, int)  # session and seq of a handover that a search found
 
-    def __init__(self, start: StartCoroutine, now: ClockMs = wall_clock_ms) -> None:
+    def __init__(
+        self, start: StartCoroutine, now: ClockMs = wall_clock_ms, parent: QWidget | None = None
+    ) -> None:
         """`start` owns the coroutines that ask the source; `now` is for words like "2 min ago"."""
-        super().__init__()
+        super().__init__(parent)
         self._start = start
         self._source: CacheSource | None = None
         self._totals = CacheTotals()
@@ -146,10 +148,10 @@ class CacheBrowser(Themed, QWidget):
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
     def _lay_out(self) -> None:
-        self._pages = QStackedWidget()
+        self._pages = QStackedWidget(self)
         for page in (self.table, self.no_match):
             self._pages.addWidget(page)
-        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.splitter = QSplitter(Qt.Orientation.Vertical, self)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setHandleWidth(5)
         self.splitter.addWidget(self._pages)
@@ -158,7 +160,7 @@ class CacheBrowser(Themed, QWidget):
         self.splitter.setStretchFactor(1, 2)
         self.splitter.setSizes([560, 330])
         self._pages.setMinimumHeight(120)
-        self._notice = QWidget()
+        self._notice = QWidget(self)
         row = QHBoxLayout(self._notice)
         row.setContentsMargins(18, 0, 18, 10)
         retry = PushButton(tr("Retry"), name="try_again")
@@ -171,7 +173,7 @@ class CacheBrowser(Themed, QWidget):
         column.setSpacing(0)
         first_sight = WhatIsThis("cached", tr("Every tool output is stored here, byte for byte."))
         first_sight.setContentsMargins(18, 0, 18, 4)
-        above = QWidget()
+        above = QWidget(self)
         above.setLayout(stack_of(self.filter_bar, first_sight, self.handover_hits, self._notice, gap=0))
         column.addWidget(above)
         self.quick_look = QuickLook(self.splitter, self.table, self.preview, (above, self._pages))

@@ -78,7 +78,7 @@ class ChangeDetail(Themed, QWidget):
         self.summary = SelectableText("", 13, "muted")
         self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.summary.setContentsMargins(18, 12, 18, 12)
-        self.body = QStackedWidget()
+        self.body = QStackedWidget(self)
         self._summary_page = VerticalScrollArea(self.summary)
         for part in (self.empty, self._summary_page, self.diff):
             self.body.addWidget(part)

@@ -56,9 +56,14 @@ class ChangesPage(Themed, QWidget):
     """FileRows in sight whose lines nobody counted yet."""
     trust_requested = Signal()
 
-    def __init__(self, start: StartCoroutine | None = None, now: ClockMs = wall_clock_ms) -> None:
+    def __init__(
+        self,
+        start: StartCoroutine | None = None,
+        now: ClockMs = wall_clock_ms,
+        parent: QWidget | None = None,
+    ) -> None:
         """`start` owns the coroutines of the diff, `now` is for words like "2 min ago"."""
-        super().__init__()
+        super().__init__(parent)
         self._state = ChangesState()
         self._line_counts: dict[Contents, LineCounts] = {}
         self.filter_bar = ChangesFilterBar()
@@ -168,12 +173,12 @@ class ChangesPage(Themed, QWidget):
         return file is not None and (file.key, file.contents) == (row.key, row.contents)
 
     def _lay_out(self) -> None:
-        self._lists = QStackedWidget()
+        self._lists = QStackedWidget(self)
         for page in (self.list, self.no_match):
             self._lists.addWidget(page)
         self._lists.setMinimumSize(200, 110)
         self.detail.setMinimumWidth(240)
-        self.splitter = QSplitter(Qt.Orientation.Horizontal)
+        self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setHandleWidth(1)
         self.splitter.addWidget(self._lists)

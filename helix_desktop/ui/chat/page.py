@@ -167,8 +167,8 @@ class NextMessages(Themed, QWidget):
 class ChatPage(QWidget):
     """Conversation and composer, one under the other."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self.model = ChatModel(self)
         self.view = ChatView(self.model, LIGHT)
         self.composer = Composer(LIGHT)
@@ -197,7 +197,7 @@ class ChatPage(QWidget):
         MessageDrops(self.composer, self.composer, self.drop_hint, takes_folders=True)
         MessageDrops(self, self.composer, self.drop_hint, takes_folders=False)
         self.view.typed.connect(self._type_in_composer)
-        self._pages = QStackedWidget()
+        self._pages = QStackedWidget(self)
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.empty_state)
         for changed in (self.model.rows_reset, self.model.row_appended, self.model.row_removed):

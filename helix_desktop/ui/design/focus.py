@@ -32,9 +32,9 @@ class FocusableScrollArea(QScrollArea):
 
     accessible_role = QAccessible.Role.Pane
 
-    def __init__(self) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         """Empty, without a frame."""
-        super().__init__()
+        super().__init__(parent)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self._ring = FocusRing(self)
 

@@ -49,8 +49,8 @@ class Inspector(Themed, QWidget):
     compose_requested = Signal()  # the empty state's button
     now_requested = Signal()  # from a request of the past to the next one
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
         self._state: InspectorState | None = None
         self._legend: dict[SegmentKind, KeyValue] = {}
         self.empty = EmptyState(
@@ -111,7 +111,8 @@ class Inspector(Themed, QWidget):
             super().keyPressEvent(event)
 
     def _overview(self) -> QWidget:
-        page = QWidget()
+        self._scroll = QScrollArea(self)
+        page = QWidget(self._scroll.viewport())
         page.setObjectName("page")
         column = QVBoxLayout(page)
         column.setContentsMargins(*_MARGINS)
@@ -123,7 +124,6 @@ class Inspector(Themed, QWidget):
         column.addWidget(self.provider_cache)
         column.addWidget(self._request_card())
         column.addStretch(1)
-        self._scroll = QScrollArea()
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -96,17 +96,17 @@ class IconTile(Themed, QWidget):
 
 def _centered(parent: QWidget, body: QLayout, width: int) -> QWidget:
     """Lay a body of at most `width` pixels into the middle of a scrolling page."""
-    column_widget = QWidget()
+    scroll = QScrollArea(parent)
+    page = QWidget(scroll.viewport())
+    column_widget = QWidget(page)
     column_widget.setMaximumWidth(width)
     column_widget.setLayout(body)
-    page = QWidget()
     page.setObjectName("page")
     line = row(margins=(32, 24, 32, 40))
     line.addStretch(1)
     line.addWidget(column_widget, 100, Qt.AlignmentFlag.AlignVCenter)
     line.addStretch(1)
     page.setLayout(line)
-    scroll = QScrollArea()
     scroll.setWidget(page)
     scroll.setWidgetResizable(True)
     scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -129,9 +129,9 @@ class WelcomePage(QWidget):
     scan_requested = Signal()
     key_entered = Signal(str)
 
-    def __init__(self) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         """Ready to show."""
-        super().__init__()
+        super().__init__(parent)
         self._key = QLineEdit()
         self._key.setObjectName("pasted_key")
         self._key.setEchoMode(QLineEdit.EchoMode.Password)
@@ -219,9 +219,9 @@ class NoSessionPage(QWidget):
 
     new_session_requested = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         """Ready to show."""
-        super().__init__()
+        super().__init__(parent)
         self._title = label("", "heading", wrap=True)
         button = PushButton(tr("New session"), "primary", "plus", name="new_session")
         button.clicked.connect(self.new_session_requested)
@@ -270,9 +270,9 @@ class MissingFolderPage(QWidget):
     read_only_requested = Signal()
     remove_requested = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         """Ready to show."""
-        super().__init__()
+        super().__init__(parent)
         self._title = label("", "heading", wrap=True)
         self._path = label("", "mono", wrap=True)
         self._path.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

@@ -114,9 +114,10 @@ class MainWindow(QMainWindow):
         self.no_session: NoSessionPage
         self.missing_folder: MissingFolderPage
         self.switcher: Switcher
-        self._session_pages = QStackedWidget()
-        self._center = QStackedWidget()
-        self._inspector = QFrame()
+        self._center, self.inspector_pane = QStackedWidget(), QFrame()
+        self._center.addWidget(QWidget())  # on screen until there are pages
+        self.session_pages = QStackedWidget()
+        self._center.addWidget(self.session_pages)
         self._panes = self._arrange()
         self._layout_timer = QTimer(self, singleShot=True, interval=_LAYOUT_PAUSE_MS)
         self._layout_timer.timeout.connect(self._save_layout)
@@ -133,14 +134,18 @@ class MainWindow(QMainWindow):
         self._panes.set_available(sidebar=True, inspector=False)
 
     def add_pages(self, pages: WindowPages) -> None:
-        """Put in the pages, the places without a session, and the switcher; the welcome page is shown."""
+        """Put in the pages, the places without a session, and the switcher; the welcome page is shown.
+
+        Pages that were built in `session_pages` and `inspector_pane` come in faster: Qt styles all that is
+        in a widget again when that gets a parent.
+        """
         from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
         from helix_desktop.ui.shell.switcher.panel import Switcher
 
         self.welcome, self.no_session, self.missing_folder = (
-            WelcomePage(),
-            NoSessionPage(),
-            MissingFolderPage(),
+            WelcomePage(self._center),
+            NoSessionPage(self._center),
+            MissingFolderPage(self._center),
         )
         self.switcher = Switcher(self, self.help_windows.command_list)
         self.sidebar.add_session_list()
@@ -151,10 +156,10 @@ class MainWindow(QMainWindow):
             "changes": pages.changes,
         }
         for page in self._pages.values():
-            self._session_pages.addWidget(page)
-        for place in (self.welcome, self.missing_folder, self.no_session, self._session_pages):
+            self.session_pages.addWidget(page)
+        for place in (self.welcome, self.missing_folder, self.no_session):
             self._center.addWidget(place)
-        self._inspector.setLayout(column(pages.inspector))
+        self.inspector_pane.setLayout(column(pages.inspector))
         self._connect_pages()
         self.show_center_page("welcome")
         self.help_windows.hide_followed_links()
@@ -165,9 +170,9 @@ class MainWindow(QMainWindow):
         centre.setObjectName("centre")
         centre.setLayout(column(self.top_bar, self.banners, self._center, self.jobs, self.cost_line, gap=0))
         centre.setMinimumWidth(356)
-        self._inspector.setObjectName("inspector_pane")
-        self._inspector.setMinimumWidth(264)
-        panes = Panes(self.sidebar, centre, self._inspector, self.layout_store)
+        self.inspector_pane.setObjectName("inspector_pane")
+        self.inspector_pane.setMinimumWidth(264)
+        panes = Panes(self.sidebar, centre, self.inspector_pane, self.layout_store)
         root = QWidget()
         line = QHBoxLayout(root)
         line.setContentsMargins(0, 0, 0, 0)
@@ -184,7 +189,7 @@ class MainWindow(QMainWindow):
         actions.toggle_sidebar.triggered.connect(self._panes.set_sidebar_visible)
         actions.toggle_inspector.triggered.connect(self._panes.set_inspector_visible)
         self._panes.panes_shown.connect(self._show_panes)
-        panes = (self.rail, self.sidebar, self._center, self._inspector)
+        panes = (self.rail, self.sidebar, self._center, self.inspector_pane)
         actions.next_pane.triggered.connect(lambda: focus_pane(panes, 1))
         actions.previous_pane.triggered.connect(lambda: focus_pane(panes, -1))
         actions.all_commands.triggered.connect(self.help_windows.show_commands)
@@ -257,7 +262,7 @@ class MainWindow(QMainWindow):
             "welcome": self.welcome,
             "missing": self.missing_folder,
             "empty": self.no_session,
-            "work": self._session_pages,
+            "work": self.session_pages,
         }
         self._center.setCurrentWidget(pages[center_page])
         for action in self.commands.for_session():
@@ -268,7 +273,7 @@ class MainWindow(QMainWindow):
 
     def show_page(self, name: str) -> None:
         """Show chat, cache, timeline or changes."""
-        self._session_pages.setCurrentWidget(self._pages[name])
+        self.session_pages.setCurrentWidget(self._pages[name])
         self.top_bar.show_page(name)
         self.commands.close_page.setEnabled(name != "chat")
         self.layout_store.save("page", name.encode())
@@ -282,7 +287,7 @@ class MainWindow(QMainWindow):
 
     def page(self) -> str:
         """Return the page that is shown: chat, cache, timeline or changes."""
-        return next(name for name, page in self._pages.items() if page is self._session_pages.currentWidget())
+        return next(name for name, page in self._pages.items() if page is self.session_pages.currentWidget())
 
     def allow_close(self) -> None:
         """Close for good: everything that the window showed has ended."""

@@ -91,9 +91,9 @@ class Timeline(Themed, QWidget):
     step_chosen = Signal(int)  # its event, to look at what was sent then; 0: now
     scrolled = Signal()
 
-    def __init__(self, now: ClockMs = wall_clock_ms) -> None:
+    def __init__(self, now: ClockMs = wall_clock_ms, parent: QWidget | None = None) -> None:
         """`now` is for words like "2 min ago"."""
-        super().__init__()
+        super().__init__(parent)
         self._now = now
         self._state = TimelineState()
         self._past_step: Step | None = None
@@ -189,17 +189,17 @@ class Timeline(Themed, QWidget):
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
     def _lay_out(self) -> None:
-        self._scroll = FocusableScrollArea()
+        self._scroll = FocusableScrollArea(self)
         mark_pane_stop(self._scroll)
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setAccessibleName(tr("Timeline"))
-        page = QWidget()
+        page = QWidget(self._scroll.viewport())
         page.setObjectName("page")
         across = QHBoxLayout(page)
         across.setContentsMargins(22, 18, 22, 20)
         across.addStretch(1)
-        column = QWidget()
+        column = QWidget(page)
         column.setMaximumWidth(COLUMN_WIDTH)
         across.addWidget(column, 100)
         across.addStretch(1)

@@ -64,7 +64,7 @@ class Preview(Themed, QWidget):
         self._build_parts()
         self._stack = QStackedLayout(self)
         self.empty = EmptyState("database", tr("Select an entry to preview it."))
-        content = QWidget()
+        content = QWidget(self)
         column = QVBoxLayout(content)
         column.setContentsMargins(*_MARGINS_PX)
         column.setSpacing(7)
