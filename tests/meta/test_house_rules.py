@@ -1,4 +1,4 @@
-"""The house rules that no linter knows: sizes, docstrings, reasons for exceptions, forbidden words."""
+"""The house rules that no linter knows: sizes, docstrings, reasons, forbidden words and names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import json
 import re
 import subprocess
 import tomllib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ROOT / "helix_desktop"
+FORBIDDEN_NAMES = Path(__file__).with_name("forbidden_names.txt")
 
 MAX_FILE_LINES, MAX_FUNCTION_LINES = 500, 60
 
@@ -58,9 +60,10 @@ class Findings:
     undocumented: tuple[str, ...]
     nested_loops: tuple[str, ...]
     impure: tuple[str, ...]
+    names: tuple[str, ...]
+    """Every name that is bound, as `forbidden_names.txt` writes it."""
 
 
-@cache
 def findings(path: Path) -> Findings:
     """Look through one file, and let its tree go: a thousand of them slow every garbage collection."""
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
@@ -81,7 +84,25 @@ def findings(path: Path) -> Findings:
             where(path, node) for node in calls if _called(node) in {".exec", ".exec_", ".processEvents"}
         ),
         impure=tuple(where(path, node) for node in calls if _called(node) in IMPURE),
+        names=tuple(bound_names(nodes)),
     )
+
+
+def bound_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the names of parameters, variables, attributes, functions and classes, without outer underscores."""
+    for node in nodes:
+        match node:
+            case ast.arg(arg=name):
+                pass
+            case ast.Name(id=name, ctx=ast.Store()):
+                pass
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                pass
+            case ast.Attribute(attr=name, ctx=ast.Store()):
+                pass
+            case _:
+                continue
+        yield name.strip("_").lower()
 
 
 def _called(call: ast.Call) -> str:
@@ -126,33 +147,63 @@ def test_files_are_short() -> None:
     assert not [f"{where(path)} {size}" for path, size in sizes.items() if size > MAX_FILE_LINES]
 
 
-def test_functions_are_short() -> None:
-    """A function has at most 60 lines, its docstring included."""
-    assert not [place for path in _all_sources() for place in findings(path).long]
+def test_what_the_syntax_shows() -> None:
+    """One test, because only the parsing of all files takes time; what is broken has the name of its rule."""
+    found = {path: findings(path) for path in _all_sources()}
+    product = {path: found[path] for path in sources("helix_desktop")}
+    broken = {
+        f"a function has at most {MAX_FUNCTION_LINES} lines, its docstring included": [
+            place for here in found.values() for place in here.long
+        ],
+        "each module with content starts with a docstring": [
+            place for here in found.values() for place in here.undocumented_module
+        ],
+        "each public function, class and method of the product has a docstring": [
+            place for path in sources("helix_desktop", "packaging") for place in found[path].undocumented
+        ],
+        "a dialog's exec() in a coroutine hangs every other task, and processEvents re-enters slots": [
+            place
+            for here in product.values()
+            for place in here.nested_loops
+            # The application's own loop, before there is any other: it runs until the first frame.
+            if not place.startswith("helix_desktop/app/main.py:")
+        ],
+        "context reads no clock and opens no file; these calls need no import": [
+            place
+            for path, here in product.items()
+            for place in here.impure
+            if path.is_relative_to(PRODUCT / "context")
+        ],
+        "name these after what they hold, or bring their numbers down": _wrong_counts(product.values()),
+    }
+    assert not {rule: places for rule, places in broken.items() if places}
 
 
-def test_modules_have_docstrings() -> None:
-    """Each module with content starts with a docstring."""
-    assert not [place for path in _all_sources() for place in findings(path).undocumented_module]
+def _wrong_counts(product: Iterable[Findings]) -> list[str]:
+    """List the words of forbidden_names.txt that are bound more or less often than it allows."""
+    allowed = _allowed_names()
+    counts = Counter(name for here in product for name in here.names if name in allowed)
+    return [
+        f"{name} {counts[name]}, allowed {limit}" for name, limit in allowed.items() if counts[name] != limit
+    ]
 
 
-def test_public_names_have_docstrings() -> None:
-    """Each public function, class and method of the product has a docstring."""
-    product = sources("helix_desktop", "packaging")
-    assert not [place for path in product for place in findings(path).undocumented]
+def _allowed_names() -> dict[str, int]:
+    """Return how often each word may still be bound; raise ValueError for a line without a reason."""
+    allowed = {}
+    for text in FORBIDDEN_NAMES.read_text(encoding="utf-8").splitlines():
+        if text and not text.startswith("#"):
+            word, count, _reason = text.split(maxsplit=2)
+            allowed[word] = int(count)
+    return allowed
 
 
-def test_no_nested_event_loops() -> None:
-    """A dialog's exec() in a coroutine hangs every other task, and processEvents re-enters slots."""
-    nested = [place for path in sources("helix_desktop") for place in findings(path).nested_loops]
-    # The application's own loop, before there is any other: it runs until the first frame.
-    assert [location for location in nested if not location.startswith("helix_desktop/app/main.py:")] == []
-
-
-def test_context_reads_no_clock_and_opens_no_file() -> None:
-    """import-linter keeps modules out of context; these calls need no import."""
-    context = [path for path in sources("helix_desktop") if path.is_relative_to(PRODUCT / "context")]
-    assert not [place for path in context for place in findings(path).impure]
+def test_a_forbidden_name_is_found_at_every_binding() -> None:
+    """As a parameter, variable, attribute, function or class, with or without underscores around it."""
+    code = "def told(wanted, *, given):\n    _kept = [one for one in wanted]\n    self.held_ = 1\n"
+    code += "class Heard: ...\n"
+    found = set(bound_names(ast.walk(ast.parse(code))))
+    assert found == {"told", "wanted", "given", "kept", "one", "held", "heard"}
 
 
 def test_every_exception_from_a_rule_has_a_reason() -> None:
