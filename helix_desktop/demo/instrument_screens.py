@@ -106,8 +106,8 @@ class InstrumentScreens:
         requests.setCurrentIndex(place)
         await self._screenshots.capture("inspector-row")
         at = requests.visualRect(place).center()
-        asked = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, requests.viewport().mapToGlobal(at))
-        QApplication.sendEvent(requests.viewport(), asked)
+        event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, requests.viewport().mapToGlobal(at))
+        QApplication.sendEvent(requests.viewport(), event)
         menu = next((menu for menu in requests.findChildren(QMenu) if menu.isVisible()), None)
         if menu is not None:
             await self._screenshots.capture("inspector-row-menu", widget=menu)

@@ -57,9 +57,9 @@ class ScreenshotWriter:
     ) -> None:
         """Save a screenshot of the window, or of `widget`, in each mode that is wanted. Raises HelixError."""
         appearance = self._window_context.appearance
-        wanted = tuple(mode for mode in modes if mode in self.options.modes)
+        modes_in_use = tuple(mode for mode in modes if mode in self.options.modes)
         # The mode in force first: to restyle the whole window takes a third of a second.
-        for mode in sorted(wanted, key=lambda mode: mode != appearance.mode):
+        for mode in sorted(modes_in_use, key=lambda mode: mode != appearance.mode):
             if appearance.mode != mode:
                 appearance.set_mode(mode)
             await asyncio.sleep(SETTLE_S)

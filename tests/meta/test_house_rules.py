@@ -89,7 +89,7 @@ def findings(path: Path) -> Findings:
 
 
 def bound_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield the names of parameters, variables, attributes, functions and classes, without outer underscores."""
+    """Yield the names of parameters, variables, attributes, functions and classes, without underscores."""
     for node in nodes:
         match node:
             case ast.arg(arg=name):

@@ -24,11 +24,11 @@ T = TypeVar("T")
 
 
 class ExcludedCover(NamedTuple):
-    """What an excluded summary stands for: the events behind `after` up to `upto`, but `kept` (0: none)."""
+    """What an excluded summary stands for: events behind `after` up to `upto`, but `left_out` (0: none)."""
 
     after: int
     upto: int
-    kept: int = 0
+    left_out: int = 0
 
 
 class RewriteState:
@@ -150,8 +150,8 @@ class RewriteState:
                 return after + 1
             case FormChosen(target=target) | Pinned(target=target) | Unpinned(target=target):
                 return target
-        made = self.observations.get(rewrite.made) if isinstance(rewrite, ObservationsPlaced) else None
-        return made.after + 1 if made is not None else 0
+        placed = self.observations.get(rewrite.made) if isinstance(rewrite, ObservationsPlaced) else None
+        return placed.after + 1 if placed is not None else 0
 
     def _first_changed_by_undo(self, seq: int) -> int:
         """Return `first_changed` of an undo or redo of `seq`: it takes the sweep recorded with it along."""

@@ -143,7 +143,7 @@ class WindowMessages(MessageLog):
             item
             for item in items
             if item.seq not in self.rewrites.excluded
-            and not any(after < item.seq <= upto and item.seq != kept for after, upto, kept in covers)
+            and not any(after < item.seq <= upto and item.seq != left_out for after, upto, left_out in covers)
         ]
 
     @property

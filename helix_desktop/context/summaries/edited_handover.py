@@ -101,8 +101,8 @@ def _parsed(texts: Mapping[str, Sequence[str]], valid_seqs: frozenset[int]) -> t
 
 def original_of(handovers: Mapping[int, HandoverMade], seq: int) -> int:
     """Return the handover that the revision `seq` goes back to; itself where it is no revision."""
-    while (former := handovers[seq].revises) < seq and former in handovers:
-        seq = former
+    while (revised := handovers[seq].revises) < seq and revised in handovers:
+        seq = revised
     return seq
 
 

@@ -143,7 +143,7 @@ class BulletView(Themed, QWidget):
         self._layout.setFont(ui_font(13))
         self._layout.setTextOption(option)
         self._layout.setFormats(
-            [made for style in self._styles for made in _formats(*style, self._text)]
+            [part for style in self._styles for part in _formats(*style, self._text)]
             + [_mark_format(span, self._is_struck_out) for span in self._marks]
         )
         self._layout.beginLayout()

@@ -69,8 +69,8 @@ class CacheExportController(QObject):
             return True
 
         self._folder = path.parent
-        kept = tr("No new file is left. A file that was there stays as it is.")
-        if await self._jobs.run_cancellable(_job_text(len(digests)), save, kept):
+        outcome = tr("No new file is left. A file that was there stays as it is.")
+        if await self._jobs.run_cancellable(_job_text(len(digests)), save, outcome):
             self._report(done, is_cancelled=False)
 
     def _report(self, done: ExportedEntries, is_cancelled: bool) -> None:
