@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
+from PySide6.QtCore import QItemSelectionModel, QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -25,7 +25,7 @@ from helix_desktop.ui.cache.columns import COLUMNS
 from helix_desktop.ui.cache.row_pages import MAX_CACHED_ROWS
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table_model import CacheTableModel, Index
-from helix_desktop.ui.design.focus import KEYBOARD_REASONS
+from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
@@ -183,8 +183,10 @@ class CacheTable(Themed, QTableView):
         painter.end()
         super().paintEvent(event)
         if self.hasFocus() and current >= 0:  # over Qt's own ground of a chosen row
-            bar = QPainter(self.viewport())
-            bar.fillRect(0, self.rowViewportPosition(current), 3, height - 1, QColor(self._theme.accent))
+            focus = QPainter(self.viewport())
+            rect = QRectF(0, self.rowViewportPosition(current), width, height - 1)
+            is_keyboard = self.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+            paint_row_focus(focus, rect, self._theme.accent, is_keyboard=is_keyboard)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the columns, and keep the current row in sight when the preview below takes room away."""

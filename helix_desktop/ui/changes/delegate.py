@@ -20,6 +20,7 @@ from helix_desktop.ui.changes.texts import (
     turn_text,
     who_text,
 )
+from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.pill import paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -86,7 +87,8 @@ class ChangeDelegate(QStyledItemDelegate):
         painter.fillRect(box, QColor(ground))
         painter.fillRect(QRectF(box.x(), box.bottom() - 1, box.width(), 1), QColor(theme.border))
         if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_Selected:
-            painter.fillRect(QRectF(box.x(), box.y(), 3, box.height() - 1), QColor(theme.accent))
+            is_keyboard = bool(state & QStyle.StateFlag.State_KeyboardFocusChange)
+            paint_row_focus(painter, box.adjusted(0, 0, 0, -1), theme.accent, is_keyboard=is_keyboard)
 
     def _paint_heading(self, painter: QPainter, box: QRectF, group: ChangeGroup) -> None:
         count = files_text(group.files)

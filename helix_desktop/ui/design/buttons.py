@@ -23,6 +23,7 @@ from helix_desktop.ui.design.themed import Themed
 ICON_GAP_PX = 4
 """Stays free between an icon and the words behind it: Qt's own gap is too tight for Inter."""
 _SWITCH_TEXT_X, _SWITCH_MIN_PX = 44, 160  # where a switch's text begins, and the least width it wraps at
+_OFF_OPACITY = 0.45  # of a switch that cannot be used now
 
 if TYPE_CHECKING:
     _Button = QAbstractButton
@@ -180,6 +181,7 @@ class Switch(Themed, QAbstractButton):
         """Paint track, knob, focus ring and text."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setOpacity(1.0 if self.isEnabled() else _OFF_OPACITY)
         track = QRectF(2, (self.height() - 18) / 2, 32, 18)
         if self.hasFocus():
             painter.setPen(QPen(QColor(self._theme.accent), 1.5))

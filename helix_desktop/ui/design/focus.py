@@ -27,6 +27,19 @@ def is_pane_stop(widget: QWidget) -> bool:
     return bool(widget.property(_PANE_STOP))
 
 
+def paint_row_focus(painter: QPainter, row: QRectF, color: str, *, is_keyboard: bool) -> None:
+    """Paint where the keyboard is in a list of straight rows: a ring for who uses it, else a bar."""
+    if not is_keyboard:
+        painter.fillRect(QRectF(row.x(), row.y(), 3, row.height()), QColor(color))
+        return
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(QColor(color), 2))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRoundedRect(row.adjusted(1, 1, -1, -1), 5, 5)
+    painter.restore()
+
+
 class FocusableScrollArea(QScrollArea):
     """A scroll area that takes the keyboard: it has a role besides its name, and shows a ring."""
 

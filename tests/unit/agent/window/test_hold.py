@@ -42,7 +42,7 @@ async def test_an_undone_handover_comes_again_only_without_hold() -> None:
     assert make_forecast(reopened.session.transcript, EAGER) == NOTHING_DUE
 
     await reopened.run("words " * 300)
-    assert [made.trigger for made in rig.events(HandoverMade)[1:]] == [HandoverTrigger.OVERFLOW]
+    assert [handover.trigger for handover in rig.events(HandoverMade)[1:]] == [HandoverTrigger.OVERFLOW]
     assert reopened.session.transcript.on_hold
 
     await reopened.hold(False)
