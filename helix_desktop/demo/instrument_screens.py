@@ -24,7 +24,7 @@ text = TextContext("Demo")
 
 _WAITS = 40
 _PAST_SHARE = 0.6  # of the steps: behind the first handover, before the second
-_PATTERN = "def "
+_PATTERN = "python|def"
 
 
 class InstrumentScreens:

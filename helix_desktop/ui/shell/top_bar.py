@@ -71,6 +71,7 @@ _TITLE_PX = 80
 _BUTTON_PX = 30 + 3  # with its gap
 _PADDING_PX = 16  # of a page's button, at both sides together, with its border
 _ICON_PX = 15
+_QT_GAP_PX = 4
 _DRAG_MS = 400  # that a drag rests over a page's button until the page is shown
 _TIP_CAP = 160  # characters of the title in its tooltip
 
@@ -204,8 +205,10 @@ class PageSwitch(Themed, TabList):
         metrics = QFontMetricsF(fonts.sized(self.font(), fonts.BASE_PX, QFont.Weight.DemiBold))
         titles = [metrics.horizontalAdvance(translate(page_title)) + 4 for _, page_title, _ in PAGES]
         words = 0.0 if detail == "icons" else max(titles) if detail == "current" else sum(titles)
-        icons = 0 if detail == "words" else len(PAGES) * (_ICON_PX + ICON_GAP_PX)
-        return round(words + icons + len(PAGES) * _PADDING_PX) + 10
+        icon_px = 0 if detail == "words" else _ICON_PX + ICON_GAP_PX
+        # Qt keeps a gap behind an icon; without words it may be squeezed.
+        gap = _QT_GAP_PX if detail in ("full", "current") else 0
+        return round(words + len(PAGES) * (icon_px + gap + _PADDING_PX)) + 10
 
     def set_detail(self, detail: PageDetail) -> None:
         """Show icons and words, or one of them where room is narrow."""

@@ -33,6 +33,7 @@ class TimelinePresenter:
         self._present_lock = asyncio.Lock()
         self._present: PresentCard | None = None
         self._present_for: tuple[str, int, ContextPolicy] | None = None  # what it was written for
+        self._last_begun = self._last_shown = 0  # numbers of refreshes: an older one may end later
         self._is_loaded = False  # whether it shows this conversation, and not the previous one
         self._pending_reveal = self._first_card = 0  # events whose cards are to be in sight
 
@@ -55,6 +56,8 @@ class TimelinePresenter:
         conversation, workspace = self._conversation, self._workspace
         if conversation is None or workspace is None:
             return
+        self._last_begun += 1
+        number = self._last_begun
         transcript = conversation.session.transcript
         log, (window, gauge) = list(conversation.session.log), conversation.window.measure()
         last = transcript.items[-1].seq if transcript.items else 0
@@ -69,8 +72,9 @@ class TimelinePresenter:
         steps = await asyncio.to_thread(read_steps, log)
         present = await self._present_card(conversation)
         continuations = await self._continuations(workspace, conversation.session.id)
-        if conversation is not self._conversation:
+        if conversation is not self._conversation or number < self._last_shown:
             return
+        self._last_shown = number
         policy = conversation.window.policy
         saved = max(0, transcript.full_total_tokens - sum(window.entry_tokens))
         self._view.set_state(

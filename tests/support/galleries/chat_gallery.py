@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from msgspec import structs
-from PySide6.QtGui import QPalette
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from helix_desktop.config.paths import resources_dir
@@ -39,6 +39,7 @@ from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.design.themed import Themed
 from tests.support.window.chat_geometry import row_key
 
 DIGEST = "9f3a1c" + "0123456789abcdef" * 3 + "7e21d00042"
@@ -337,13 +338,7 @@ def _divider_rows() -> list[Row]:
         ),
         DividerRow(row_key("d3"), "interrupted", "Interrupted: Helix closed during this turn"),
         DividerRow(row_key("d4"), "handover", "10 messages summarized", True, (Redo(20),)),
-        DividerRow(
-            row_key("d13"),
-            "fold",
-            "11 steps noted · saved 3.1k tokens",
-            True,
-            (back[0], Redo(48)),
-        ),
+        DividerRow(row_key("d13"), "fold", "11 steps noted · saved 3.1k tokens", True, (back[0], Redo(48))),
     ]
 
 
@@ -435,12 +430,18 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
     ]
 
 
+class _Scene(Themed, QWidget):
+    """The surface that chat and composer stand on."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Fill it."""
+        QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
+
+
 def build_scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[QWidget, ChatView]:
     """A conversation above a composer."""
-    window = QWidget()
-    palette = window.palette()
-    palette.setColor(QPalette.ColorRole.Window, theme.canvas)
-    window.setPalette(palette)
+    window = _Scene()
+    window.tint(theme)
     model = ChatModel(window)
     view = ChatView(model, theme)
     composer = Composer(theme)

@@ -29,14 +29,25 @@ from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import use_language
-from tests.support.galleries import every_screen, panes_gallery
+from tests.support.galleries import every_screen, panes_gallery, shell_gallery
 from tests.support.galleries.every_screen import Screen
 
 _THEMES = {"light": (LIGHT,), "dark": (DARK,), "both": (DARK, LIGHT)}
 _SETTLE_ROUNDS = 6
 _OF_ITS_OWN, _SMALLEST = (0, 0), (1, 1)
+
+
+def _drag_screens() -> Iterator[Screen]:
+    for name, show in shell_gallery.DRAGS.items():
+        window = shell_gallery.make_window()
+        window.allow_close()
+        show(window)
+        yield Screen(name, window, ((window.width(), window.height()),))
+
+
 _GROUPS: tuple[Callable[[], Iterator[Screen]], ...] = (
     every_screen.window_screens,
+    _drag_screens,
     every_screen.pane_screens,
     every_screen.changes_screens,
     every_screen.chat_screens,
@@ -60,7 +71,8 @@ class PictureWriter:
         name = re.sub(r"[^\w]+", "-", screen.name.removeprefix("make_")).strip("-")
         if self._names and not any(part in name for part in self._names):
             return
-        size = self._size if self._size and isinstance(screen.widget, MainWindow) else screen.sizes[0]
+        is_window = isinstance(screen.widget, MainWindow) and len(screen.sizes) > 1
+        size = self._size if self._size and is_window else screen.sizes[0]
         retint(screen.widget, self._theme)
         screen.widget.show()
         if size not in (_OF_ITS_OWN, _SMALLEST):

@@ -331,11 +331,16 @@ STATES: dict[str, Callable[[MainWindow], None]] = {
     "welcome": lambda window: window.show_workspaces(()),
     "servers found": _show_found_servers,
     "no server": _show_no_server,
-    "folder dropped": _show_folder_drop,
-    "wrong drop": _show_wrong_drop,
     "empty": _show_empty_workspace,
     "missing": _show_missing_folder,
 }
+
+
+DRAGS: dict[str, Callable[[MainWindow], None]] = {
+    "folder dropped": _show_folder_drop,
+    "wrong drop": _show_wrong_drop,
+}
+"""What covers the window while something is dragged over it: for pictures only."""
 
 
 def main() -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import cast
 
 import pytest
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import CompactionProgress
+from helix_desktop.context.log.steps import read_steps
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.remote.open_store import connect
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
 from tests.support.model_servers.chat_server import (
@@ -226,3 +230,37 @@ async def test_sessions_of_another_process_appear_and_go_by_themselves(
             await until(lambda: "a title" not in [session.title for session in listed.sessions()], "it gone")
         finally:
             await guest.close()
+
+
+class _SlowFirst:
+    """The sessions of a workspace, the first answer held back: a read that a newer one overtakes."""
+
+    def __init__(self, workspace: OpenWorkspace) -> None:
+        self._workspace, self.release, self.asked = workspace, asyncio.Event(), 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._workspace, name)
+
+    async def sessions(self) -> list[SessionSummary]:
+        self.asked += 1
+        if self.asked == 1:
+            await self.release.wait()
+        return list(await self._workspace.sessions())
+
+
+async def test_an_older_reading_of_the_timeline_never_replaces_a_newer_one(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.run_turn("What is here?")
+        slow, timeline = _SlowFirst(rig.workspace), rig.wiring.session_controller.timeline
+        timeline.show(cast("OpenWorkspace", slow), rig.conversation)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(timeline.refresh())
+            await until(lambda: slow.asked, "the older reading waits")
+            await rig.run_turn("And what more?")
+            await timeline.refresh()
+            slow.release.set()
+        steps = read_steps(rig.conversation.session.log)
+        assert rig.views.timeline.chart.scrubber.steps == steps
