@@ -9947,6 +9947,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Above the threshold, the context is compacted again after an undo. Session → Hold compaction keeps it as it is while it fits, until you resume.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_changes.py" />
             <source>Accept and revert</source>
             <translation type="unfinished" />
@@ -10113,7 +10118,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>Inspector: what the next request contains, part by part, in tokens.</source>
+            <source>Inspector: what the next request contains, part by part, in tokens. Exclude a part from it, cache it now, or pin it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10263,7 +10268,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>The inspector lists each text with its tokens. None of them leaves the context.</source>
+            <source>The inspector lists each text with its tokens. None of them leaves the context, unless you exclude it there.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10278,7 +10283,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>The paper clip, paste and drop attach any text or code file, the text of a PDF, and images. A large file enters as a preview; the agent recalls the rest.</source>
+            <source>The paper clip, paste and drop attach any text or code file, the text of a PDF, and images; a folder that you drop becomes a list of its files. A large file enters as a preview; the agent recalls the rest.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10298,7 +10303,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>Timeline: what was cached, noted and summarized, when and why, with Undo.</source>
+            <source>Timeline: what was cached, noted and summarized, when and why, with Undo. Drag the handle on its chart to look at an earlier step as it was.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10453,7 +10458,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>You can open it under Cache, search it, and recall it into your next message.</source>
+            <source>You can open it under Cache, search it, and recall it into your next message: all of it, lines, or the lines that match a pattern.</source>
             <translation type="unfinished" />
         </message>
         <message>

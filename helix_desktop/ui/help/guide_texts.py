@@ -128,9 +128,15 @@ def _context() -> tuple[Section, ...]:
         Section(
             tr("Where to look"),
             (
-                tr("Inspector: what the next request contains, part by part, in tokens."),
+                tr(
+                    "Inspector: what the next request contains, part by part, in tokens. Exclude a part from "
+                    "it, cache it now, or pin it."
+                ),
                 tr("Cache: every output, including those that left the context."),
-                tr("Timeline: what was cached, noted and summarized, when and why, with Undo."),
+                tr(
+                    "Timeline: what was cached, noted and summarized, when and why, with Undo. Drag the "
+                    "handle on its chart to look at an earlier step as it was."
+                ),
                 tr("Changes: the files that the session changed, with their diffs, and Revert."),
             ),
         ),
@@ -158,7 +164,10 @@ def _cached() -> tuple[Section, ...]:
             tr("How to get it back"),
             (
                 tr("The agent recalls a cached output itself when it needs it, byte for byte."),
-                tr("You can open it under Cache, search it, and recall it into your next message."),
+                tr(
+                    "You can open it under Cache, search it, and recall it into your next message: all of "
+                    "it, lines, or the lines that match a pattern."
+                ),
                 tr("Pin an output to keep it in the context."),
             ),
         ),
@@ -267,6 +276,10 @@ def _undo() -> tuple[Section, ...]:
                     "messages, they return only when you undo that one too. The card says so."
                 ),
                 tr("Undo changes what the model sees next. It doesn't change files or messages."),
+                tr(
+                    "Above the threshold, the context is compacted again after an undo. Session → Hold "
+                    "compaction keeps it as it is while it fits, until you resume."
+                ),
                 tr("To undo changes of files, open Changes."),
             ),
         ),
@@ -321,7 +334,10 @@ def _instructions() -> tuple[Section, ...]:
                     "With the first message: date, system, shell, folder, git branch, interpreters, the "
                     "usual test command. Then the instructions, the most general first; the later ones win."
                 ),
-                tr("The inspector lists each text with its tokens. None of them leaves the context."),
+                tr(
+                    "The inspector lists each text with its tokens. None of them leaves the context, unless "
+                    "you exclude it there."
+                ),
             ),
         ),
         Section(
@@ -356,7 +372,8 @@ def _attachments() -> Section:
         (
             tr(
                 "The paper clip, paste and drop attach any text or code file, the text of a PDF, and "
-                "images. A large file enters as a preview; the agent recalls the rest."
+                "images; a folder that you drop becomes a list of its files. A large file enters as a "
+                "preview; the agent recalls the rest."
             ),
             tr(
                 "A long paste becomes a chip above the message. Press it to see the text, put it back "
