@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QAccessible, QColor, QFocusEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
+from shiboken6 import isValid
 
 from helix_desktop.ui.design.themed import Themed
 
@@ -67,6 +68,14 @@ class FocusableScrollArea(QScrollArea):
         self._ring.setGeometry(self.rect())
 
 
+def refocus(widget: QWidget | None, reason: Qt.FocusReason = Qt.FocusReason.OtherFocusReason) -> bool:
+    """Give the keyboard to a widget that had it once; False if Qt has deleted it, or it is not in sight."""
+    if widget is None or not isValid(widget) or not widget.isVisible():
+        return False
+    widget.setFocus(reason)
+    return True
+
+
 class FocusReturn(QObject):
     """Gives the keyboard back to where it was before a part of the window, which comes and goes, took it."""
 
@@ -89,11 +98,8 @@ class FocusReturn(QObject):
         focused = QApplication.focusWidget()
         if focused is None or not (leaving is focused or leaving.isAncestorOf(focused)):
             return
-        try:
-            target = self._before if self._before is not None and self._before.isVisible() else None
-        except RuntimeError:
-            target = None  # Qt has deleted it meanwhile
-        (target or self._part.window()).setFocus(Qt.FocusReason.OtherFocusReason)
+        if not refocus(self._before):
+            self._part.window().setFocus(Qt.FocusReason.OtherFocusReason)
 
 
 class FocusRing(Themed, QWidget):

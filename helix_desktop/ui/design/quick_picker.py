@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -207,11 +208,7 @@ class QuickPicker(Themed, QFrame):
         """Hide, and return the keyboard focus to the widget that had it."""
         before, self._previous_focus = self._previous_focus, None
         self.hide()
-        try:
-            if before is not None and before.isVisible():
-                before.setFocus(Qt.FocusReason.PopupFocusReason)
-        except RuntimeError:
-            return  # it was closed meanwhile, and Qt has deleted it
+        refocus(before, Qt.FocusReason.PopupFocusReason)
 
     def refresh(self) -> None:
         """Update the list of what is offered; the chosen line stays chosen."""

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QWidget
 from helix_desktop.domain.user_text import UserText
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -187,8 +188,7 @@ class Tour(QObject):
         self._follow_timer.stop()
         self.ring.hide()
         self.callout.hide()
-        if self._focus_before is not None and self._focus_before.isVisible():
-            self._focus_before.setFocus()
+        refocus(self._focus_before)
         self.ended.emit()
 
     def follow(self) -> None:
