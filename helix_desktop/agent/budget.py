@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports import Model
+from helix_desktop.agent.ports import Model, wire_request
 from helix_desktop.agent.session import Session
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
@@ -16,6 +16,7 @@ from helix_desktop.domain.errors import BudgetExhausted
 from helix_desktop.domain.events.session import BudgetNeared, BudgetSet, Event
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
 from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.wire_request import WireRequest
 
 text = TextContext("Agent")
 
@@ -142,6 +143,10 @@ class BudgetedModel:
     def info(self) -> ModelInfo:
         """The model's name, window and prices."""
         return self._model.info
+
+    def wire_request(self, request: ModelRequest) -> WireRequest | None:
+        """Return a request as it would be sent; None if the model has no server."""
+        return wire_request(self._model, request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Stream the model's answer. Raises ModelError, BudgetExhausted."""

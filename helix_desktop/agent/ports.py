@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError
@@ -46,6 +46,7 @@ from helix_desktop.domain.tools import (
     ToolResult,
     ignore_output,
 )
+from helix_desktop.domain.wire_request import WireRequest
 
 Clock = Callable[[], int]
 """Returns the time in milliseconds since 1970."""
@@ -65,6 +66,20 @@ class Model(Protocol):
         Raises ModelError. Closing the generator or cancelling the task ends the call.
         """
         ...
+
+
+@runtime_checkable
+class WireEncoder(Protocol):
+    """A model behind a server, whose requests can be read before they are sent."""
+
+    def wire_request(self, request: ModelRequest) -> WireRequest | None:
+        """Return a request as it would be sent; None if this model has no server."""
+        ...
+
+
+def wire_request(model: Model, request: ModelRequest) -> WireRequest | None:
+    """Return a request as a model would send it; None if it has no server."""
+    return model.wire_request(request) if isinstance(model, WireEncoder) else None
 
 
 class TokenCounter(Protocol):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
+
 from helix_desktop.agent.intake.output_forms import OutputForms
+from helix_desktop.agent.ports import wire_request
 from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.window.cache_hints import with_cache_hints
 from helix_desktop.agent.window.exclusions import Exclusions
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.policy import ContextPolicy
@@ -16,6 +20,7 @@ from helix_desktop.context.window.window_breakdown import WindowItem, break_down
 from helix_desktop.domain.events.rewrite import Form, Pinned, Redone, Undone, Unpinned
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.wire_request import WireRequest
 
 
 class SessionWindow:
@@ -54,6 +59,19 @@ class SessionWindow:
         policy, frame, _ = self._runtime.settings()
         async with self._past_lock:
             return await asyncio.to_thread(self._past.window_at, seq, policy, frame)
+
+    async def wire_request(self, past: PastWindow | None = None) -> WireRequest | None:
+        """Return the next request as it would be sent; None if its model has no server.
+
+        Of the `past`: in the format of today's model, and without what was asked of the provider's cache,
+        which no event holds. Computed in a thread.
+        """
+        if past is None:
+            window, _ = self.measure()
+            request = with_cache_hints(window.request, window, self._runtime)
+        else:
+            request = msgspec.structs.replace(past.window.request, effort=past.effort)
+        return await asyncio.to_thread(wire_request, self._runtime.roles.main, request)
 
     def forget_past(self) -> None:
         """Free what `window_at` stored, which takes memory in long sessions."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from helix_desktop.agent.ports import Model, Tools
+from helix_desktop.agent.ports import Model, Tools, wire_request
 from helix_desktop.domain.errors import ToolError, WorkspaceUntrusted
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.wire_request import WireRequest
 
 text = TextContext("Agent")
 
@@ -38,6 +39,10 @@ class TrustGatedModel:
     def info(self) -> ModelInfo:
         """The model's name, window and prices."""
         return self._model.info
+
+    def wire_request(self, request: ModelRequest) -> WireRequest | None:
+        """Return a request as it would be sent; None if the model has no server."""
+        return wire_request(self._model, request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Stream the model's answer. Raises ModelError, WorkspaceUntrusted."""

@@ -86,8 +86,6 @@ class ScreenTour:
         window.switcher.open()
         await self._screenshots.capture("switcher")
         window.switcher.hide()
-        self._controllers.navigation.show_request()
-        await self._screenshots.capture("request")
         await self._capture_settings()
         await self._capture_dialogs()
         if self._screenshots.options.size is None:
@@ -160,6 +158,7 @@ class ScreenTour:
             window.help_windows.command_palette.hide()
         for action in (
             commands.guide,
+            commands.show_request,
             commands.clean_up,
             commands.trash,
             commands.forget,

@@ -22,6 +22,7 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.domain.request_extras import header_fault
 from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences, verbatim
+from helix_desktop.domain.wire_request import API_KEY, WireHeader, WireRequest
 from helix_desktop.providers.error_classification import (
     extract_error_text,
     is_image_refused,
@@ -51,6 +52,8 @@ HEADER_ADVICE = _text("Enter its value in Settings → Providers, under Extra he
 """Default advice for a secret header whose value is missing or invalid."""
 
 _ADDRESS_REMEDIES: tuple[Remedy, ...] = ("provider_settings",)
+
+_KEY_PLACE = "\0"  # stands for the key where its headers are put together to be read
 
 _PATHS = ("/chat/completions", "/responses", "/messages")
 _ENDS_IN_VERSION = re.compile(r"/v\d+(beta\d*)?$")
@@ -98,7 +101,6 @@ class Endpoint:
         self, method: str, path: str, body: bytes | None = None
     ) -> AbstractAsyncContextManager[HttpResponse]:
         """Call a path below the base URL. Raises ModelRequestRejected for an invalid key or secret header."""
-        headers = {"user-agent": f"helix-desktop/{__version__}", "content-type": "application/json"}
         if self._key and not (self._key.isascii() and self._key.isprintable()):
             raise ModelRequestRejected(
                 _text("The API key for {provider} is invalid.", provider=self.provider),
@@ -108,8 +110,26 @@ class Endpoint:
         for name, value in self._secret_headers.items():
             self._require_header(name, value)
         secrets = {name.lower(): value for name, value in self._secret_headers.items()}
-        headers |= self._headers | secrets | self._credentials()
+        headers = self._own_headers() | self._headers | secrets | self._credentials(self._key)
         return self._http.send(method, self._url_prefix + path, headers, body)
+
+    def wire_request(self, path: str, body: bytes) -> WireRequest:
+        """Return what `send` would post below the base URL, with names where secrets stand."""
+        plain = {**self._own_headers(), **self._headers}
+        headers = [WireHeader(name, value) for name, value in plain.items() if name not in self._secret_names]
+        headers += [WireHeader(name.lower(), "", name) for name in self._secret_headers]
+        for name, value in self._credentials(_KEY_PLACE if self._key else "").items():
+            text, is_key, _ = value.partition(_KEY_PLACE)
+            headers.append(WireHeader(name, text, API_KEY if is_key else ""))
+        text = self.redact(body.decode())
+        return WireRequest(self.provider, self.base_url + path, tuple(headers), text.encode())
+
+    @property
+    def _secret_names(self) -> set[str]:
+        return {name.lower() for name in self._secret_headers}
+
+    def _own_headers(self) -> dict[str, str]:
+        return {"user-agent": f"helix-desktop/{__version__}", "content-type": "application/json"}
 
     def _require_header(self, name: str, value: str) -> None:
         if not value:
@@ -131,14 +151,14 @@ class Endpoint:
                 remedies=_ADDRESS_REMEDIES,
             )
 
-    def _credentials(self) -> dict[str, str]:
+    def _credentials(self, key: str) -> dict[str, str]:
         """Return the headers with the key, and the version of the dialect if it has one."""
-        bearer = {"authorization": f"Bearer {self._key}"} if self._key else {}
+        bearer = {"authorization": f"Bearer {key}"} if key else {}
         if self.dialect != "anthropic":
             return bearer
         # Anthropic-compatible servers expect a bearer token; Anthropic's own accepts only one key header.
         own = _is_anthropic(self._url_prefix)
-        keys = {"x-api-key": self._key, **({} if own else bearer)} if self._key else {}
+        keys = {"x-api-key": key, **({} if own else bearer)} if key else {}
         return {"anthropic-version": ANTHROPIC_VERSION, **keys}
 
     def redact(self, text: str) -> str:

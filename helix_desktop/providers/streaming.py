@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64decode
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
@@ -13,6 +14,7 @@ import msgspec
 from helix_desktop.domain.errors import InvalidModelResponse, ModelError
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, RetryScheduled, StreamItem
 from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.wire_request import WireRequest
 from helix_desktop.providers.dialect import AnswerAssembler, Dialect, Exchange, StreamedError
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.error_classification import body_excerpt, status_of_error
@@ -61,6 +63,14 @@ class StreamedModel:
     def info(self) -> ModelInfo:
         """Its name and its limits."""
         return self._info
+
+    def wire_request(self, request: ModelRequest) -> WireRequest:
+        """Return the request as `stream` would send it first, with digests in place of images' bytes."""
+        digests = {image.digest for message in request.messages for image in message.images}
+        # The base64 of these bytes is the digest itself.
+        stand_ins = {digest: b64decode(digest) for digest in digests}
+        request = msgspec.structs.replace(request, image_data=stand_ins)
+        return self._endpoint.wire_request(self._dialect.path, self._dialect.exchange(request).body())
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Yield deltas as they arrive and a `ModelResponse` last. `RetryScheduled.attempt` counts from 2.

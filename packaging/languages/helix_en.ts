@@ -10549,6 +10549,7 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
+            <location filename="../../helix_desktop/ui/inspector/request/document.py" />
             <location filename="../../helix_desktop/ui/inspector/rows.py" />
             <source>%n tokens</source>
             <translation>
@@ -10566,11 +10567,17 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <location filename="../../helix_desktop/ui/inspector/request/document.py" />
             <source>%n tools</source>
             <translation>
                 <numerusform>%n tool</numerusform>
                 <numerusform>%n tools</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/inspector/request.py" />
+            <source>A change that is due comes first: the inspector says which, under What comes next.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
@@ -10716,6 +10723,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/request/window.py" />
+            <source>Close</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>Compaction starts at {share} of the context window; now it is {used} full.</source>
             <translation type="unfinished" />
@@ -10743,6 +10755,26 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>Context: {parts}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/request/window.py" />
+            <source>Copied as JSON.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/request/window.py" />
+            <source>Copied as curl. Set the variables it names.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/request/window.py" />
+            <source>Copy as JSON</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/request/window.py" />
+            <source>Copy as curl</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10883,6 +10915,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/inspector/request.py" />
+            <source>In today's format. What was asked of the provider's cache isn't recorded.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Instructions</source>
             <translation type="unfinished" />
@@ -10900,6 +10937,11 @@
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>It isn't text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/request/window.py" />
+            <source>JSON</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10923,6 +10965,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/request/window.py" />
+            <source>Messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
             <source>New</source>
             <translation type="unfinished" />
@@ -10935,6 +10982,7 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/request_list.py" />
             <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <location filename="../../helix_desktop/ui/session/inspector/request.py" />
             <source>Next request</source>
             <translation type="unfinished" />
         </message>
@@ -11010,6 +11058,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/request/window.py" />
+            <source>Parts of the request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Pin in context</source>
             <translation type="unfinished" />
@@ -11062,6 +11115,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/request/window.py" />
+            <source>Refresh</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/rows.py" />
             <source>Removed</source>
             <translation type="unfinished" />
@@ -11093,6 +11151,7 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/request/window.py" />
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Request</source>
             <translation type="unfinished" />
@@ -11139,7 +11198,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
-            <source>Show request as text</source>
+            <source>Show request</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11161,6 +11220,7 @@
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
+            <location filename="../../helix_desktop/ui/inspector/request/document.py" />
             <source>System prompt</source>
             <translation type="unfinished" />
         </message>
@@ -11200,6 +11260,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/request/window.py" />
+            <source>This model has no server to send it to.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/inspector/request.py" />
+            <source>This model has no server, so the JSON is Helix's own.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>Tokens saved: {parts}</source>
             <translation type="unfinished" />
@@ -11217,6 +11287,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Unpin</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/request/window.py" />
+            <source>View</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14130,11 +14205,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/navigation.py" />
-            <source>Next request</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/session/model_menu.py" />
             <source>No model that is set up has this name.</source>
             <translation type="unfinished" />
@@ -14213,11 +14283,6 @@
         <message>
             <location filename="../../helix_desktop/ui/session/controller.py" />
             <source>Reply finished</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/session/navigation.py" />
-            <source>Request</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21615,6 +21680,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/crash_notice.py" />
             <source>Show log</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Show request</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -8,9 +8,10 @@ from contextlib import aclosing
 
 import msgspec
 
-from helix_desktop.agent.ports import Model, Store
+from helix_desktop.agent.ports import Model, Store, wire_request
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
+from helix_desktop.domain.wire_request import WireRequest
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +26,10 @@ class ImageLoadingModel:
     def info(self) -> ModelInfo:
         """The model's name, window and prices."""
         return self._model.info
+
+    def wire_request(self, request: ModelRequest) -> WireRequest | None:
+        """Return a request as it would be sent; None if the model has no server."""
+        return wire_request(self._model, request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Stream the model's answer. Raises ModelError."""

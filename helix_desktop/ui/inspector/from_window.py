@@ -17,10 +17,10 @@ from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.messages import Message
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.inspector.forecast_texts import due_texts, next_rewrite_text
+from helix_desktop.ui.inspector.request.document import message_body
 from helix_desktop.ui.inspector.rows import (
     CacheStats,
     InspectorState,
@@ -225,14 +225,6 @@ def _savings(transcript: Transcript) -> Iterator[Saving]:
                 yield Saving("handover", before - after)
 
 
-def request_text(window: Window, contents: tuple[WindowItem, ...]) -> str:
-    """Return the whole request as readable text: tools by name, fields, then each message in order."""
-    tools = ", ".join(tool.name for tool in window.request.tools)
-    parts = [f"{_heading('tools')}\n{tools}"] if tools else []
-    parts += [f"{_heading('fields')}\n{row.text}" for row in contents if row.kind == "fields"]
-    return "\n\n".join([*parts, *(_message_text(message) for message in window.request.messages)])
-
-
 def row_text(window: Window, contents: tuple[WindowItem, ...], window_row: WindowRow) -> str:
     """Return the text of one row of the request, exactly as it is sent."""
     seq, kind = window_row.seq, window_row.kind
@@ -253,14 +245,4 @@ def row_text(window: Window, contents: tuple[WindowItem, ...], window_row: Windo
         return row.text
     place = [row for row in contents if row.seq].index(row)
     opening = len(window.request.messages) - len(window.entries)
-    return _message_text(window.request.messages[opening + place])
-
-
-def _message_text(message: Message) -> str:
-    calls = "".join(f"\n-> {call.name} {call.arguments}" for call in message.calls)
-    name = f" {message.name}" if message.name else ""
-    return f"{_heading(message.role)}{name}\n{message.text}{calls}"
-
-
-def _heading(name: str) -> str:
-    return f"== {name}"
+    return message_body(window.request.messages[opening + place])

@@ -45,7 +45,7 @@ class Inspector(Themed, QWidget):
 
     action_triggered = Signal(str, object)  # RowAction, WindowRow
     row_text_requested = Signal(object)  # WindowRow whose text show_page is to show
-    preview_requested = Signal()  # of the whole request, for show_page
+    request_requested = Signal()  # the whole request, in a window
     compose_requested = Signal()  # the empty state's button
     now_requested = Signal()  # from a request of the past to the next one
 
@@ -228,13 +228,14 @@ class Inspector(Themed, QWidget):
         head.setContentsMargins(15, 4, 8, 2)
         head.setSpacing(8)
         self._count = TextLine("", 12, role="faint")
-        preview = IconButton("eye", tr("Show request as text"), px=15, edge=28)
-        preview.clicked.connect(self.preview_requested)
+        show_request = IconButton("eye", tr("Show request"), px=15, edge=28)
+        show_request.setObjectName("show_request")
+        show_request.clicked.connect(self.request_requested)
         self._request_title = TextLine(tr("Next request"), 13, 600)
         head.addWidget(self._request_title)
         head.addWidget(self._count)
         head.addStretch(1)
-        head.addWidget(preview)
+        head.addWidget(show_request)
         card.body.addLayout(head)
         card.body.addWidget(self.requests)
         return card

@@ -96,7 +96,8 @@ class SessionController(QObject):
         self.composer.slash_commands.on_arguments("rename_session", self._rename)
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
         self._refresh_timer.timeout.connect(lambda: async_actions.start(self.refresh(), "refresh"))
-        self._forecast = NOTHING_DUE
+        self.forecast = NOTHING_DUE
+        """What falls due next in the context of the conversation on screen, as of the newest refresh."""
         self._forecast_for: tuple[str, int, ContextPolicy] | None = None
         self._stale_pages: set[str] = set()
         self.composer.content_stored.connect(self.schedule_refresh)
@@ -224,9 +225,9 @@ class SessionController(QObject):
         transcript, policy = conversation.session.transcript, conversation.window.policy
         made_for = (conversation.session.id, transcript.last_seq, policy)
         if made_for != self._forecast_for:
-            self._forecast = await asyncio.to_thread(make_forecast, transcript.fork(), policy)
+            self.forecast = await asyncio.to_thread(make_forecast, transcript.fork(), policy)
             self._forecast_for = made_for
-        return self._forecast
+        return self.forecast
 
     async def _rename(self, title: str) -> None:
         if self.conversation is not None:

@@ -31,7 +31,7 @@ from helix_desktop.ui.chat.actions import (
 )
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.inspector.from_cache_uses import cache_uses_text
-from helix_desktop.ui.inspector.from_window import request_text, row_text
+from helix_desktop.ui.inspector.from_window import row_text
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -80,7 +80,6 @@ class SessionNavigation(QObject):
             lambda digest: self._session_controller.reveal(self._rewrite_of(digest))
         )
         views.inspector.row_text_requested.connect(self._show_row)
-        views.inspector.preview_requested.connect(self.show_request)
         views.inspector.provider_cache.requests_requested.connect(self._show_cache_uses)
         views.inspector.compose_requested.connect(self._focus_composer)
         actions = window.commands
@@ -155,15 +154,6 @@ class SessionNavigation(QObject):
         if workspace is not None:
             self._session_controller.composer.attach(await workspace.contents.attach(digest, first, last))
             self._window.show_page("chat")
-
-    def show_request(self) -> None:
-        """Show the whole next request, word for word."""
-
-        request = self._session_controller.request_on_screen()
-        if request is not None:
-            is_past = self._session_controller.past.step is not None
-            title = tr("Request") if is_past else tr("Next request")
-            self._views.inspector.show_page(title, request_text(*request))
 
     def _show_row(self, row: WindowRow) -> None:
         request = self._session_controller.request_on_screen()

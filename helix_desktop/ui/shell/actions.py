@@ -54,6 +54,7 @@ SPECS: dict[str, ActionSpec] = {
     "close_page": ActionSpec(text("Close page"), ("Ctrl+W",)),
     "toggle_sidebar": ActionSpec(text("Sidebar"), ("Ctrl+B",), checkable=True),
     "toggle_inspector": ActionSpec(text("Context inspector"), ("Ctrl+I",), checkable=True),
+    "show_request": ActionSpec(text("Show request"), ("Ctrl+Shift+I",)),
     "focus_composer": ActionSpec(text("Focus message input"), ("Ctrl+L",)),
     "next_pane": ActionSpec(text("Next pane"), ("F6",)),
     "previous_pane": ActionSpec(text("Previous pane"), ("Shift+F6",)),
@@ -120,6 +121,7 @@ class WindowActions(NamedTuple):
     close_page: QAction
     toggle_sidebar: QAction
     toggle_inspector: QAction
+    show_request: QAction
     focus_composer: QAction
     next_pane: QAction
     previous_pane: QAction
@@ -160,7 +162,7 @@ class WindowActions(NamedTuple):
         """Return those that need an open session."""
         return (
             self.show_chat, self.show_cache, self.show_timeline, self.show_changes, self.commit_changes,
-            self.focus_composer, self.find,
+            self.show_request, self.focus_composer, self.find,
             self.compact_now, self.observe_now, self.undo_compaction, self.redo_compaction,
             self.stop, self.steer, self.mode_ask, self.mode_plan, self.mode_auto, self.next_mode,
             self.hold_compaction, self.side_question,

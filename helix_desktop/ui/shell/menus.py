@@ -34,7 +34,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
             tr("&View"),
             (
                 (a.show_chat, a.show_cache, a.show_timeline, a.show_changes, a.commit_changes, a.close_page),
-                (a.toggle_sidebar, a.toggle_inspector, a.next_pane, a.previous_pane),
+                (a.toggle_sidebar, a.toggle_inspector, a.show_request, a.next_pane, a.previous_pane),
                 (a.theme_system, a.theme_light, a.theme_dark),
                 (a.zoom_in, a.zoom_out, a.zoom_reset),
             ),

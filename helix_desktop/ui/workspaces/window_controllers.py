@@ -14,6 +14,7 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.hold import HoldController
 from helix_desktop.ui.session.inspector.actions import InspectorActions
+from helix_desktop.ui.session.inspector.request import RequestPresenter
 from helix_desktop.ui.session.mode import ModeController
 from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.session.prompt_file_actions import PromptFileActions
@@ -75,6 +76,7 @@ class WindowControllers:
         self.inspector_actions = InspectorActions(
             context, session, self.navigation.show_event, self.navigation.show_cache_entry
         )
+        self.request_window = RequestPresenter(context, session)
         self.reverts = RevertFlow(context)
         ChangesController(context, session, self.reverts)
         ToolCardController(context, session)

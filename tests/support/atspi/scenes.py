@@ -297,8 +297,12 @@ async def _offered_models(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 @asynccontextmanager
 async def _request(rig: WindowRig) -> AsyncIterator[QWidget]:
-    rig.wiring.navigation.show_request()
-    yield rig.window
+    rig.window.commands.show_request.trigger()
+    presenter = rig.wiring.request_window
+    await until(lambda: presenter.dialog is not None, "the window of the request")
+    assert presenter.dialog is not None
+    yield presenter.dialog
+    presenter.dialog.close()
 
 
 @asynccontextmanager

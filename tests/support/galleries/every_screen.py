@@ -36,6 +36,8 @@ from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.help.guide_texts import TOPICS
+from helix_desktop.ui.inspector.request.document import RequestDocument, RequestPart
+from helix_desktop.ui.inspector.request.window import RequestTexts, RequestWindow
 from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
 from helix_desktop.ui.settings.about.diagnostics_dialog import DiagnosticsDialog
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
@@ -309,6 +311,7 @@ def dialog_screens() -> Iterator[Screen]:
     yield from _store_screens(window)
     for stage in ("choose", "writing", "draft", "draft for a new session", "draft again"):
         yield Screen(f"compaction {stage}", _handover_dialog(window, stage), _LEAST)
+    yield Screen("request", _request_window(window), _LEAST)
     yield Screen("compared handovers", compare_dialog(window), _LEAST)
     reason = half_longer("Items can be put back into the active handover only. Choose it under After.")
     yield Screen("compared handovers, nothing active", compare_dialog(window, reason), _LEAST)
@@ -316,6 +319,16 @@ def dialog_screens() -> Iterator[Screen]:
     yield Screen("edited handover, compared", edit_dialog(window, comparing=True), _LEAST)
     reason = half_longer("This handover is undone: it isn't in the context. Redo it to edit it.")
     yield Screen("edited handover, undone", edit_dialog(window, reason), _LEAST)
+
+
+def _request_window(window: QWidget) -> RequestWindow:
+    """Return the window of a request whose model has no server."""
+    request_window = RequestWindow(window)
+    part = RequestPart("user", "user", "Fix the login", 12, 1)
+    note = half_longer("This model has no server, so the JSON is Helix's own.")
+    document = RequestDocument("== user · 12 tokens\nFix the login", (part,))
+    request_window.show_texts(RequestTexts(half_longer("Next request"), note, document, "{}", "{}", ""))
+    return request_window
 
 
 def _question_screens(window: QWidget) -> Iterator[Screen]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.window.window import output_marker
@@ -180,15 +182,31 @@ async def test_three_failed_handovers_raise_a_banner_until_the_next_success(
         await until(lambda: "Automatic compaction paused" not in rig.banner_text(), "the banner gone")
 
 
-async def test_the_preview_is_the_request(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_window_of_the_request_shows_what_is_sent_next(qapp: QApplication, tmp_path: Path) -> None:
+    """Word for word, with a list of its parts; its JSON is what the server gets; it goes with its session."""
     sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once"}
     async with reads_all() as server, open_window(qapp, tmp_path) as rig:
         await _read_all(rig, server, **sweeps)
-        rig.views.inspector.preview_requested.emit()
-        text = rig.views.inspector.page.text
+        await rig.change_policy(**BY_HAND, fold_after_steps=0)  # no rewrite comes before the next request
+        rig.window.commands.show_request.trigger()
+        request_window = rig.wiring.request_window
+        await until(lambda: request_window.dialog is not None, "the window")
+        dialog = request_window.dialog
+        assert dialog is not None
+        text = dialog.viewer.text
         masked = rig.conversation.session.transcript.item(rig.events(SweepMade)[0].masked[0])
         assert masked is not None
         assert isinstance(masked.event, ToolAnswered)
-        marker = output_marker(masked.event)
-        await until(lambda: marker in text.toPlainText(), "the marker in the request")
-        assert "== system" in text.toPlainText()
+        assert output_marker(masked.event) in text.toPlainText()
+        dialog.parts.setCurrentIndex(dialog.parts.entries.index(dialog.parts.entries.rowCount() - 1))
+        assert text.textCursor().block().text().startswith("== assistant")
+
+        dialog.json_button.click()
+        copied = json.loads(QGuiApplication.clipboard().text())
+        await rig.run_turn("And now?")
+        sent = server.bodies[-1]
+        assert copied == sent | {"messages": sent["messages"][: len(copied["messages"])]}
+        dialog.refresh_button.click()
+        await until(lambda: "And now?" in text.toPlainText(), "the next request")
+        await rig.open_folder("other")
+        assert request_window.dialog is None

@@ -12,7 +12,7 @@ from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.events.session import EffortChosen
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow
-from helix_desktop.ui.inspector.from_window import request_text
+from helix_desktop.ui.inspector.request.document import request_document
 from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
 
@@ -80,7 +80,7 @@ async def test_it_is_chosen_by_mouse_and_keys_and_stands_beside_the_model(
             "Reasoning effort for this session: workspace default",
         ]
         window, _ = rig.conversation.window.measure()
-        assert "== fields\neffort: low" in request_text(window, rig.conversation.window.rows())
+        assert "== fields\neffort: low" in request_document(window, rig.conversation.window.rows()).text
 
         rig.type_message("/effort minimal")
         await until(lambda: rig.events(EffortChosen)[-1] == EffortChosen("minimal"), "the typed level")

@@ -85,8 +85,10 @@ class PagedContent:
         """Return the share of all bytes in lines `first_line` to `last_line` (from 1, inclusive), 0 to 1."""
         if not self.data or self.is_binary:
             return 1.0
-        begin = self._starts[self._first_row(first_line)] if first_line <= self.line_count else len(self.data)
-        end = self._starts[self._first_row(last_line + 1)] if last_line < self.line_count else len(self.data)
+        begin = (
+            self._starts[self.row_of_line(first_line)] if first_line <= self.line_count else len(self.data)
+        )
+        end = self._starts[self.row_of_line(last_line + 1)] if last_line < self.line_count else len(self.data)
         return max(0, end - begin) / len(self.data)
 
     def search(self, query: str) -> Iterator[Match | None]:
@@ -114,7 +116,8 @@ class PagedContent:
         column = len(self.data[self._starts[row] : start].decode(errors="replace"))
         return Match(row, column, len(self.data[start:end].decode(errors="replace")))
 
-    def _first_row(self, line: int) -> int:
+    def row_of_line(self, line: int) -> int:
+        """Return the row, from 0, with which a line of the text begins, from 1."""
         low, high = 0, len(self._line_numbers)
         while low < high:
             middle = (low + high) // 2

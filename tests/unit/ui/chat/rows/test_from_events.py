@@ -46,7 +46,8 @@ from helix_desktop.ui.chat.rows.row_types import (
     needs_original,
 )
 from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, TAIL_LINES
-from helix_desktop.ui.inspector.from_window import inspector_state, request_text, row_text
+from helix_desktop.ui.inspector.from_window import inspector_state, row_text
+from helix_desktop.ui.inspector.request.document import request_document
 from helix_desktop.ui.inspector.rows import InspectorState
 from helix_desktop.ui.timeline.card_data import (
     FoldCard,
@@ -446,7 +447,12 @@ def test_the_ratio_is_shown_with_the_number_of_its_reports() -> None:
 def test_the_preview_is_the_request_message_by_message(simulator: SessionSimulator) -> None:
     window = project(simulator.transcript, simulator.policy, simulator.frame)
     rows = break_down_window(window, simulator.transcript, simulator.frame)
-    full_text = request_text(window, rows)
+    document = request_document(window, rows)
+    full_text, lines = document.text, document.text.split("\n")
+    assert [lines[part.line - 1].split(" · ")[0] for part in document.parts] == [
+        f"== {part.heading}" for part in document.parts
+    ]
+    assert sum(part.tokens for part in document.parts) == window.estimate
     index = 0
     for message in window.request.messages:
         index = full_text.index(message.text, index) + len(message.text)

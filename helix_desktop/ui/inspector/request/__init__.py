@@ -1,0 +1,1 @@
+"""The whole request in a window: by message, as JSON, and as curl."""

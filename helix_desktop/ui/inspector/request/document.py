@@ -1,0 +1,85 @@
+"""A request as a text to read, with a heading before each message: a pure translation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from helix_desktop.context.window.window import Window
+from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind
+from helix_desktop.domain.messages import Message
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Inspector")
+
+_TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instructions")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPart:
+    """A part of the text: its heading's words, what it is, its tokens, and its first line, from 1."""
+
+    heading: str
+    kind: WindowItemKind
+    title: str
+    tokens: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class RequestDocument:
+    """The text of a request, and where its parts begin."""
+
+    text: str = ""
+    parts: tuple[RequestPart, ...] = ()
+
+
+def request_document(window: Window, contents: Sequence[WindowItem]) -> RequestDocument:
+    """Return the whole request: tools, fields, then each message in order, word for word.
+
+    `contents` are its parts with their tokens, as `break_down_window` lists them.
+    """
+    texts: list[str] = []
+    parts: list[RequestPart] = []
+    line = 1
+    for kind, heading, title, tokens, body in _sections(window, contents):
+        parts.append(RequestPart(heading, kind, title, tokens, line))
+        count = tr.plural(tokens, "%n token", "%n tokens") if tokens else ""
+        texts.append("\n".join((" · ".join(filter(None, (f"== {heading}", count))), body)))
+        line += texts[-1].count("\n") + 2
+    return RequestDocument("\n\n".join(texts), tuple(parts))
+
+
+def _sections(
+    window: Window, contents: Sequence[WindowItem]
+) -> Iterator[tuple[WindowItemKind, str, str, int, str]]:
+    """Yield kind, heading, title, tokens and text of each part."""
+    messages, tools = window.request.messages, window.request.tools
+    if tools:
+        names = tr.plural(len(tools), "%n tool", "%n tools")
+        tokens = sum(row.tokens for row in contents if row.kind in _TOOL_KINDS)
+        yield (
+            "tools",
+            "tools",
+            names,
+            tokens,
+            "\n\n".join(f"{tool.name}\n{tool.description}" for tool in tools),
+        )
+    for row in contents:
+        if row.kind == "fields":
+            yield "fields", "fields", translate(row.name), 0, row.text
+    opening = len(messages) - len(window.entries)
+    tokens = sum(row.tokens for row in contents if row.kind in _OPENING_KINDS and not row.seq)
+    for message in messages[:opening]:
+        yield "system", message.role, tr("System prompt"), tokens, message_body(message)
+    rows = contents[len(contents) - len(window.entries) :]
+    for message, tokens, row in zip(messages[opening:], window.entry_tokens, rows, strict=True):
+        heading = f"{message.role} {message.name}".strip()
+        yield row.kind, heading, translate(row.name), tokens, message_body(message)
+
+
+def message_body(message: Message) -> str:
+    """Return all that a message says, word for word; an image is named by its digest."""
+    calls = [f"-> {call.name} {call.arguments}" for call in message.calls]
+    images = [f"{image.text} sha256 {image.digest}" for image in message.images]
+    return "\n".join([*([message.text] if message.text or not calls else []), *images, *calls])
