@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QRectF, Qt
+from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -64,7 +64,14 @@ class DropHint(Themed, QWidget):
         self.setObjectName("drop_hint")
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.words, self.is_refusal = "", False
+        parent.installEventFilter(self)
         self.hide()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Cover the whole parent when it changes its size."""
+        if event.type() == QEvent.Type.Resize and isinstance(watched, QWidget):
+            self.setGeometry(watched.rect())
+        return False
 
     def show_words(self, words: str, *, is_refusal: bool = False) -> None:
         """Cover the parent with these words."""

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.ui.chat.viewport.accessibility import RowArea
+from helix_desktop.ui.design.drops import DropHint
 from helix_desktop.ui.design.labels import ElidedLabel, TextLine
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.quick_picker import QuickPicker
@@ -38,7 +39,7 @@ _MIN_SHORTENED_PX = 44  # of a shortened text: a word, not a letter and three do
 _HEADER_PAD_PX = 28  # around the name of a column, by style sheet and style
 _ROWS = 12  # of a table that are looked at
 _LINE_EDIT_GAP_PX = 4  # that Qt leaves at both ends of a line edit
-_FLOATING = (QScrollBar, QSizeGrip, QSplitterHandle, QuickPicker)
+_FLOATING = (QScrollBar, QSizeGrip, QSplitterHandle, QuickPicker, DropHint)
 """Widgets that lie over others on purpose."""
 
 
