@@ -140,6 +140,7 @@ class RequestDelegate(QStyledItemDelegate):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self.covered_row, self.covered_px = -1, 0  # the row with buttons at its end: nothing peeks out there
         self.tint(LIGHT)
 
     def tint(self, theme: Theme) -> None:
@@ -170,8 +171,9 @@ class RequestDelegate(QStyledItemDelegate):
             )
         self._paint_icon(painter, rect, row.kind)
         middle = rect.top() + rect.height() / 2
-        self._paint_first_line(painter, rect, middle, row)
-        self._paint_second_line(painter, rect, middle, row)
+        covered = self.covered_px if index.row() == self.covered_row else 0
+        self._paint_first_line(painter, rect, middle, row, covered)
+        self._paint_second_line(painter, rect, middle, row, covered)
         painter.restore()
 
     def _paint_background(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
@@ -195,9 +197,11 @@ class RequestDelegate(QStyledItemDelegate):
         picture = pixmap(_GLYPHS[kind], SEGMENT_COLORS[kind](self._theme), 15, ratio)
         painter.drawPixmap(QPoint(rect.left() + _PAD, rect.top() + (rect.height() - 15) // 2), picture)
 
-    def _paint_first_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:
-        tokens = row.tokens_text
-        width = self._small_metrics.horizontalAdvance(tokens)
+    def _paint_first_line(
+        self, painter: QPainter, rect: QRect, middle: float, row: WindowRow, covered: int
+    ) -> None:
+        tokens = "" if covered else row.tokens_text
+        width = covered or self._small_metrics.horizontalAdvance(tokens)
         painter.setFont(self._small)
         painter.setPen(QColor(self._theme.muted))
         right = rect.right() - _PAD
@@ -213,9 +217,11 @@ class RequestDelegate(QStyledItemDelegate):
         name = self._name_metrics.elidedText(row.name, elide, room)
         painter.drawText(QRectF(rect.left() + _TEXT_X, line.top(), room, line.height()), _VCENTER, name)
 
-    def _paint_second_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:
-        right, top = rect.right() - _PAD, middle + 1
-        if row.state is not None:
+    def _paint_second_line(
+        self, painter: QPainter, rect: QRect, middle: float, row: WindowRow, covered: int
+    ) -> None:
+        right, top = rect.right() - _PAD - covered, middle + 1
+        if row.state is not None and not covered:
             width = self._pill_metrics.horizontalAdvance(row.state_text) + 14
             height = self._pill_metrics.height() + 3
             box = QRectF(right - width, top + 0.5, width, height)
@@ -329,6 +335,10 @@ class RequestList(Themed, QListView):
             index = self.currentIndex() if has_keyboard else QModelIndex()
         row = index.data(ROW_ROLE)
         self.buttons.show_on(None if self.is_read_only else row, self.visualRect(index))
+        covered = -1 if self.buttons.isHidden() else index.row()
+        if (covered, self.buttons.width()) != (self._delegate.covered_row, self._delegate.covered_px):
+            self._delegate.covered_row, self._delegate.covered_px = covered, self.buttons.width()
+            self.viewport().update()
 
     def _open_menu(self, row: WindowRow, at: QPoint) -> None:
         menu = QMenu(self)
