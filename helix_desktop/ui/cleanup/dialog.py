@@ -14,7 +14,6 @@ from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import (
@@ -127,8 +126,8 @@ class CleanupDialog(SizedDialog):
         self.entry_list.clear()
         for entry in plan.to_trash[:_MAX_LISTED]:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
-            item = QListWidgetItem(f"{name}  ·  {format_size(entry.size)}", self.entry_list)
-            item.setToolTip(plain_tooltip(name))
+            text = f"{name}  ·  {format_size(entry.size)}"
+            QListWidgetItem(text, self.entry_list).setToolTip(text)
         if count > _MAX_LISTED:
             self.entry_list.addItem(tr.plural(count - _MAX_LISTED, "and %n more", "and %n more", "entries"))
         self.entry_list.setVisible(bool(count))

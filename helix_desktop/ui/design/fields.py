@@ -22,7 +22,6 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Controls")
 
 _BOX_PX = 16
-_COMBO_TEXT_MARGIN_PX = 2  # that the style leaves at either side of a choice, together
 _FIELD_GAP_PX = 64  # around a line edit's words, with its icons
 
 
@@ -41,7 +40,7 @@ class Combo(Themed, QComboBox):
         """Elide a choice that is longer than the box: the style cuts it in the middle of a letter."""
         super().initStyleOption(option)
         parts = QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
-        room = self.style().subControlRect(*parts).width() - _COMBO_TEXT_MARGIN_PX
+        room = self.style().subControlRect(*parts).width()
         elide = Qt.TextElideMode.ElideRight
         option.currentText = self.fontMetrics().elidedText(option.currentText, elide, room)
 

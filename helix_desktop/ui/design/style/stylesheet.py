@@ -142,8 +142,9 @@ QLineEdit[invalid="true"]:focus { border: 2px solid $error; }
 QLineEdit[kind="search"] { padding: 6px 9px 6px 3px; }
 QLineEdit[kind="search"]:focus { padding: 5px 8px 5px 2px; }
 QLineEdit[kind="title"] { font-size: ${px15}px; font-weight: 600; padding: 0 4px; border-radius: 6px; }
-QComboBox { padding-right: 4px; }
-QComboBox:focus { padding-right: 3px; }
+/* Beside the drop-down: dialogs are laid out for boxes of this width. */
+QComboBox { padding-right: 28px; }
+QComboBox:focus { padding-right: 27px; }
 QComboBox::drop-down { border: 0; width: 26px; }
 QComboBox::down-arrow { image: none; width: 0; height: 0; }
 QComboBox QLineEdit { border: 0; padding: 0; background: transparent; }
