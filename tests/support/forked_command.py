@@ -21,6 +21,8 @@ import pytest
 PRELOADED_MODULES = (
     *("helix_desktop.cli.backup", "helix_desktop.cli.main", "helix_desktop.cli.run"),
     *("helix_desktop.cli.exam", "helix_desktop.cli.replay", "tests.support.forked_command"),
+    *("helix_desktop.cli.cache.command", "helix_desktop.cli.commands", "helix_desktop.cli.timeline"),
+    *("tomlkit", "tests.support.preloaded_vocabulary"),
 )
 STANDARD_STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
