@@ -13,7 +13,9 @@ from helix_desktop.agent.window.cache_hints import with_cache_hints
 from helix_desktop.agent.window.exclusions import Exclusions
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites import planner
 from helix_desktop.context.window.past_windows import PastWindow, PastWindows
+from helix_desktop.context.window.request_cost import RequestCost, next_request_cost
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
@@ -50,6 +52,13 @@ class SessionWindow:
         return break_down_window(
             self.measure()[0], self._runtime.transcript, self._runtime.frame, self._runtime.effort
         )
+
+    def cost(self) -> RequestCost:
+        """Return what the next request costs without its answer."""
+        (window, gauge), runtime = self.measure(), self._runtime
+        info, transcript = runtime.frame.info, runtime.transcript
+        is_cold = planner.is_prompt_cache_cold(transcript, runtime.policy, info.label, runtime.clock())
+        return next_request_cost(window, gauge, transcript, info, is_cold)
 
     async def window_at(self, seq: int) -> PastWindow:
         """Return the window of an earlier event: for a step, the request that it answered.

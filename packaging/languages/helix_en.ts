@@ -10651,6 +10651,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Behind that change a request has {total} tokens, {fresh} of them new once.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Cache</source>
             <translation type="unfinished" />
@@ -10984,6 +10989,11 @@
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <location filename="../../helix_desktop/ui/session/inspector/request.py" />
             <source>Next request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Next request: {fresh} tokens new, {cached} from the provider's cache</source>
             <translation type="unfinished" />
         </message>
         <message>

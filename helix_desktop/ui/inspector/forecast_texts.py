@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.forecast import MAX_CALLS, Forecast
+from helix_desktop.context.window.request_cost import RequestCost, cost_after
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.words.numbers import format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator
 
@@ -50,6 +52,30 @@ def due_texts(forecast: Forecast, policy: ContextPolicy, gauge: UsageGauge) -> t
             used=format_whole_percent(gauge.share),
         ),
     )
+
+
+def cost_text(cost: RequestCost) -> str:
+    """Return what the next request costs without its answer, about."""
+    tokens = tr(
+        "Next request: {fresh} tokens new, {cached} from the provider's cache",
+        fresh=format_tokens(cost.fresh),
+        cached=format_tokens(cost.cached),
+    )
+    return tokens if cost.cost is None else f"{tokens} · ≈ {format_usd(cost.cost)}"
+
+
+def cost_after_text(cost: RequestCost, forecast: Forecast, ratio: float, info: ModelInfo) -> str:
+    """Return what the next request would cost behind the next rewrite; empty if none comes."""
+    due = forecast.next
+    if due is None:
+        return ""
+    after = cost_after(cost, round(due.saved * ratio), round(due.resent * ratio), info)
+    tokens = tr(
+        "Behind that change a request has {total} tokens, {fresh} of them new once.",
+        total=format_tokens(after.total),
+        fresh=format_tokens(after.fresh),
+    )
+    return tokens if after.cost is None else f"{tokens} ≈ {format_usd(after.cost)}"
 
 
 def _rewrite_texts(forecast: Forecast, policy: ContextPolicy, ratio: float) -> list[str]:

@@ -225,6 +225,7 @@ class InspectorState:
 
     `ratio` says how the provider's count relates to ours, `pending_text` what is prepared, not yet in place,
     `next_text` which change comes next and when, `due_texts` all that comes, with what it takes and saves.
+    `cost_text` says what the request costs.
     `provider_cache` is None before the first request whose tokens were reported. `past` says of which step
     the request is, if it was sent already, and `past_note` what of it is not as it was.
     """
@@ -247,6 +248,7 @@ class InspectorState:
     is_on_hold: bool = False
     own_policy: str = ""  # of the session; empty: the workspace's
     provider_cache: ProviderCacheState | None = None
+    cost_text: str = ""
     past: str = ""
     past_note: str = ""
 

@@ -28,6 +28,7 @@ from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.questions.ask_rows import ask_key
+from helix_desktop.ui.inspector.forecast_texts import cost_after_text, cost_text
 from helix_desktop.ui.inspector.from_cache_uses import provider_cache_state
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
@@ -216,7 +217,12 @@ class SessionController(QObject):
             conversation.session.log, conversation.budget.spent, policy, transcript.cache_lifetime_s
         )
         if self.past.step is None:
-            self.views.inspector.set_state(replace(state, provider_cache=cache))
+            cost, info = conversation.window.cost(), conversation.window.frame.info
+            after = cost_after_text(cost, forecast, gauge.ratio, info)
+            due_texts = (*state.due_texts, *([after] if after else []))
+            self.views.inspector.set_state(
+                replace(state, provider_cache=cache, cost_text=cost_text(cost), due_texts=due_texts)
+            )
         self._stale_pages = {"cache", "timeline", "changes"}
         self._refresh_page(self._window.page())
 

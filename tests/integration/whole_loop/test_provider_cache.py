@@ -13,8 +13,9 @@ import pytest
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.cache_misses import newest_cache_uses
+from helix_desktop.context.window.request_cost import next_request_cost
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.domain.events.session import AssistantSpoke, TurnEnded
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.http import HttpClient
 from tests.support.loop_rig import LoopRig, loop_rig
@@ -76,3 +77,20 @@ async def test_each_request_reads_what_it_has_in_common_with_the_one_before(rig:
     spent = rig.conversation.budget.spent
     assert spent.cached == sum(cache.reads)
     assert spent.cache_writes == sum(cache.writes)
+    await _compare_with_forecasts(rig)
+
+
+async def _compare_with_forecasts(rig: LoopRig) -> None:
+    """What was said of each request before it was sent is about what the server had cached of it."""
+    window, errors = rig.conversation.window, []
+    for recorded in rig.conversation.session.log:
+        answer = recorded.event
+        if not isinstance(answer, AssistantSpoke) or answer.usage is None:
+            continue
+        past = await window.window_at(recorded.seq)
+        cost = next_request_cost(past.window, past.gauge, past.transcript, PRICED, is_cold=False)
+        assert cost.total == answer.usage.input
+        errors.append(abs(cost.cached - answer.usage.cached) / answer.usage.input)
+        assert cost.cost == pytest.approx((cost.cached * 0.4 + cost.fresh * 4.0) / 1_000_000)
+    assert len(errors) == STEPS + 1
+    assert sorted(errors)[len(errors) // 2] < 0.1, errors

@@ -188,6 +188,7 @@ async def test_the_window_of_the_request_shows_what_is_sent_next(qapp: QApplicat
     async with reads_all() as server, open_window(qapp, tmp_path) as rig:
         await _read_all(rig, server, **sweeps)
         await rig.change_policy(**BY_HAND, fold_after_steps=0)  # no rewrite comes before the next request
+        assert "tokens new" in rig.views.inspector.cost.text()
         rig.window.commands.show_request.trigger()
         request_window = rig.wiring.request_window
         await until(lambda: request_window.dialog is not None, "the window")

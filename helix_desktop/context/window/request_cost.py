@@ -1,0 +1,59 @@
+"""The cost of the next request: what of it the provider has cached, by what changed since the last one."""
+
+from __future__ import annotations
+
+from itertools import dropwhile
+
+import msgspec
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import PinnedCopy, WindowEntry
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.window import Window
+from helix_desktop.domain.cost import call_cost
+from helix_desktop.domain.messages import ModelInfo, Usage
+
+
+class RequestCost(msgspec.Struct, frozen=True):
+    """Input tokens as the provider counts them: those it has cached, and the others.
+
+    `cost` is in US dollars; None: unknown. All is about: providers cache in blocks, and may forget sooner.
+    """
+
+    cached: int
+    fresh: int
+    cost: float | None
+
+    @property
+    def total(self) -> int:
+        """Return all input tokens."""
+        return self.cached + self.fresh
+
+
+def next_request_cost(
+    window: Window, gauge: UsageGauge, transcript: Transcript, info: ModelInfo, is_cold: bool
+) -> RequestCost:
+    """Return what the next request costs without its answer; `is_cold`: the provider's cache has expired."""
+    cached = 0
+    if transcript.steps and not is_cold and transcript.changed_from:
+        pairs = zip(window.entries, window.entry_tokens, strict=True)
+        new = dropwhile(lambda pair: _upto(pair[0]) < transcript.changed_from, pairs)
+        cached = window.estimate - sum(tokens for _, tokens in new)
+    return _cost(info, gauge.used, min(gauge.used, round(cached * gauge.ratio)))
+
+
+def cost_after(cost: RequestCost, saved: int, resent: int, info: ModelInfo) -> RequestCost:
+    """Return what the same request costs behind a rewrite that saves and sends again so many tokens."""
+    total = max(0, cost.total - saved)
+    fresh = min(total, max(cost.fresh, resent))
+    return _cost(info, total, total - fresh)
+
+
+def _cost(info: ModelInfo, total: int, cached: int) -> RequestCost:
+    is_priced = bool(info.price_in) and not info.demo
+    cost = call_cost(info, Usage(total, 0, cached)) if is_priced else None
+    return RequestCost(cached, total - cached, cost)
+
+
+def _upto(entry: WindowEntry) -> int:
+    return entry.item.upto if isinstance(entry, PinnedCopy) else entry.upto
