@@ -15,7 +15,12 @@ from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.columns import COLUMNS, Column
 from helix_desktop.ui.cache.filter_options import FilterOption, OptionSlot, build_entry_filter, filter_menu
 from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheSort, CacheTotals
-from helix_desktop.ui.cache.saved_filters import restored_options, saved_conditions, saved_menu
+from helix_desktop.ui.cache.saved_filters import (
+    SavedFilterActions,
+    restored_options,
+    saved_conditions,
+    saved_menu,
+)
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
@@ -118,9 +123,14 @@ class CacheFilterBar(Themed, QWidget):
 
     def saved_menu(self) -> QMenu:
         """Return a menu of the saved filters."""
-        requests = (self.save_requested.emit, self.rename_requested.emit, self.delete_requested.emit)
+        actions = SavedFilterActions(
+            self.apply_saved,
+            self.save_requested.emit,
+            self.rename_requested.emit,
+            self.delete_requested.emit,
+        )
         can_save = self.current_filter.is_narrowing
-        menu = saved_menu(self, self._saved, self.saved_filter, can_save, self.apply_saved, requests)
+        menu = saved_menu(self, self._saved, self.saved_filter, can_save, actions)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from msgspec.structs import replace
@@ -26,6 +27,16 @@ from helix_desktop.ui.cache.rows import CACHE_STATES
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Cache")
+
+
+@dataclass(frozen=True, slots=True)
+class SavedFilterActions:
+    """What the menu does: choose a filter, save the present one, rename one or delete one by its name."""
+
+    choose: Callable[[SavedFilter], None]
+    save: Callable[[], None]
+    rename: Callable[[str], None]
+    delete: Callable[[str], None]
 
 
 def saved_conditions(options: Iterable[FilterOption]) -> tuple[SavedCondition, ...]:
@@ -62,30 +73,26 @@ def saved_menu(
     filters: Sequence[SavedFilter],
     present: SavedFilter,
     can_save: bool,
-    choose: Callable[[SavedFilter], None],
-    requests: tuple[Callable[[], None], Callable[[str], None], Callable[[str], None]],
+    actions: SavedFilterActions,
 ) -> QMenu:
-    """Return the saved filters and what can be done with them; the one in force is checked.
-
-    `requests` save the present one, rename one, and delete one by its name.
-    """
-    save, rename, delete = requests
+    """Return the saved filters and what can be done with them; the one in force is checked."""
     menu = QMenu(parent)
     menu.setAccessibleName(tr("Saved filters"))
     is_saved = False
     for saved in filters:
         is_present = replace(saved, name="") == present
         is_saved = is_saved or is_present
-        action = _action(menu, saved.name, partial(choose, saved))
+        action = _action(menu, saved.name, partial(actions.choose, saved))
         action.setObjectName(f"saved-filter:{saved.name}")
         action.setCheckable(True)
         action.setChecked(is_present)
     menu.addSeparator()
-    save_action = _action(menu, "", save)
+    save_action = _action(menu, "", actions.save)
     save_action.setText(tr("Save this filter…"))
     save_action.setObjectName("save-filter")
     save_action.setEnabled(can_save and not is_saved)
-    for title, name, request in ((tr("Rename"), "rename", rename), (tr("Delete"), "delete", delete)):
+    on_one = ((tr("Rename"), "rename", actions.rename), (tr("Delete"), "delete", actions.delete))
+    for title, name, request in on_one:
         part = menu.addMenu(title)
         part.setObjectName(f"{name}-filter")
         part.setEnabled(bool(filters))
