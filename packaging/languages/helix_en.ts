@@ -438,6 +438,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <source>All messages fit into the newest {share} % of the context window, which always stay.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/compactor.py" />
             <location filename="../../helix_desktop/agent/window/observations.py" />
             <source>Already running.</source>
@@ -11277,6 +11282,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/inspector/request.py" />
             <source>This model has no server, so the JSON is Helix's own.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>This saves no tokens: the line in its place is no shorter.</source>
             <translation type="unfinished" />
         </message>
         <message>

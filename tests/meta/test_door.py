@@ -92,7 +92,9 @@ def test_the_display_and_the_command_decide_the_packages(tmp_path: Path) -> None
     path = lonely(tmp_path)
     assert "libxcb-cursor0" in helix(tmp_path, "run", path=path, DISPLAY=":0").stderr
     assert "libwayland-egl1" in helix(tmp_path, "run", path=path, WAYLAND_DISPLAY="wayland-0").stderr
-    assert helix(tmp_path, "test", path=path).stderr.endswith(" libx11-xcb1 xvfb git dbus at-spi2-core\n")
+    assert helix(tmp_path, "test", path=path).stderr.endswith(
+        " libx11-xcb1 xvfb git dbus at-spi2-core xdotool openbox imagemagick\n"
+    )
     assert helix(tmp_path, "check", path=path).stderr.endswith(" python3 python3-venv\n")
 
 

@@ -237,11 +237,7 @@ class Handovers:
         """Return the cut that ends at an event (0: the furthest). Raises CompactionRefused."""
         available_cuts = cut_points.available_cuts(self._runtime.transcript, self._kept_tokens())
         if not available_cuts:
-            raise CompactionRefused(
-                _text("Nothing to compact yet."),
-                _text("The newest complete turn always stays in full."),
-                _text("Send another message first."),
-            )
+            raise self._nothing_to_compact()
         cut = next((candidate for candidate in available_cuts if upto in {0, candidate.upto}), None)
         if cut is None:
             raise CompactionRefused(
@@ -260,6 +256,21 @@ class Handovers:
                 _text("Compaction starts automatically when the context window fills."),
             )
         return cut
+
+    def _nothing_to_compact(self) -> CompactionRefused:
+        """Return why there is no cut: nothing lies before the newest turn, or only what is recent."""
+        what = _text("Nothing to compact yet.")
+        if not cut_points.available_cuts(self._runtime.transcript, 0):
+            reason = _text("The newest complete turn always stays in full.")
+            return CompactionRefused(what, reason, _text("Send another message first."))
+        share = round(self._runtime.policy.handover_keep * 100)
+        reason = _text(
+            "All messages fit into the newest {share} % of the context window, which always stay.",
+            share=share,
+        )
+        return CompactionRefused(
+            what, reason, _text("Compaction starts automatically when the context window fills.")
+        )
 
     def cancel(self) -> None:
         """Cancel the running handover; nothing changes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -67,6 +68,7 @@ def _from_line(line: str, used_names: tuple[str, ...]) -> ServerDraft:
     while argv and (match := _ASSIGNED.fullmatch(argv[0])):
         pairs[match[1]] = match[2]
         argv = argv[1:]
+    argv = [os.path.expanduser(word) for word in argv]  # as a shell would: no shell starts the server
     if not argv:
         raise InvalidInput(
             text("The command is missing."),

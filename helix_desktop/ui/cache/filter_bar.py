@@ -61,7 +61,7 @@ class CacheFilterBar(Themed, QWidget):
         self.field = SearchField(tr("Search contents, files, tools or a digest"))
         self.field.setMinimumWidth(_MIN_FIELD_PX)
         self.field.setMaximumWidth(420)
-        self.filters = PushButton(f" {tr('Filter')}", "", "funnel", name="filters")
+        self.filters = PushButton(tr("Filter"), "", "funnel", name="filters")
         self.filters.setToolTip(tr("Filter by state, tool, session, size, age or use"))
         self.saved = PushButton("", "", "bookmark", name="saved_filters")
         self.saved.setToolTip(tr("Saved filters"))

@@ -122,7 +122,7 @@ class ChangeDetail(Themed, QWidget):
 
     def show_copied(self) -> None:
         """Let the button say for a moment that the patch is on the clipboard."""
-        self.patch.setText(f" {tr('Copied')}")
+        self.patch.setText(tr("Copied"))
         announce(self, tr("Patch copied"))
         QTimer.singleShot(_COPIED_MS, self, self._fit)
 
@@ -260,7 +260,7 @@ class ChangeDetail(Themed, QWidget):
             for number, (button, words) in enumerate(offered):
                 verb = tr("Redo") if button is self.revert and self._is_redo else words
                 button.setAccessibleName(verb)
-                button.setText(f" {verb}" if number < worded else "")
+                button.setText(verb if number < worded else "")
             if sum(button.sizeHint().width() + 6 for button, _ in offered) + 36 <= room:
                 return
 

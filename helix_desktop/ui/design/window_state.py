@@ -117,6 +117,10 @@ class Banner:
         return self.workspace in {"", workspace} and self.session in {"", session}
 
 
+REFUSED_COMPACTION = "refused compaction"
+"""Of the banner that says why nothing is compacted: the next attempt replaces it."""
+
+
 def error_level(error: HelixError) -> BannerLevel:
     """Return how an error is shown: as an alarm only where something is broken."""
     match error:
@@ -143,7 +147,7 @@ def error_banner(error: HelixError, workspace: str = "", session: str = "") -> B
     actions = tuple(BannerAction(remedy, action_label(remedy)) for remedy in error.remedies)
     level = error_level(error)
     return Banner(
-        error.what,
+        REFUSED_COMPACTION if isinstance(error, CompactionRefused) else error.what,
         level,
         translate(error.what),
         translate(error.why),

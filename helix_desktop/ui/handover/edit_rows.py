@@ -74,7 +74,8 @@ def edited_fields(draft: RevisionDraft) -> Sequence[EditedField]:
 
 def revision_check(draft: RevisionDraft, event: HandoverMade) -> RevisionCheck:
     """Return what a handover takes and names with the sections as they are now."""
-    change = event.tokens - draft.handover.tokens
+    is_changed = event.sections != draft.handover.sections
+    change = event.tokens - draft.handover.tokens if is_changed else 0
     tokens = tr("{tokens} tokens", tokens=format_tokens(event.tokens))
     if change:
         tokens = tr("{tokens} ({change})", tokens=tokens, change=format_token_difference(change))

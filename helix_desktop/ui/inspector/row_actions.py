@@ -67,7 +67,9 @@ def action_key(action: RowAction) -> str:
 
 def price_text(saved: int, resent: int) -> str:
     """Return what a change of one row saves with every request, and what it sends again once."""
-    less = tr("Every later request has {saved} tokens less.", saved=format_tokens(max(0, saved)))
+    less = tr("Every later request has {saved} tokens less.", saved=format_tokens(saved))
+    if saved <= 0:
+        less = tr("This saves no tokens: the line in its place is no shorter.")
     if not resent:
         return less
     once = tr("Once, {resent} tokens are read again uncached.", resent=format_tokens(resent))

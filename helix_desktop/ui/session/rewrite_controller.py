@@ -13,6 +13,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FormChosen, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.ui.chat.actions import EditHandover, Redo, RetrySummary, SessionAction, SummarizeUpTo, Undo
+from helix_desktop.ui.design.window_state import REFUSED_COMPACTION
 from helix_desktop.ui.handover.compare_presenter import ComparePresenter
 from helix_desktop.ui.handover.edit_presenter import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
@@ -226,6 +227,7 @@ class RewriteController(QObject):
             conversation, self._async_actions, self._window, self._window.theme, start_session, again
         )
         self.handover_presenter.dialog.focus_input.setText(focus)
+        self._window.banners.remove(REFUSED_COMPACTION)
         try:
             await self.handover_presenter.run(upto)
         finally:

@@ -69,7 +69,7 @@ class CardSignals(QObject):
 def undo_button(signals: CardSignals, seq: int, undone: bool) -> PushButton:
     """Undo, or Redo when it is undone already."""
     button = PushButton(
-        f" {tr('Redo') if undone else tr('Undo')}",
+        tr("Redo") if undone else tr("Undo"),
         "link",
         "redo-2" if undone else "undo-2",
         px=14,

@@ -153,7 +153,7 @@ class PresentView(Card):
 
 
 def _button(words: str, icon: str, name: str) -> PushButton:
-    button = PushButton(f" {words}", "", icon, px=14, name=name)
+    button = PushButton(words, "", icon, px=14, name=name)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     button.setAccessibleName(words)
     return button

@@ -192,7 +192,7 @@ async def test_the_preview_shortens_its_text_before_its_title(
     )
     for button in buttons:
         assert button.accessibleName()
-    assert (preview.verify_button.text() == " Verify") is (width == 900)
+    assert (preview.verify_button.text() == "Verify") is (width == 900)
     assert "tokens" in preview.recall_button.toolTip()
 
 

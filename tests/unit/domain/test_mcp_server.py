@@ -145,6 +145,14 @@ def test_command_lines_and_single_blocks(text: str, name: str, command: str, arg
     assert not validate_server(draft.entry)
 
 
+def test_a_command_line_means_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No shell starts the server, so nothing else would put the folder in; a tilde inside a word stays."""
+    monkeypatch.setenv("HOME", "/home/user")
+    monkeypatch.setenv("USERPROFILE", "/home/user")
+    (draft,) = parse_server_configs("server ~/notes a~b")
+    assert draft.entry.args == ("/home/user/notes", "a~b")
+
+
 def test_urls_and_variables() -> None:
     """An address alone, and variables before a command."""
     assert parse_server_configs("https://mcp.sentry.dev/mcp") == (

@@ -253,12 +253,12 @@ class Preview(Themed, QWidget):
     def _fit(self) -> None:
         """Shorten the buttons' texts, the least needed first, until the title fits."""
         words, cost = self._recall_texts()
-        recall_texts = (f" {words} · {cost}", f" {tr('Recall')} · {cost}", f" {cost}", "")
+        recall_texts = (f"{words} · {cost}", f"{tr('Recall')} · {cost}", cost, "")
         for button in (self.verify_button, self.export_button, self.recall_button):
             button.ensurePolished()  # what was never on screen would tell a width without its style
         for lesser, tool, recall in _COMPACT_STEPS:
-            self.verify_button.setText(f" {tr('Verify')}" if lesser else "")
-            self.export_button.setText(f" {tr('Save as…')}" if lesser else "")
+            self.verify_button.setText(tr("Verify") if lesser else "")
+            self.export_button.setText(tr("Save as…") if lesser else "")
             self._tool.setVisible(tool)
             self.recall_button.setText(recall_texts[recall])
             rest = sum(

@@ -62,7 +62,7 @@ class RecallDialog(Themed, SizedDialog):
         self.sample.setTabChangesFocus(True)
         self.sample.setAccessibleName(tr("What is recalled"))
         self.recall_button = PushButton(
-            f" {tr('Recall into message')}", "primary", "archive-restore", name="recall"
+            tr("Recall into message"), "primary", "archive-restore", name="recall"
         )
         self._lay_out(subject)
         self._timer = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)

@@ -121,7 +121,10 @@ def _token_difference(tokens: float | None, reference: float | None) -> str:
     amount = sign + format_tokens(abs(difference))
     if not reference:
         return amount
-    share = sign + format_whole_percent(abs(difference) / reference)
+    share = format_whole_percent(abs(difference) / reference)
+    if share == format_whole_percent(0):
+        return amount
+    share = sign + share
     return tr("{amount} ({share})", amount=amount, share=share)
 
 

@@ -57,7 +57,7 @@ class PolicyFieldInput(FormField):
         self._reset_button.setVisible(field.is_changed)
         if field.default is not None:
             default = field.format_value(field.default)
-            self._reset_button.setText(f" {default}")
+            self._reset_button.setText(default)
             self._reset_button.setToolTip(tr("Reset to profile default ({value})", value=default))
             self._reset_button.setAccessibleName(
                 tr("{name}: reset to profile default ({value})", name=field.label, value=default)

@@ -278,6 +278,16 @@ async def test_nothing_to_draft() -> None:
     assert rig.model.summary_requests == []
 
 
+async def test_all_of_a_short_conversation_is_recent() -> None:
+    """The reason is not that a turn is missing: another message would not help."""
+    keeping = msgspec.structs.replace(MANUAL_ONLY, handover_keep=0.5)
+    conversation = await AgentRig(ScriptedModel(thinking_script(2)), keeping).begin()
+    await conversation.run("Think.")
+    await conversation.run("And now?")
+    with pytest.raises(CompactionRefused, match="fit into the newest 50 %"):
+        await conversation.handovers.draft()
+
+
 async def test_an_edited_draft_is_checked_again() -> None:
     """What the user wrote into it is not added below it any more."""
     rig = AgentRig(ScriptedModel(thinking_script(9)), MANUAL_ONLY)

@@ -64,5 +64,9 @@ def test_each_error_has_an_explicit_level() -> None:
 
 def test_the_banner_has_the_level() -> None:
     """Nothing to compact is an answer; a full disk is not."""
-    assert error_banner(errors.CompactionRefused(verbatim("Nothing to compact yet."))).level == "info"
+    nothing, little = (
+        error_banner(errors.CompactionRefused(verbatim(what)))
+        for what in ("Nothing to compact yet.", "Not enough to compact yet.")
+    )
+    assert (nothing.level, nothing.key) == ("info", little.key), "the newer answer replaces the older one"
     assert error_banner(errors.StoreWriteFailed(verbatim("Couldn't save to disk."))).level == "error"
