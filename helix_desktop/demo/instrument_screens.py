@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.context.log.steps import read_steps
-from helix_desktop.demo.screenshots import SETTLE_S, ScreenshotWriter, opened_dialog
+from helix_desktop.demo.screenshots import SETTLE_S, ScreenshotWriter, opened_dialog, show_timeline
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.inspector.rows import RowAction, WindowRow
@@ -192,7 +192,7 @@ class InstrumentScreens:
         self._controllers.rewrites.undo_last()
         await asyncio.sleep(SETTLE_S)
         await self._screenshots.capture("undone-chat")
-        self._window.show_page("timeline")
+        await show_timeline(self._window, self._controllers)
         await self._screenshots.capture("undone-timeline")
         self._controllers.rewrites.redo_last()
         self._window.show_page("chat")

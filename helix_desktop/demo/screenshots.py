@@ -15,6 +15,7 @@ from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.settings.dialog import SettingsPage
+from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 
 text = TextContext("Demo")
@@ -184,3 +185,12 @@ async def opened_dialog(window: QWidget, name: str) -> QDialog:
                 return dialog
         await asyncio.sleep(SETTLE_S)
     raise HelixError(text("The dialog of {name} didn't open.", name=name))
+
+
+async def show_timeline(window: MainWindow, controllers: WindowControllers) -> None:
+    """Show the timeline, and wait until it has read what happened last."""
+    window.show_page("timeline")
+    for _ in range(_DIALOG_ATTEMPTS):
+        await asyncio.sleep(SETTLE_S)
+        if not controllers.session_controller.timeline.is_reading:
+            return

@@ -15,7 +15,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.window import Window
 from helix_desktop.demo.instrument_screens import InstrumentScreens
-from helix_desktop.demo.screenshots import ScreenshotWriter, ScreenTour
+from helix_desktop.demo.screenshots import ScreenshotWriter, ScreenTour, show_timeline
 from helix_desktop.demo.session_checks import DemoCheck, answers_in, check_session
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade
@@ -141,7 +141,7 @@ class Tour:
         self._controllers.rewrites.undo(seq)
         undone = await self._changed(conversation, before)
         if name == "handover":
-            self._window_context.window.show_page("timeline")
+            await show_timeline(self._window_context.window, self._controllers)
             await self._screenshots.capture("timeline-undone", ("dark",))
         self._controllers.rewrites.redo(seq)
         redone = await self._changed(conversation, undone)
@@ -219,7 +219,7 @@ class Tour:
         )
         navigation.show_cache_entry(largest.digest)
         await self._screenshots.capture("cache")
-        window.show_page("timeline")
+        await show_timeline(window, self._controllers)
         await self._screenshots.capture("timeline")
         navigation.show_event(max(transcript.rewrites.folds))
         for _ in range(200):

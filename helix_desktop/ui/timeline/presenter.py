@@ -137,6 +137,11 @@ class TimelinePresenter:
         self._pending_reveal = seq
 
     @property
+    def is_reading(self) -> bool:
+        """Return True while a refresh is under way: what is shown may be older than the log."""
+        return self._last_shown < self._last_begun
+
+    @property
     def is_revealing(self) -> bool:
         """Return True while a card is still to come into sight."""
         return bool(self._pending_reveal)
