@@ -92,7 +92,8 @@ class ChangesFilterBar(QWidget):
             sum(step.added_lines for step in changes.captures),
             sum(step.removed_lines for step in changes.captures),
         )
-        self.counter.set_text(" ".join(filter(None, (files_text(files), *counts_texts(lines)))))
+        counts = " ".join(filter(None, counts_texts(lines)))
+        self.counter.set_text(" · ".join(filter(None, (files_text(files), counts))))
         present = {step.source for step in changes.captures}
         for source, chip in self._sources.items():
             number = sum(step.source == source for step in changes.captures)
