@@ -218,12 +218,10 @@ class Replayer:
 
     def _raw_messages(self, messages: tuple[Message, ...]) -> list[dict[str, Any]]:
         """Convert messages to the shape of the recordings; unchanged ones are converted once."""
-        raw_by_id: dict[int, tuple[Message, dict[str, Any]]] = {}
-        for message in messages:
-            key = id(message)  # the cached pair keeps the message alive, so no other has this id
-            raw_by_id[key] = self._raw_by_id.get(key) or (message, _raw(message))
-        self._raw_by_id = raw_by_id
-        return [dict(raw_by_id[id(message)][1]) for message in messages]
+        by_id = self._raw_by_id  # each pair keeps its message alive, so no other has this id
+        pairs = [by_id.get(id(message)) or (message, _raw(message)) for message in messages]
+        self._raw_by_id = {id(pair[0]): pair for pair in pairs}
+        return [raw.copy() for _, raw in pairs]
 
     def recall(self, handle: str) -> bytes:
         """Return the original bytes of a handle: a digest, or its first digits, 8 at least.

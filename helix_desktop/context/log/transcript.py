@@ -110,7 +110,6 @@ class Transcript(WindowMessages):
         self.changed_from = 0  # the first event that is new or changed since the newest request
         self.recall_counts: Counter[str] = Counter()
         self.newest_recall_seqs: dict[str, int] = {}
-        self.last_rewrite_seq = 0
         self.last_compaction_at_ms = 0
         self.handover_failures = 0
         self.last_observation_at_ms = 0
@@ -269,7 +268,10 @@ class Transcript(WindowMessages):
         self._add_entry(item)
 
     def _apply_rewrite(self, recorded: RecordedEvent, rewrite: RewriteEvent) -> None:
-        self.rewrites.apply(recorded.seq, rewrite)
+        if isinstance(rewrite, SweepMade):
+            self._mask(rewrite, lambda: self.rewrites.apply(recorded.seq, rewrite))
+        else:
+            self.rewrites.apply(recorded.seq, rewrite)
         match rewrite:
             case HandoverMade(revises=seq) if seq:
                 pass  # nothing was compacted
@@ -282,13 +284,15 @@ class Transcript(WindowMessages):
                 self.last_compaction_at_ms = recorded.at
         self.last_rewrite_seq = recorded.seq
         self.changed_from = min(self.changed_from, self.rewrites.first_changed(rewrite))
-        self._window_tokens = self._maskable_items = None
         may_hide_note = isinstance(rewrite, HandoverMade | FoldMade | ObservationsPlaced | Excluded)
         if may_hide_note and self.announced_mode != "ask":
             self.announced_mode = UNKNOWN_MODE  # the note may be among what left the window
         if isinstance(rewrite, FoldMade):
             self._add_cover(Cover(recorded.seq, rewrite.after, rewrite.upto, rewrite))
-        elif not isinstance(rewrite, SweepMade | FormChosen | Excluded):
+        elif isinstance(rewrite, FormChosen | Excluded):
+            self._window_tokens = self._maskable_items = None
+            self.last_rearranging_seq = recorded.seq
+        elif not isinstance(rewrite, SweepMade):
             self.rearrange()
 
     def retry_event(self) -> TurnRetried | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 
 from helix_desktop.context.log.ended_observations import ended_tokens
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, MessageLog
@@ -18,7 +18,7 @@ from helix_desktop.context.log.window_layout import (
     arrange_entries,
     build_covers,
 )
-from helix_desktop.domain.events.rewrite import Excluded, FoldMade
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.image import Image
@@ -41,6 +41,8 @@ class WindowMessages(MessageLog):
         self._window_tokens: tuple[int, int] | None = (0, 0)  # and those of images; None: to be counted
         self._maskable_items: list[LogItem] | None = []  # None: to be found
         self._covers: list[Cover] = []
+        self.last_rewrite_seq = 0
+        self.last_rearranging_seq = 0  # the newest after which any entry may look other than before
 
     def _add_entry(self, entry: LogItem | AddedInstructions) -> None:
         """Put a new entry behind the others."""
@@ -56,16 +58,70 @@ class WindowMessages(MessageLog):
             self._maskable_items.append(entry)
 
     def _add_cover(self, cover: Cover) -> None:
-        """Add a new fold; if it covers only raw messages or whole notes, skip the full recomputation."""
-        inside = [inner for inner in self._covers if cover.after <= inner.after and inner.upto <= cover.upto]
-        others = [other for other in self._covers if other not in inside]
-        if all(isinstance(inner.event, FoldMade) for inner in inside) and not any(
-            other.after < cover.upto and cover.after < other.upto for other in others
+        """Add a new fold; if it covers only raw messages or whole notes, only these entries change."""
+        after, upto = cover.after, cover.upto
+        others = [other for other in self._covers if not (after <= other.after and other.upto <= upto)]
+        inside = (other for other in self._covers if after <= other.after and other.upto <= upto)
+        if not all(isinstance(inner.event, FoldMade) for inner in inside) or any(
+            other.after < upto and after < other.upto for other in others
         ):
-            self._covers = sorted([*others, cover], key=lambda other: other.after)
+            self.rearrange()
+            return
+        self._covers = sorted([*others, cover], key=lambda other: other.after)
+        stay = (*self.rewrites.pinned, *(added.seq for added in self.added_instructions))
+        if upto <= after or any(after < seq <= upto for seq in stay):
             self._arrange()
         else:
-            self.rearrange()
+            self._put_note(cover)
+
+    def _put_note(self, cover: Cover) -> None:
+        """Put a fold's note in the place of all entries that it covers."""
+        entries, note = self._window_entries, SummaryBlock((cover,))
+        first = _first_after(entries, cover.after)
+        end = _first_after(entries, cover.upto, first)
+        if self._window_tokens is not None:
+            tokens, images = self._tokens_of(entries[first:end])
+            before, images_before = self._window_tokens
+            self._window_tokens = before - tokens + self.entry_tokens(note), images_before - images
+        if self._maskable_items is not None:
+            left = [item for item in self._maskable_items if not cover.after < item.seq <= cover.upto]
+            self._maskable_items = left
+        self._window_entries = [*entries[:first], note, *entries[end:]]
+
+    def _mask(self, sweep: SweepMade, apply: Callable[[], None]) -> None:
+        """Apply a sweep; of messages that stand in the window, only their own tokens change."""
+        found = {*sweep.masked, *((sweep.carrier,) if sweep.anchors else ())}
+        items = [item for seq in found if (item := self.item(seq)) is not None]
+        covered = any(cover.after < item.seq <= cover.upto for cover in self._covers for item in items)
+        if covered or self._window_tokens is None or self._maskable_items is None:
+            apply()
+            self._window_tokens = self._maskable_items = None
+            return
+        tokens, images = self._tokens_of(items)
+        apply()
+        tokens_after, images_after = self._tokens_of(items)
+        before, images_before = self._window_tokens
+        self._window_tokens = before - tokens + tokens_after, images_before - images + images_after
+        masked = self.masked
+        self._maskable_items = [item for item in self._maskable_items if item.seq not in masked]
+
+    def swept_since(self, seq: int) -> Set[int] | None:
+        """Return the messages whose form rewrites after event `seq` changed; None: perhaps all entries."""
+        if self.last_rearranging_seq > seq:
+            return None
+        seqs: set[int] = set()
+        for rewrite_seq, rewrite in reversed(self.rewrites.by_seq.items()):
+            if rewrite_seq <= seq:
+                break
+            if isinstance(rewrite, SweepMade):
+                seqs.update(rewrite.masked, (rewrite.carrier,))
+        return seqs
+
+    def _tokens_of(self, entries: Sequence[WindowEntry]) -> tuple[int, int]:
+        """Return the tokens of entries as shown now, and their images' share."""
+        items = (entry.item if isinstance(entry, PinnedCopy) else entry for entry in entries)
+        images = (image for item in items if isinstance(item, LogItem) for image in self.images_of(item))
+        return sum(map(self.entry_tokens, entries)), sum(image.tokens for image in images)
 
     def rearrange(self) -> None:
         """Recompute the window's entries from the active rewrites."""
@@ -76,6 +132,7 @@ class WindowMessages(MessageLog):
         self._arrange()
 
     def _arrange(self) -> None:
+        self.last_rearranging_seq = self.last_rewrite_seq
         pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
         self._window_tokens = self._maskable_items = None
         self._window_entries = arrange_entries(
@@ -151,9 +208,7 @@ class WindowMessages(MessageLog):
         """Return the tokens of all entries as shown now, and their images' share; without the handover."""
         if self._window_tokens is None:
             entries = [entry for entry in self._window_entries if not _is_handover(entry)]
-            items = (entry.item if isinstance(entry, PinnedCopy) else entry for entry in entries)
-            images = (image for item in items if isinstance(item, LogItem) for image in self.images_of(item))
-            self._window_tokens = sum(map(self.entry_tokens, entries)), sum(image.tokens for image in images)
+            self._window_tokens = self._tokens_of(entries)
         return self._window_tokens
 
     @property
@@ -207,3 +262,12 @@ class WindowMessages(MessageLog):
 
 def _is_handover(entry: WindowEntry) -> bool:
     return isinstance(entry, SummaryBlock) and isinstance(entry.event, HandoverMade)
+
+
+def _first_after(entries: Sequence[WindowEntry], seq: int, start: int = 0) -> int:
+    """Return the place of the first entry that begins behind an event: the number of all if none does."""
+    for place in range(start, len(entries)):
+        entry = entries[place]
+        if not isinstance(entry, PinnedCopy) and entry.after >= seq:
+            return place
+    return len(entries)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
-from itertools import chain, groupby, islice
+from itertools import chain, filterfalse, groupby, islice
 from operator import itemgetter
 from typing import NamedTuple
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, PinnedCopy, SummaryBlock
+from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, PinnedCopy
 from helix_desktop.context.rewrites.fold import FoldPlan
 from helix_desktop.context.rewrites.fold_note import target_in_note
 from helix_desktop.domain.digest import WHOLE_TARGET
@@ -57,6 +57,8 @@ class IdentifierIndex:
         self._times: Counter[str] = Counter()  # the messages that each was in
         self._last: LogItem | None = None
         self._by_text: dict[str, tuple[str, ...]] = {}  # of notes, markers and messages that store none
+        self._of_markers: dict[int, tuple[str, ...]] = {}  # of what stands for a message that is masked
+        self._in_notes: dict[int, tuple[str, ...]] = {}  # of what a fold's note says of a message
 
     def update(self, transcript: Transcript) -> None:
         """Read the messages that were added since the last time; all again if some were dropped."""
@@ -70,11 +72,13 @@ class IdentifierIndex:
                 self._used.clear()
                 self._unused.clear()
                 self._times.clear()
+                self._of_markers.clear()
+                self._in_notes.clear()
         for item in items[start:]:
             self._add(item)
         for item in items[max(start, len(items) - _READ_AHEAD) :]:
-            for text in (*_texts_when_masked(item.event), _text_in_note(item.event)):
-                self._read(text)
+            self._names_in_markers(item)
+            self._names_in_note(item)
         self._last = items[-1] if items else None
 
     def _add(self, item: LogItem) -> None:
@@ -95,6 +99,20 @@ class IdentifierIndex:
         event = item.event
         return self._read(event.text) if isinstance(event, UserSpoke) else event.identifiers
 
+    def _names_in_markers(self, item: LogItem) -> tuple[str, ...]:
+        names = self._of_markers.get(item.seq)
+        if names is None:
+            names = tuple(chain.from_iterable(map(self._read, _texts_when_masked(item.event))))
+            _remember(self._of_markers, item.seq, names)
+        return names
+
+    def _names_in_note(self, item: LogItem) -> tuple[str, ...]:
+        names = self._in_notes.get(item.seq)
+        if names is None:
+            names = self._read(_text_in_note(item.event))
+            _remember(self._in_notes, item.seq, names)
+        return names
+
     def _read(self, text: str) -> tuple[str, ...]:
         if len(text) <= _SHORT_CHARS:
             return _names_in_short(text)
@@ -110,27 +128,26 @@ class IdentifierIndex:
 
         With a `plan` its `note` stands for what it covers.
         """
-        visible: set[str] = set()
-        if plan is not None:
-            visible.update(self._of_note(transcript, plan, note))
+        names: list[Iterable[str]] = [self._of_note(transcript, plan, note)] if plan is not None else []
         (after, upto), anchors = (plan.after, plan.upto) if plan else (0, 0), transcript.rewrites.anchors
         for entry in transcript.window_entries():
-            if isinstance(entry, PinnedCopy):
-                visible.update(self._of_item(entry.item))
+            if isinstance(entry, LogItem):
+                seq = entry.seq
+                if after < seq <= upto:
+                    continue
+                if seq not in masked:
+                    names.append(self._of_item(entry))
+                    continue
+                names.append(self._names_in_markers(entry))
+                if seq in anchors:
+                    names.append(anchors[seq].anchors.split())
+            elif isinstance(entry, PinnedCopy):
+                names.append(self._of_item(entry.item))
             elif isinstance(entry, AddedInstructions):
-                visible.update(self._read(entry.event.text.text))
-            elif after < entry.upto <= upto:
-                continue
-            elif isinstance(entry, SummaryBlock):
-                if isinstance(entry.event, FoldMade):
-                    visible.update(self._of_note(transcript, entry.event, entry.event.text))
-            elif entry.seq not in masked:
-                visible.update(self._of_item(entry))
-            else:
-                visible.update(*map(self._read, _texts_when_masked(entry.event)))
-                if entry.seq in anchors:
-                    visible.update(anchors[entry.seq].anchors.split())
-        return visible
+                names.append(self._read(entry.event.text.text))
+            elif isinstance(entry.event, FoldMade) and not after < entry.upto <= upto:
+                names.append(self._of_note(transcript, entry.event, entry.event.text))
+        return set().union(*names)
 
     def _of_note(self, transcript: Transcript, fold: FoldPlan | FoldMade, note: str) -> Iterable[str]:
         """Return the identifiers in a fold's note; what it says of each message was read with that."""
@@ -140,8 +157,8 @@ class IdentifierIndex:
         if names is None:
             items = transcript.between(fold.after, fold.upto)
             in_line = note.rpartition(FOLD_TITLE)[2].split() if FOLD_TITLE in note else ()
-            texts = (_text_in_note(item.event) for item in items)
-            names = self._by_text[note] = tuple({*in_line, *chain.from_iterable(map(self._read, texts))})
+            names = tuple({*in_line, *chain.from_iterable(map(self._names_in_note, items))})
+            self._by_text[note] = names
         return names
 
     def names_of(self, items: Iterable[LogItem]) -> Set[str]:
@@ -157,13 +174,15 @@ class IdentifierIndex:
         """
         prices = self._newest_hidden(visible) if among is None else self._hidden_among(among, visible)
         max_chars = max_tokens * _CHARS_PER_TOKEN - len(title) - _MAX_GROUPS * _LABEL_CHARS
-        names = sorted((-self._place(name).seq, name) for name in _cheapest(prices, max_chars))
+        used, unused = self._used, self._unused
+        cheapest = _cheapest(prices, max_chars)
+        names = sorted((-(used.get(name) or unused[name])[0], name) for name in cheapest)
         return f"{title} {'; '.join(_groups(names))}" if names else ""
 
     def _newest_hidden(self, visible: Set[str]) -> dict[str, float]:
         """Return the newest names that are not visible, each with its price."""
-        used = (name for name in reversed(self._used) if name not in visible)
-        unused = (name for name in reversed(self._unused) if name not in visible)
+        used = filterfalse(visible.__contains__, reversed(self._used))
+        unused = filterfalse(visible.__contains__, reversed(self._unused))
         prices = self._prices(islice(used, _MAX_USED), self._used, _USED_FACTOR)
         return prices | self._prices(islice(unused, _MAX_SEEN), self._unused, 1)
 
@@ -178,14 +197,12 @@ class IdentifierIndex:
         It costs its length, and is worth the more the newer it is and the more messages it was in; a used one
         by the factor more.
         """
-        now, times = self._last.step + 1 if self._last else 1, self._times
+        now, found = self._last.step + 1 if self._last else 1, tuple(names)
+        sightings, times = map(places.__getitem__, found), map(self._times.__getitem__, found)
         return {
-            name: (len(name) + _NAME_OVERHEAD) * (now - places[name][1]) / (factor * times[name])
-            for name in names
+            name: (len(name) + _NAME_OVERHEAD) * (now - step) / (factor * count)
+            for name, (_, step), count in zip(found, sightings, times, strict=True)
         }
-
-    def _place(self, name: str) -> Sighting:
-        return self._used.get(name) or self._unused[name]
 
 
 def _texts_when_masked(event: MessageEvent) -> tuple[str, ...]:
@@ -202,12 +219,19 @@ def _text_in_note(event: MessageEvent) -> str:
 
 def _cheapest(prices: Mapping[str, float], max_chars: int) -> Iterator[str]:
     """Yield the names that fit, cheapest first; of two with one price the first by the alphabet."""
-    for name in sorted(sorted(prices), key=prices.__getitem__):
+    same = groupby(sorted(prices, key=prices.__getitem__), prices.__getitem__)
+    for name in chain.from_iterable(sorted(names) for _, names in same):
         if len(name) < max_chars:
             max_chars -= len(name) + 1
             yield name
             if max_chars < _LEAST_CHARS:
                 break
+
+
+def _remember(names: dict[int, tuple[str, ...]], seq: int, found: tuple[str, ...]) -> None:
+    if len(names) >= _LOOK_BACK:
+        names.clear()
+    names[seq] = found
 
 
 def _groups(names: Sequence[tuple[int, str]]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import msgspec
 
@@ -80,6 +80,7 @@ class Projector:
         self._texts: tuple[StandingText, ...] | None = None
         self._opening: tuple[Message, ...] = ()
         self._rendered: dict[int, tuple[_State, Message, int]] = {}
+        self._changed: Set[int] | None = None  # entries whose form may have changed; None: any
 
     def project(self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> Window:
         """Return what would be sent now. Same input, same bytes, whatever was projected before."""
@@ -87,6 +88,7 @@ class Projector:
         inputs = (self._last_rewrite_seq, self._policy, self._frame, self._texts)
         now = (transcript.last_rewrite_seq, policy, frame, transcript.opening)
         if inputs != now or len(self._entries) > len(live):
+            self._changed = transcript.swept_since(self._last_rewrite_seq) if inputs[1:] == now[1:] else None
             self._reset(transcript, policy, frame)
         self._drop_from(_settled_count(self._entries))
         for entry in in_call_order(live[len(self._entries) :]):
@@ -95,6 +97,7 @@ class Projector:
             self._messages.append(message)
             self._entry_tokens.append(tokens)
             self._tokens += tokens
+        self._changed = frozenset()
         request = ModelRequest((*self._opening, *self._messages), frame.tools)
         estimate = self._tokens + frame.fixed_tokens + transcript.opening_tokens
         return Window(request, tuple(self._entries), tuple(self._entry_tokens), estimate)
@@ -115,10 +118,12 @@ class Projector:
     ) -> tuple[Message, int]:
         if isinstance(entry, PinnedCopy | AddedInstructions):
             return render_entry(entry, transcript, policy, frame)
-        state = _state_of(entry, transcript, policy, frame)
         rendered = self._rendered.get(entry.seq)
-        if rendered is None or rendered[0] != state:
-            rendered = self._rendered[entry.seq] = (state, *render_entry(entry, transcript, policy, frame))
+        if rendered is None or self._changed is None or entry.seq in self._changed:
+            state = _state_of(entry, transcript, policy, frame)
+            if rendered is None or rendered[0] != state:
+                message, tokens = render_entry(entry, transcript, policy, frame)
+                rendered = self._rendered[entry.seq] = (state, message, tokens)
         return rendered[1], rendered[2]
 
     def _drop_from(self, position: int) -> None:

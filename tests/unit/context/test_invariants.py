@@ -149,6 +149,8 @@ def test_2_an_incremental_layout_matches_a_rebuilt_one(simulator: SessionSimulat
             twin = transcript.fork()
             twin.rearrange()
             assert (twin.covers, twin.window_entries()) == (transcript.covers, transcript.window_entries())
+            assert twin.window_tokens == transcript.window_tokens
+            assert twin.maskable_items == transcript.maskable_items
 
 
 @given(histories())
