@@ -40,6 +40,7 @@ class WindowMessages(MessageLog):
         self._window_entries: list[WindowEntry] = []
         self._window_tokens: tuple[int, int] | None = (0, 0)  # and those of images; None: to be counted
         self._maskable_items: list[LogItem] | None = []  # None: to be found
+        self.handover_count: tuple[tuple[int, ...], int] = (), 0  # tokens as counted last, and for what
         self._covers: list[Cover] = []
         self.last_rewrite_seq = 0
         self.last_rearranging_seq = 0  # the newest after which any entry may look other than before

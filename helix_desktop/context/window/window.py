@@ -207,9 +207,13 @@ def handover_tokens(transcript: Transcript, policy: ContextPolicy, window: int) 
     seq, handover = transcript.handover
     if excluded := transcript.rewrites.excluded.get(seq):
         return excluded.tokens + FRAMING_TOKENS
-    texts = handovers.user_texts(transcript, handover, policy.user_text_tokens, window)
-    quotes = handovers.inherited_quotes(transcript, handover, policy.user_text_tokens, window)
-    return _handover_tokens(handover, texts, quotes)
+    cap, quoted = policy.user_text_tokens, transcript.position(handover.upto)
+    state = transcript.last_rewrite_seq, cap, window, quoted  # all that the quotes depend on
+    if transcript.handover_count[0] != state:
+        texts = handovers.user_texts(transcript, handover, cap, window)
+        quotes = handovers.inherited_quotes(transcript, handover, cap, window)
+        transcript.handover_count = state, _handover_tokens(handover, texts, quotes)
+    return transcript.handover_count[1]
 
 
 def in_call_order(entries: list[WindowEntry]) -> list[WindowEntry]:
