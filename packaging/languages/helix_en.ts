@@ -11286,7 +11286,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
-            <source>This saves no tokens: the line in its place is no shorter.</source>
+            <source>This saves no tokens: the line in its place is as long.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -117,7 +117,7 @@ class Banner:
         return self.workspace in {"", workspace} and self.session in {"", session}
 
 
-REFUSED_COMPACTION = "refused compaction"
+REFUSED_COMPACTION = "refused-compaction"
 """Of the banner that says why nothing is compacted: the next attempt replaces it."""
 
 

@@ -69,7 +69,7 @@ def price_text(saved: int, resent: int) -> str:
     """Return what a change of one row saves with every request, and what it sends again once."""
     less = tr("Every later request has {saved} tokens less.", saved=format_tokens(saved))
     if saved <= 0:
-        less = tr("This saves no tokens: the line in its place is no shorter.")
+        less = tr("This saves no tokens: the line in its place is as long.")
     if not resent:
         return less
     once = tr("Once, {resent} tokens are read again uncached.", resent=format_tokens(resent))
