@@ -17,6 +17,7 @@ from helix_desktop.domain.errors import (
     OutputFormUnavailable,
     RevertRefused,
     StoreRepaired,
+    StoreWriteFailed,
     SummaryRefused,
     WorkspaceUntrusted,
 )
@@ -121,6 +122,10 @@ REFUSED_COMPACTION = "refused-compaction"
 """Of the banner that says why nothing is compacted: the next attempt replaces it."""
 
 
+FAILED_WRITE = "failed write"
+"""Of the banner that says that nothing can be saved: the next event that is saved ends it."""
+
+
 def error_level(error: HelixError) -> BannerLevel:
     """Return how an error is shown: as an alarm only where something is broken."""
     match error:
@@ -142,12 +147,21 @@ def error_level(error: HelixError) -> BannerLevel:
     return "error"
 
 
+def _banner_id(error: HelixError) -> str:
+    match error:
+        case CompactionRefused():
+            return REFUSED_COMPACTION
+        case StoreWriteFailed():
+            return FAILED_WRITE
+    return error.what
+
+
 def error_banner(error: HelixError, workspace: str = "", session: str = "") -> Banner:
     """Return the banner that says what went wrong, or why what was asked for cannot be done."""
     actions = tuple(BannerAction(remedy, action_label(remedy)) for remedy in error.remedies)
     level = error_level(error)
     return Banner(
-        REFUSED_COMPACTION if isinstance(error, CompactionRefused) else error.what,
+        _banner_id(error),
         level,
         translate(error.what),
         translate(error.why),

@@ -11,7 +11,7 @@ from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
-from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.design.window_state import FAILED_WRITE, Banner, BannerAction
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.words.action_labels import action_label
@@ -43,6 +43,8 @@ class SessionBanners(QObject):
         banners.action_clicked.connect(self._on_action)
 
     def _on_update(self, update: Update) -> None:
+        if isinstance(update, EventRecorded):
+            self._banners.remove(FAILED_WRITE)
         match update:
             case SpendAsksChanged():
                 self._show_spend_asks()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.user_text import verbatim
 from tests.support.window.window_rig import open_window, until
 
@@ -62,3 +62,17 @@ async def test_events_of_one_workspace_are_not_reported_in_another(
         assert "moved to the trash" not in rig.banner_text()
         await rig.wiring.workspace_controller.open_workspace(other)
         assert "moved to the trash" in rig.banner_text()
+
+
+async def test_a_failed_write_is_reported_until_one_succeeds(qapp: QApplication, tmp_path: Path) -> None:
+    """A draft that was not saved says so; the message that is saved after it ends the alarm."""
+
+    async def fail() -> None:
+        raise StoreWriteFailed(verbatim(FAULT), verbatim("It is full."), verbatim("Make room."))
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("first")
+        await rig.context.actions.start(fail(), "fail")
+        assert FAULT in rig.banner_text()
+        await rig.run_turn("Hello")
+        assert FAULT not in rig.banner_text()
