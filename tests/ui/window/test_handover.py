@@ -272,6 +272,7 @@ async def test_a_shorter_range_covers_less(qapp: QApplication, tmp_path: Path) -
         await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog for this range")
         assert rig.wiring.rewrites.handover_presenter is not None
         dialog = rig.wiring.rewrites.handover_presenter.dialog
+        await until(dialog.isVisible, "its ranges")
         assert dialog.range_box.currentData() == end
         press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
