@@ -122,7 +122,7 @@ REFUSED_COMPACTION = "refused-compaction"
 """Of the banner that says why nothing is compacted: the next attempt replaces it."""
 
 
-FAILED_WRITE = "failed write"
+FAILED_WRITE = "failed-write"
 """Of the banner that says that nothing can be saved: the next event that is saved ends it."""
 
 
