@@ -29,6 +29,7 @@ from helix_desktop.context.summaries.coverage_check import check_coverage, cover
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import (
     agent_texts,
+    covered_count,
     covered_messages,
     newest_turn_words,
     previous_handover,
@@ -410,7 +411,7 @@ class SessionSimulator:
             tokens=0,
             before=self.window().estimate,
             after=0,
-            messages=len(covered),
+            messages=covered_count(self.transcript, cut.upto, cut.kept_seq),
             model="none",
             trigger=HandoverTrigger.MANUAL,
             former=latest[0] if latest else 0,

@@ -89,7 +89,7 @@ async def test_the_dialog_displays_the_cost_of_a_handover(qapp: QApplication, tm
         dialog: HandoverDialog = by_hand.dialog
         await until(lambda: dialog.estimate_label.text().startswith("Reads ≈ "), "the price")
         furthest = dialog.estimate_label.text()
-        assert furthest.endswith("tokens · price unknown")
+        assert "tokens · price unknown" in furthest
         dialog.range_box.setCurrentIndex(dialog.range_box.count() - 1)
         await until(lambda: dialog.estimate_label.text().startswith("Reads ≈ "), "the price of another end")
         assert dialog.estimate_label.text() != furthest
