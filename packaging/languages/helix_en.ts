@@ -10513,6 +10513,22 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/from_changes.py" />
+            <source>%n became markers</source>
+            <translation>
+                <numerusform>%n became a marker</numerusform>
+                <numerusform>%n became markers</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/from_changes.py" />
+            <source>%n changed</source>
+            <translation>
+                <numerusform>%n changed</numerusform>
+                <numerusform>%n changed</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>%n items</source>
             <translation>
@@ -10521,11 +10537,43 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/from_changes.py" />
+            <source>%n left: {tokens} tokens</source>
+            <translation>
+                <numerusform>%n left: {tokens} tokens</numerusform>
+                <numerusform>%n left: {tokens} tokens</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>%n markers</source>
             <translation>
                 <numerusform>%n marker</numerusform>
                 <numerusform>%n markers</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/from_changes.py" />
+            <source>%n new</source>
+            <translation>
+                <numerusform>%n new</numerusform>
+                <numerusform>%n new</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/from_changes.py" />
+            <source>%n no longer sent</source>
+            <translation>
+                <numerusform>%n no longer sent</numerusform>
+                <numerusform>%n no longer sent</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/from_changes.py" />
+            <source>%n noted</source>
+            <translation>
+                <numerusform>%n noted</numerusform>
+                <numerusform>%n noted</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -10550,6 +10598,14 @@
             <translation>
                 <numerusform>%n observation ready: used at {share}, with another change, or when the provider cache expires</numerusform>
                 <numerusform>%n observations ready: used at {share}, with another change, or when the provider cache expires</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/from_changes.py" />
+            <source>%n summarized</source>
+            <translation>
+                <numerusform>%n summarized</numerusform>
+                <numerusform>%n summarized</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -10718,8 +10774,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <source>Changed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Changed on disk</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/changes_bar.py" />
+            <source>Changes since</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10750,6 +10816,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Compacts at {share} · in about {tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/changes_bar.py" />
+            <source>Compares the next request with the turn's first one, by Helix's count.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10960,6 +11031,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/changes_bar.py" />
+            <source>Last turn</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <source>Left since then</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
             <source>Lifetime asked for</source>
             <translation type="unfinished" />
@@ -10985,6 +11066,12 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <source>New</source>
+            <comment>since an earlier request</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>New on disk</source>
             <translation type="unfinished" />
@@ -10999,6 +11086,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>Next request: {fresh} tokens new, {cached} from the provider's cache</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <source>No longer sent</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11037,8 +11129,43 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/from_changes.py" />
+            <source>Nothing changed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Nothing to send yet. The next request appears here.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <source>Now a marker</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <source>Now a preview</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <source>Now an extract</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <source>Now excluded</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <source>Now in full</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/rows.py" />
+            <source>Now pinned</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11050,6 +11177,12 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>Observations are written when unobserved messages fill {share}; now they fill {used}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/changes_bar.py" />
+            <source>Off</source>
+            <comment>no comparison</comment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11305,6 +11438,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/changes_bar.py" />
+            <source>Turn {turn}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Unpin</source>
             <translation type="unfinished" />
@@ -11362,6 +11500,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/rows.py" />
             <source>{difference} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/from_changes.py" />
+            <source>{difference} tokens: {parts}</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -81,7 +81,8 @@ class WindowItem(msgspec.Struct, frozen=True):
     `changed_since` is the event that changed the file which an output shows (0: none). `text` is what it says
     where it is only a part of a message, `part` its place in the opening, from 1 (0: it is none of it).
     `digest` names what a row stands for in the cache. Caching it now saves `cachable` tokens (0: it can't
-    be); `excluded` is the event by which the user excluded it.
+    be); `excluded` is the event by which the user excluded it. A note or handover replaces the events after
+    `after` up to and with `upto` (0: it replaces none).
     """
 
     seq: int
@@ -97,6 +98,8 @@ class WindowItem(msgspec.Struct, frozen=True):
     cachable: int = 0
     can_exclude: bool = False
     excluded: int = 0
+    after: int = 0
+    upto: int = 0
 
 
 def break_down_window(
@@ -208,6 +211,8 @@ def _opening_item(standing: StandingText, part: int, transcript: Transcript) -> 
 def _with_actions(row: WindowItem, entry: WindowEntry, transcript: Transcript) -> WindowItem:
     """Return the row with what the user can do with it."""
     row = msgspec.structs.replace(row, can_exclude=can_exclude(entry, transcript), digest=_digest_of(entry))
+    if isinstance(entry, SummaryBlock):
+        row = msgspec.structs.replace(row, after=entry.after, upto=entry.upto)
     if exclusions := transcript.exclusions_of(entry):
         tokens = transcript.entry_tokens(entry)
         row = msgspec.structs.replace(_excluded_item(row, exclusions[-1], transcript), tokens=tokens)

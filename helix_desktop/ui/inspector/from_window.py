@@ -73,7 +73,7 @@ def inspector_state(
 
     What the provider counts differently is a row of its own, so that all rows add up to what the gauge shows.
     """
-    rows = _rows(contents)
+    rows = window_rows(contents)
     entries = sum(row.tokens for row in rows if row.kind not in _FIXED)
     rows += _difference(gauge, sum(row.tokens for row in rows))
     is_on_hold = policy.enabled and transcript.on_hold
@@ -99,7 +99,8 @@ def inspector_state(
     )
 
 
-def _rows(contents: tuple[WindowItem, ...]) -> tuple[WindowRow, ...]:
+def window_rows(contents: tuple[WindowItem, ...]) -> tuple[WindowRow, ...]:
+    """Return the items of a request as rows, in their order."""
     rows, behind = [], sum(row.tokens for row in contents)
     for row in contents:
         behind -= row.tokens

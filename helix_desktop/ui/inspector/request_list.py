@@ -87,7 +87,7 @@ _TONES: dict[WindowItemState, Tone] = {
     "not_read": "warn",
     "excluded": "warn",
 }
-_PAD, _TEXT_X = 14, 40
+_PAD, _TEXT_X, _MARK_PX = 14, 40, 12
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 
 
@@ -128,7 +128,10 @@ class RequestModel(QAbstractListModel):
             return row
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             return " · ".join(
-                filter(None, (row.name, row.exact_tokens_text, row.state_text, row.reason_text))
+                filter(
+                    None,
+                    (row.name, row.exact_tokens_text, row.change_text, row.state_text, row.reason_text),
+                )
             )
         if role == Qt.ItemDataRole.ToolTipRole:
             return row.tooltip
@@ -228,12 +231,30 @@ class RequestDelegate(QStyledItemDelegate):
             colors = tone_colors(self._theme, _TONES.get(row.state, "neutral"))
             paint_pill(painter, box, row.state_text, colors, self._pill, 7)
             right = round(box.left() - 6)
-        room = right - rect.left() - _TEXT_X
+        line = QRectF(
+            rect.left() + _TEXT_X, top, right - rect.left() - _TEXT_X, self._small_metrics.height() + 3
+        )
         painter.setFont(self._small)
+        if row.change_text:
+            line.setLeft(line.left() + self._paint_change(painter, line, row))
         painter.setPen(QColor(self._theme.muted))
-        why = self._small_metrics.elidedText(row.reason_text, Qt.TextElideMode.ElideRight, room)
-        line = QRectF(rect.left() + _TEXT_X, top, room, self._small_metrics.height() + 3)
+        why = self._small_metrics.elidedText(row.reason_text, Qt.TextElideMode.ElideRight, line.width())
         painter.drawText(line, _VCENTER, why)
+
+    def _paint_change(self, painter: QPainter, line: QRectF, row: WindowRow) -> int:
+        """Draw what became of a row, as an icon and a word; return the room that they take, in pixels."""
+        color = self._theme.ok if row.change == "new" else self._theme.accent
+        device = painter.device()
+        ratio = device.devicePixelRatioF() if device is not None else 1.0
+        icon = pixmap("circle-plus" if row.change == "new" else "diff", color, _MARK_PX, ratio)
+        painter.drawPixmap(QPointF(line.left(), line.center().y() - _MARK_PX / 2), icon)
+        words = line.adjusted(_MARK_PX + 4, 0, 0, 0)
+        painter.setPen(QColor(color))
+        shortened = self._small_metrics.elidedText(
+            row.change_text, Qt.TextElideMode.ElideRight, words.width()
+        )
+        painter.drawText(words, _VCENTER, shortened)
+        return _MARK_PX + 12 + round(self._small_metrics.horizontalAdvance(shortened))
 
 
 class RequestList(Themed, QListView):

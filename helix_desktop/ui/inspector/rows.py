@@ -43,6 +43,9 @@ RowAction: TypeAlias = Literal["show", "cache", "recall", "open", "pin", "unpin"
 """What the user can do with a row: find it in the chat, replace it by a marker, bring a marker's content back
 into the context, open the content in the cache (to recall lines of it), pin, unpin, exclude, bring back."""
 
+RowChange: TypeAlias = Literal["", "new", "form", "size", "gone"]
+"""What became of a row since an earlier request: it is new, sent in another form or size, or not any more."""
+
 SegmentKind: TypeAlias = RowKind | Literal["reserve", "free"]
 
 
@@ -61,6 +64,7 @@ class WindowRow:
 
     `part` is its place in the opening, from 1 (0: it is none of it). Caching it now saves `cachable` tokens
     (0: it can't be); a change of it sends `resent` tokens again. `excluded` is the event that excluded it.
+    `change` is what became of it since the request that the user compares with, by `difference` tokens.
     """
 
     seq: int
@@ -76,6 +80,8 @@ class WindowRow:
     can_exclude: bool = False
     excluded: int = 0
     resent: int = 0
+    change: RowChange = ""
+    difference: int = 0
 
     @property
     def actions(self) -> tuple[RowAction, ...]:
@@ -114,10 +120,24 @@ class WindowRow:
         return _state_text(self.state) if self.state is not None else ""
 
     @property
+    def change_text(self) -> str:
+        """Return what became of it since the request that the user compares with; empty: it is as it was."""
+        match self.change:
+            case "":
+                return ""
+            case "new":
+                return tr("New", "since an earlier request")
+            case "gone":
+                return "" if self.state is not None else tr("No longer sent")
+        words = _form_text(self.state) if self.change == "form" else tr("Changed")
+        return f"{words} · {format_token_difference(self.difference)}" if self.difference else words
+
+    @property
     def tooltip(self) -> str:
         """Return its name, why it is there, what its state means, and whether its file has changed."""
         changed = explain_changed(self.changed_since) if self.changed_since else ""
-        return "\n".join(filter(None, (self.name, self.why, _explain_state(self.state), changed)))
+        explained = (self.name, self.why, self.change_text, _explain_state(self.state), changed)
+        return "\n".join(filter(None, explained))
 
     @property
     def reason_text(self) -> str:
@@ -145,6 +165,22 @@ def _state_text(state: WindowItemState) -> str:
         "excluded": tr("Excluded"),
     }
     return texts[state]
+
+
+def _form_text(state: WindowItemState | None) -> str:
+    """Return what something was turned into."""
+    marker = tr("Now a marker")
+    texts: dict[WindowItemState | None, str] = {
+        "cached": marker,
+        "arguments_cached": marker,
+        "images_cached": marker,
+        "full": tr("Now in full"),
+        "preview": tr("Now a preview"),
+        "extract": tr("Now an extract"),
+        "pinned": tr("Now pinned"),
+        "excluded": tr("Now excluded"),
+    }
+    return texts.get(state, tr("Changed"))
 
 
 def _explain_state(state: WindowItemState | None) -> str:
@@ -220,6 +256,15 @@ class ProviderCacheState:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangesState:
+    """What changed since the first request of a turn, in words, and the rows of what left."""
+
+    summary: str
+    gone_title: str = ""
+    gone: tuple[WindowRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class InspectorState:
     """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
 
@@ -227,7 +272,8 @@ class InspectorState:
     `next_text` which change comes next and when, `due_texts` all that comes, with what it takes and saves.
     `cost_text` says what the request costs.
     `provider_cache` is None before the first request whose tokens were reported. `past` says of which step
-    the request is, if it was sent already, and `past_note` what of it is not as it was.
+    the request is, if it was sent already, and `past_note` what of it is not as it was. It can be compared
+    with the first requests of `turns` turns; `changes` is None while it is not.
     """
 
     used: int
@@ -251,6 +297,8 @@ class InspectorState:
     cost_text: str = ""
     past: str = ""
     past_note: str = ""
+    turns: int = 0
+    changes: ChangesState | None = None
 
     @property
     def until_handover(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
@@ -20,10 +22,11 @@ from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.what_is_this import WhatIsThis
+from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
 from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.ui.inspector.request_list import RequestList
-from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind
+from helix_desktop.ui.inspector.rows import CacheStats, ChangesState, InspectorState, Segment, SegmentKind
 from helix_desktop.words.left_context import explain_cached, explain_hold, explain_noted, explain_summarized
 from helix_desktop.words.numbers import (
     format_integer,
@@ -58,14 +61,19 @@ class Inspector(Themed, QWidget):
         )
         self.requests = RequestList()
         mark_pane_stop(self.requests)
+        self.changes, self.gone_rows = ChangesBar(), RequestList()
+        self.gone_rows.is_read_only = True
+        self.gone_rows.setObjectName("gone_rows")
+        self.gone_rows.setAccessibleName(tr("Left since then"))
         self.provider_cache = ProviderCacheCard()
         self.page = ContentViewer()
         self._stack = QStackedLayout(self)
         for part in (self._overview(), self._reader(), self.empty):
             self._stack.addWidget(part)
-        self.requests.action_triggered.connect(self.action_triggered)
-        self.requests.row_opened.connect(self.row_text_requested)
-        self.requests.selectionModel().currentChanged.connect(self._scroll_to_current)
+        for rows in (self.requests, self.gone_rows):
+            rows.action_triggered.connect(self.action_triggered)
+            rows.row_opened.connect(self.row_text_requested)
+            rows.selectionModel().currentChanged.connect(partial(self._scroll_to_current, rows))
         self.empty.button_clicked.connect(self.compose_requested)
         self.set_state(None)
         retint(self, LIGHT)
@@ -86,6 +94,7 @@ class Inspector(Themed, QWidget):
         count = sum(row.kind != "difference" for row in state.rows)
         self._count.set_text(tr.plural(count, "%n item", "%n items"))
         self.requests.show_rows(state.rows)
+        self._show_changes(state)
 
     def show_page(self, title: str, text: str) -> None:
         """Show a text over the overview, until the user goes back."""
@@ -239,8 +248,24 @@ class Inspector(Themed, QWidget):
         head.addStretch(1)
         head.addWidget(show_request)
         card.body.addLayout(head)
+        card.body.addWidget(self.changes)
         card.body.addWidget(self.requests)
+        self.gone = Disclosure(DisclosureHead("", "", "muted"), lambda: self.gone_rows)
+        self.gone.head.setObjectName("gone")
+        self.gone.setContentsMargins(13, 0, 0, 0)
+        self.gone_rows.setParent(self.gone)
+        self.gone_rows.hide()
+        card.body.addWidget(self.gone)
         return card
+
+    def _show_changes(self, state: InspectorState) -> None:
+        """Show what changed since the turn in the choice, and what left, folded."""
+        changes = state.changes or ChangesState("")
+        self.changes.show_changes(state.turns, changes.summary)
+        self.gone_rows.show_rows(changes.gone)
+        self.gone.setVisible(bool(changes.gone))
+        self.gone.head.setText(changes.gone_title)
+        self.gone.head.setAccessibleName(changes.gone_title)
 
     def _reader(self) -> QWidget:
         page = QWidget()
@@ -316,9 +341,9 @@ class Inspector(Themed, QWidget):
         self._entries.set_value(tr("Entries"), f"{format_integer(cache.entries)} · {format_size(cache.size)}")
         self._disk.set_value(tr("On disk"), format_size(cache.stored_size))
 
-    def _scroll_to_current(self, current: QModelIndex, previous: QModelIndex) -> None:
-        if current.isValid() and self.requests.hasFocus():
-            centre = self.requests.mapTo(self._page, self.requests.visualRect(current).center())
+    def _scroll_to_current(self, rows: RequestList, current: QModelIndex, previous: QModelIndex) -> None:
+        if current.isValid() and rows.hasFocus():
+            centre = rows.mapTo(self._page, rows.visualRect(current).center())
             self._scroll.ensureVisible(centre.x(), centre.y(), 0, 60)
 
 

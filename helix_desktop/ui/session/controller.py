@@ -38,6 +38,7 @@ from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.header import gauge_state, session_header
 from helix_desktop.ui.session.next_messages import NextMessagesController
+from helix_desktop.ui.session.past.changes_since import ChangesSince
 from helix_desktop.ui.session.past.controller import PastController
 from helix_desktop.ui.timeline.presenter import TimelinePresenter
 from helix_desktop.words.policies import policy_in_use
@@ -92,6 +93,7 @@ class SessionController(QObject):
         )
         self.next_messages = NextMessagesController(views.chat.next_messages, self.composer, async_actions)
         self.past = PastController(context, self.chat, self.schedule_refresh)
+        self.changes_since = ChangesSince(views.inspector.changes, self.schedule_refresh)
         self.budget = BudgetController(window, async_actions)
         self.composer.slash_commands.on_arguments("set_budget", self.budget.set_typed_budget)
         self.composer.slash_commands.on_arguments("rename_session", self._rename)
@@ -117,6 +119,7 @@ class SessionController(QObject):
         )
         self.session_changing.emit()
         self.past.show(workspace, conversation)
+        self.changes_since.show(conversation)
         self.timeline.show(workspace, conversation)
         self.changes.show(workspace, conversation)
         self.next_messages.show(conversation)
@@ -208,11 +211,13 @@ class SessionController(QObject):
         self.next_messages.refresh()
         totals = await workspace.store.totals()
         forecast = await self._make_forecast(conversation)
+        await self.changes_since.read()
         if conversation is not self.conversation:
             return
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
         policy = conversation.window.policy
-        state = inspector_state(conversation.window.rows(), gauge, transcript, policy, totals, forecast)
+        items = conversation.window.rows()
+        state = inspector_state(items, gauge, transcript, policy, totals, forecast)
         cache = provider_cache_state(
             conversation.session.log, conversation.budget.spent, policy, transcript.cache_lifetime_s
         )
@@ -220,6 +225,7 @@ class SessionController(QObject):
             cost, info = conversation.window.cost(), conversation.window.frame.info
             after = cost_after_text(cost, forecast, gauge.ratio, info)
             due_texts = (*state.due_texts, *([after] if after else []))
+            state = self.changes_since.apply(state, items, transcript.turns)
             self.views.inspector.set_state(
                 replace(state, provider_cache=cache, cost_text=cost_text(cost), due_texts=due_texts)
             )

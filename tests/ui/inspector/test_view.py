@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
-from helix_desktop.ui.inspector.rows import CacheStats, RowKind, Segment
+from helix_desktop.ui.inspector.rows import CacheStats, ChangesState, RowKind, Segment
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.times import format_relative_time
@@ -203,6 +203,31 @@ def test_updates_keep_the_selected_row(pane: Inspector) -> None:
     assert pane.requests.model().rowCount() == 60
     pane.set_state(inspector_state(6))
     assert pane.requests.model().rowCount() == 6
+
+
+def test_what_left_is_folded_and_leads_to_its_place(qtbot: QtBot, pane: Inspector) -> None:
+    """Rows that left can be looked at, and nothing else; without a choice nothing of it is on screen."""
+    assert pane.changes.isHidden()
+    assert pane.gone.isHidden()
+    left = tuple(replace(row, change="gone", state=None) for row in inspector_state().rows[8:10])
+    changes = ChangesState("+4k tokens: 3 new", "2 left: 1.2k tokens", left)
+    pane.set_state(replace(inspector_state(), turns=3, changes=changes))
+    assert pane.changes.summary.text() == "+4k tokens: 3 new"
+    assert pane.gone.head.accessibleName() == "2 left: 1.2k tokens"
+    assert not pane.gone_rows.isVisible()
+    pane.gone.head.click()
+    assert pane.gone_rows.isVisible()
+    index = pane.gone_rows.entries.index(0)
+    assert "No longer sent" in index.data(Qt.ItemDataRole.AccessibleTextRole)
+    pane.gone_rows.setCurrentIndex(index)
+    with qtbot.waitSignal(pane.action_triggered) as caught:
+        QTest.keyClick(pane.gone_rows, Qt.Key.Key_Return)
+    assert caught.args == ["show", left[0]]
+    QTest.keyClick(pane.gone_rows, Qt.Key.Key_X)
+    assert caught.args == ["show", left[0]]
+    pane.set_state(inspector_state())
+    assert pane.changes.isHidden()
+    assert pane.gone.isHidden()
 
 
 def test_the_request_as_text_can_be_copied_and_left(qtbot: QtBot, pane: Inspector) -> None:

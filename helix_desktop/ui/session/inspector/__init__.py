@@ -1,1 +1,1 @@
-"""The inspector of the session on screen: what its rows do, what it compares, the request as it is sent."""
+"""The inspector of the session on screen: what its rows do, the request as it is sent."""

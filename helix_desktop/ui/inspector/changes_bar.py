@@ -1,0 +1,81 @@
+"""The choice of the turn that the inspector compares the next request with, and what changed since."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Inspector")
+
+OFF, LAST_TURN = 0, -1
+"""What stands for a turn's number in the choice."""
+
+_FIXED_CHOICES = 2  # OFF and LAST_TURN
+_MIN_TURNS = 2  # with fewer there is nothing to choose from
+_MARGINS = (15, 0, 12, 4)
+
+
+class ChangesBar(QWidget):
+    """The choice, newest turn first, and below it the changes in a line; hidden while there is no choice."""
+
+    turn_changed = Signal(int)  # the turn's number, OFF or LAST_TURN
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._turns = 0
+        self.turn = _TurnCombo()
+        self.turn.setObjectName("changes_since")
+        self.turn.setAccessibleName(tr("Changes since"))
+        self.turn.setToolTip(tr("Compares the next request with the turn's first one, by Helix's count."))
+        self.turn.addItem(tr("Off", "no comparison"), OFF)
+        self.turn.addItem(tr("Last turn"), LAST_TURN)
+        self.summary = SelectableText("", 12, "muted")
+        self.summary.hide()
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(TextLine(tr("Changes since"), 12, role="faint"))
+        row.addStretch(1)
+        row.addWidget(self.turn)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(*_MARGINS)
+        column.setSpacing(4)
+        column.addLayout(row)
+        column.addWidget(self.summary)
+        self.turn.currentIndexChanged.connect(lambda _: self.turn_changed.emit(self.turn.currentData()))
+        self.hide()
+
+    def show_changes(self, turns: int, summary: str) -> None:
+        """Offer the turns 1 to `turns`, and show the changes since the one in the choice."""
+        self.setVisible(turns >= _MIN_TURNS)
+        if turns < self._turns:  # of another session
+            while self.turn.count() > _FIXED_CHOICES:
+                self.turn.removeItem(self.turn.count() - 1)
+            self._turns = 0
+        for turn in range(self._turns + 1, turns + 1):
+            self.turn.insertItem(_FIXED_CHOICES, tr("Turn {turn}", turn=turn), turn)
+        self._turns = turns
+        self.summary.setText(summary)
+        self.summary.setVisible(bool(summary))
+
+    def choose(self, turn: int) -> None:
+        """Choose a turn, OFF or LAST_TURN, without a signal."""
+        self.turn.blockSignals(True)
+        self.turn.setCurrentIndex(max(0, self.turn.findData(turn)))
+        self.turn.blockSignals(False)
+
+
+class _TurnCombo(Combo):
+    """A choice that the wheel does not change: it scrolls the inspector."""
+
+    def __init__(self) -> None:
+        super().__init__(min_px=96)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Leave the wheel to what is around."""
+        event.ignore()
