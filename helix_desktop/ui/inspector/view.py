@@ -250,12 +250,14 @@ class Inspector(Themed, QWidget):
         card.body.addLayout(head)
         card.body.addWidget(self.changes)
         card.body.addWidget(self.requests)
-        self.gone = Disclosure(DisclosureHead("", "", "muted"), lambda: self.gone_rows)
-        self.gone.head.setObjectName("gone")
-        self.gone.setContentsMargins(13, 0, 0, 0)
-        self.gone_rows.setParent(self.gone)
-        self.gone_rows.hide()
-        card.body.addWidget(self.gone)
+        self.gone = DisclosureHead("", "", "muted")
+        self.gone.setObjectName("gone")
+        self.gone.toggled.connect(self.gone_rows.setVisible)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(13, 0, 8, 0)
+        foot.addWidget(self.gone)
+        card.body.addLayout(foot)
+        card.body.addWidget(self.gone_rows)
         return card
 
     def _show_changes(self, state: InspectorState) -> None:
@@ -264,8 +266,9 @@ class Inspector(Themed, QWidget):
         self.changes.show_changes(state.turns, changes.summary)
         self.gone_rows.show_rows(changes.gone)
         self.gone.setVisible(bool(changes.gone))
-        self.gone.head.setText(changes.gone_title)
-        self.gone.head.setAccessibleName(changes.gone_title)
+        self.gone_rows.setVisible(bool(changes.gone) and self.gone.isChecked())
+        self.gone.setText(changes.gone_title)
+        self.gone.setAccessibleName(changes.gone_title)
 
     def _reader(self) -> QWidget:
         page = QWidget()

@@ -213,9 +213,9 @@ def test_what_left_is_folded_and_leads_to_its_place(qtbot: QtBot, pane: Inspecto
     changes = ChangesState("+4k tokens: 3 new", "2 left: 1.2k tokens", left)
     pane.set_state(replace(inspector_state(), turns=3, changes=changes))
     assert pane.changes.summary.text() == "+4k tokens: 3 new"
-    assert pane.gone.head.accessibleName() == "2 left: 1.2k tokens"
+    assert pane.gone.accessibleName() == "2 left: 1.2k tokens"
     assert not pane.gone_rows.isVisible()
-    pane.gone.head.click()
+    pane.gone.click()
     assert pane.gone_rows.isVisible()
     index = pane.gone_rows.entries.index(0)
     assert "No longer sent" in index.data(Qt.ItemDataRole.AccessibleTextRole)

@@ -36,7 +36,7 @@ def rows(rig: WindowRig) -> list[WindowRow]:
 async def test_the_changes_since_a_turn_are_marked_summed_and_lead_to_their_place(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """Off at first and in another session, hidden in the past; each row says what became of it."""
+    """Off at first, hidden in the past; each row says what became of it."""
     read = StreamedReply(Call("read_file", '{"path": "long.txt"}', id="c1"))
     replies = replies_in_order(read, text_reply("Read."), text_reply("Two."))
     async with ChatServer(replies) as server, open_window(qapp, tmp_path) as rig:

@@ -1,1 +1,1 @@
-"""Looking at an earlier step of the session on screen."""
+"""Looking at an earlier step of the session on screen, and comparing now with one."""
