@@ -387,7 +387,8 @@ class TopBar(QWidget):
             button.setVisible(has_buttons)
         self._make_room_for_git(names)
         badge = translate(DEMO_BADGE)
-        is_long = names >= self._badge.width_of(badge) + _STATE_PX * scale and not self._waiting
+        taken = (_STATE_PX + (_GIT_PX if self._git.isVisibleTo(self) else 0)) * scale
+        is_long = names >= self._badge.width_of(badge) + taken and not self._waiting
         self._badge.set_text(badge if is_long else tr("Demo"))
         room = names + (0 if has_buttons else 2 * _BUTTON_PX)
         badge_width = self._badge.sizeHint().width() if self._badge.isVisibleTo(self) else 0
@@ -397,7 +398,7 @@ class TopBar(QWidget):
     def _make_room_for_git(self, width: float) -> None:
         """Show the git state if the session's own leaves room for it, in so many pixels."""
         shortest = self._status.shortest_width() + (
-            self._badge.width() if self._badge.isVisibleTo(self) else 0
+            self._badge.width_of(tr("Demo")) if self._badge.isVisibleTo(self) else 0
         )
         is_visible = self._git.has_text and width >= shortest + _GIT_PX * fonts.scale(self.font())
         self._git.setVisible(is_visible and self.sidebar.isVisibleTo(self))

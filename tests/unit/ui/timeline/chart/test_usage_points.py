@@ -120,7 +120,7 @@ def test_filter_counts_match_their_labels(simulator: SessionSimulator) -> None:
         + kinds["ObservationsFailed"]
         + sum(turn.how == "failed" for turn in turns),
         "undos": kinds["Undone"] + kinds["Redone"],
-        "yours": sum(kinds[name] for name in ("Pinned", "Unpinned", "FormChosen", "Excluded")),
+        "yours": sum(kinds[name] for name in ("Pinned", "Unpinned", "FormChosen", "Excluded", "HoldSet")),
     }
     assert set(expected) == set(GROUPS)
     assert {group: counts[group] for group in GROUPS} == expected
