@@ -387,8 +387,8 @@ class TopBar(QWidget):
             button.setVisible(has_buttons)
         self._make_room_for_git(names)
         badge = translate(DEMO_BADGE)
-        taken = (_STATE_PX + (_GIT_PX if self._git.isVisibleTo(self) else 0)) * scale
-        is_long = names >= self._badge.width_of(badge) + taken and not self._waiting
+        reserved = (_STATE_PX + (_GIT_PX if self._git.isVisibleTo(self) else 0)) * scale
+        is_long = names >= self._badge.width_of(badge) + reserved and not self._waiting
         self._badge.set_text(badge if is_long else tr("Demo"))
         room = names + (0 if has_buttons else 2 * _BUTTON_PX)
         badge_width = self._badge.sizeHint().width() if self._badge.isVisibleTo(self) else 0

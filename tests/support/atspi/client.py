@@ -20,7 +20,7 @@ _REGISTRY = "org.a11y.atspi.Registry"
 _NULL_PATH = "/org/a11y/atspi/null"
 _SCREEN = 0  # coordinates relative to it
 _STATE_BITS = {
-    "checked": 4, "editable": 7, "enabled": 8, "expandable": 9, "expanded": 10, "focusable": 11,
+    "active": 1, "checked": 4, "editable": 7, "enabled": 8, "expandable": 9, "expanded": 10, "focusable": 11,
     "focused": 12, "selected": 23, "selectable": 22, "showing": 25, "visible": 30, "checkable": 41,
 }  # fmt: skip
 """Bits of AT-SPI's state set, by name."""

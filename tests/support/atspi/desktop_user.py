@@ -73,7 +73,7 @@ class DesktopUser:
         return Path(self.environ["HOME"])
 
     def start_app(self, *arguments: str) -> None:
-        """Start the app and wait for its window."""
+        """Start the app and wait until its window has the keyboard."""
         with (self.folder / "app.log").open("ab") as log:
             self.process = subprocess.Popen(
                 (sys.executable, "-X", "faulthandler", "-m", "helix_desktop", *arguments),
@@ -82,7 +82,10 @@ class DesktopUser:
                 stdout=log,
                 stderr=log,
             )
-        self.see("frame")
+        self.until(
+            lambda: any(node.role == "frame" and "active" in node.states for node in self.nodes),
+            "an active window",
+        )
 
     def close_app(self) -> None:
         """End the app the way a system does that shuts down, and wait for it."""
