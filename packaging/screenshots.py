@@ -53,13 +53,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--language", metavar="CODE", help=f"{pseudo.LONG}, {pseudo.CHINESE}, or a catalog")
     parser.add_argument("--set", choices=[each.name for each in SETS], help="only this row of the matrix")
     options = parser.parse_args(arguments)
-    given = [
+    tour_options = [
         word
         for name in ("size", "scale", "theme", "language")
         if (value := getattr(options, name))
         for word in (f"--{name}", value)
     ]
-    sets = (PictureSet("own", tuple(given)),) if given else SETS
+    sets = (PictureSet("own", tuple(tour_options)),) if tour_options else SETS
     failed = sum(take(each, options.out) for each in sets if options.set in (None, each.name))
     write_index(options.out)
     sys.stdout.write(f"Look at {options.out / 'index.html'}\n")

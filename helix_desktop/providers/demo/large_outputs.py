@@ -9,7 +9,7 @@ from helix_desktop.providers.demo.script import LargeOutputForm, Script
 
 _OUTPUT = re.compile(r'^(\d+)\. "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)" \(.*Options: (.+)$', re.MULTILINE)
 _EXTRACT = re.compile(
-    r"^\[Extract\][^\n]*\n(?P<wanted>[\s\S]*?)\n\nWrite at most (?P<words>\d+) words\.[^\n]*\n"
+    r"^\[Extract\][^\n]*\n(?P<instructions>[\s\S]*?)\n\nWrite at most (?P<words>\d+) words\.[^\n]*\n"
     r"<output \w+>\n(?P<output>[\s\S]*)\n</output \w+>\n"
 )
 _PATTERN = re.compile(r"`([^`]+)`")
@@ -33,15 +33,15 @@ def _choice(tool: str, target: str, options: str, forms: Sequence[LargeOutputFor
 
 
 def write_extract(request: str) -> str:
-    """Return the lines of an output that have what is wanted: words in backticks, else its long words.
+    """Return the lines of an output that match the instructions: words in backticks, else its long words.
 
     `a|b` is one or the other. No other sign means anything: a pattern of the user's could take for ever.
     """
     parts = _EXTRACT.match(request)
     if parts is None:
         return "Not in the output: the offline demo model can't read this request."
-    quoted = _PATTERN.search(parts["wanted"])
-    words = [*filter(None, quoted[1].split("|") if quoted else _WORD.findall(parts["wanted"]))]
+    quoted = _PATTERN.search(parts["instructions"])
+    words = [*filter(None, quoted[1].split("|") if quoted else _WORD.findall(parts["instructions"]))]
     matches = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
     lines = [line for line in parts["output"].splitlines() if words and matches.search(line)]
     if not lines:

@@ -17,20 +17,27 @@ _BEGIN, _STEP = 1_763_700_000, 95  # seconds
 _GROWTH = 1_400  # tokens a request
 
 
-def sample_replay(kept: int, sweep_every: int, *, is_exact: bool = True) -> PolicyReplay:
-    """Return a session of 120 requests that is swept down to `kept` tokens so often."""
+def sample_replay(tokens_after: int, sweep_every: int, *, is_exact: bool = True) -> PolicyReplay:
+    """Return a session of 120 requests that is swept down to `tokens_after` tokens so often."""
     points, rewrites, tokens = [], [], 9_000
     for number in range(120):
         seq, at = 2 + 3 * number, _BEGIN + number * _STEP
         tokens += _GROWTH + (number * 733) % 900
         if number % sweep_every == sweep_every - 1:
             kind = "handover-made" if number > 100 else ("fold-made" if number % 2 else "sweep-made")
-            rewrites.append(PolicyRewrite(seq, at, kind, tokens, kept))
-            tokens = kept
+            rewrites.append(PolicyRewrite(seq, at, kind, tokens, tokens_after))
+            tokens = tokens_after
         points.append(WindowPoint(seq, at, tokens))
     sent = sum(point.tokens for point in points)
     return PolicyReplay(
-        tuple(points), tuple(rewrites), 128_000, 108_800, sent, sent * 0.21, 0.9 + kept / 1e6, is_exact
+        tuple(points),
+        tuple(rewrites),
+        128_000,
+        108_800,
+        sent,
+        sent * 0.21,
+        0.9 + tokens_after / 1e6,
+        is_exact,
     )
 
 

@@ -236,14 +236,14 @@ class _SlowFirst:
     """The sessions of a workspace, the first answer held back: a read that a newer one overtakes."""
 
     def __init__(self, workspace: OpenWorkspace) -> None:
-        self._workspace, self.release, self.asked = workspace, asyncio.Event(), 0
+        self._workspace, self.release, self.readings = workspace, asyncio.Event(), 0
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._workspace, name)
 
     async def sessions(self) -> list[SessionSummary]:
-        self.asked += 1
-        if self.asked == 1:
+        self.readings += 1
+        if self.readings == 1:
             await self.release.wait()
         return list(await self._workspace.sessions())
 
@@ -258,7 +258,7 @@ async def test_an_older_reading_of_the_timeline_never_replaces_a_newer_one(
         timeline.show(cast("OpenWorkspace", slow), rig.conversation)
         async with asyncio.TaskGroup() as group:
             group.create_task(timeline.refresh())
-            await until(lambda: slow.asked, "the older reading waits")
+            await until(lambda: slow.readings, "the older reading waits")
             await rig.run_turn("And what more?")
             await timeline.refresh()
             slow.release.set()

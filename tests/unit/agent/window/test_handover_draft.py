@@ -348,10 +348,10 @@ async def test_the_next_handover_says_nothing_of_an_excluded_one() -> None:
     await window.exclude(seq)
     await rig.conversation.run("And then?")
     draft = await handovers.draft()
-    asked = rig.model.summary_requests[-1].messages[1].text
-    assert "And now?" in asked
-    assert "Think." not in asked
-    assert "fact about todo items" not in asked
+    request_text = rig.model.summary_requests[-1].messages[1].text
+    assert "And now?" in request_text
+    assert "Think." not in request_text
+    assert "fact about todo items" not in request_text
     await handovers.commit(draft)
     assert "user: Think." not in window.measure()[0].request.messages[1].text
     assert "user: And now?" in window.measure()[0].request.messages[1].text
@@ -371,9 +371,9 @@ async def test_a_handover_is_written_again() -> None:
     same, *others = await handovers.cuts_again(first)
     assert (same.upto, same.kept_seq) == (former.upto, former.kept)
     draft = await handovers.draft_again(first, "the tests")
-    asked = rig.model.summary_requests[-1].messages[1].text
-    assert "the tests" in asked
-    assert "fact about todo items" not in asked
+    request_text = rig.model.summary_requests[-1].messages[1].text
+    assert "the tests" in request_text
+    assert "fact about todo items" not in request_text
     await handovers.commit(draft)
     ((second, again),) = session.transcript.rewrites.active_handovers.items()
     assert (again.replaces, again.former, again.upto) == ((first,), 0, former.upto)

@@ -1,4 +1,4 @@
-"""The extracts of the demo model: lines with the words that are wanted."""
+"""The extracts of the demo model: lines with the words asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REQUEST = "[Extract] Take this.\n{}\n\nWrite at most 90 words. No more.\n<output
 
 
 @pytest.mark.parametrize(
-    ("wanted", "expected"),
+    ("instructions", "expected"),
     [
         ("the lines with `notice|WARN` only", "NOTICE a\nWARN b"),
         ("the notices", "Not in the output: lines with `notices`."),
@@ -18,7 +18,7 @@ REQUEST = "[Extract] Take this.\n{}\n\nWrite at most 90 words. No more.\n<output
         ("`|`", "Not in the output: lines with ``."),
     ],
 )
-def test_an_extract_has_the_lines_with_the_words(wanted: str, expected: str) -> None:
+def test_an_extract_has_the_lines_with_the_words(instructions: str, expected: str) -> None:
     """No pattern is tried, which could take for ever on a long line."""
     output = "NOTICE a\n" + "a" * 5_000 + "!\nWARN b\nelse"
-    assert write_extract(REQUEST.format(wanted, output)) == expected
+    assert write_extract(REQUEST.format(instructions, output)) == expected
