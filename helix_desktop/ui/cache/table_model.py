@@ -27,6 +27,12 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Cache")
 
 Index = QModelIndex | QPersistentModelIndex
+_ROW_FLAGS = (
+    Qt.ItemFlag.ItemIsSelectable
+    | Qt.ItemFlag.ItemIsEnabled
+    | Qt.ItemFlag.ItemIsDragEnabled
+    | Qt.ItemFlag.ItemNeverHasChildren
+)
 ROW_ROLE = Qt.ItemDataRole.UserRole.value
 
 
@@ -118,8 +124,8 @@ class CacheTableModel(QAbstractTableModel):
         return _tip(row, column.key) or None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Let rows be dragged."""
-        return super().flags(index) | Qt.ItemFlag.ItemIsDragEnabled
+        """Let rows be dragged; Qt asks for every cell that it paints."""
+        return _ROW_FLAGS
 
     def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
         """Return what a drag of rows brings: their digests, also as text."""
