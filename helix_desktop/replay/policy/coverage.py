@@ -151,15 +151,18 @@ class WindowNames:
     def _is_changed(self, item: LogItem) -> bool:
         """Return True if a message stands in the window in another form than it came in."""
         rewrites = self._transcript.rewrites
-        return item.seq in rewrites.masked or item.seq in rewrites.chosen_forms
+        return (
+            item.seq in rewrites.masked or item.seq in rewrites.chosen_forms or item.seq in rewrites.excluded
+        )
 
     def _text_of(self, entry: WindowEntry) -> str:
         """Return the texts of an entry that is no message as it was first sent."""
         rewrites = self._transcript.rewrites
         if isinstance(entry, LogItem):
-            state: object = (rewrites.anchors.get(entry.seq), rewrites.chosen_forms.get(entry.seq))
+            forms = rewrites.chosen_forms.get(entry.seq), rewrites.excluded.get(entry.seq)
+            state: object = (rewrites.anchors.get(entry.seq), *forms)
         elif isinstance(entry, SummaryBlock):
-            state = entry.covers
+            state = (entry.covers, self._transcript.exclusions_of(entry))
         else:
             return render_entry(entry, self._transcript, self._policy, self._frame)[0].text
         rendered = self._rendered.get(entry.seq)

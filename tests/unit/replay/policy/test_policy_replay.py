@@ -10,7 +10,13 @@ import pytest
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, Pinned, SweepMade, Undone
-from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered, TurnRetried
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    ToolAnswered,
+    TurnRetried,
+)
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay import Replayer
@@ -149,6 +155,27 @@ def test_what_the_user_excluded_is_out_of_the_replay_until_that_is_undone() -> N
     excluded = Excluded((output.seq,), "x", 1, "0" * 64)
     assert sent(excluded) < sent() - output.event.tokens / 2
     assert sent(excluded, Undone(next_seq)) == sent(Excluded((of_policy,), "x", 9_999, "0" * 64)) == sent()
+
+
+def test_a_name_that_only_an_excluded_output_held_is_not_covered() -> None:
+    log = run_live(session(3, 24), POLICIES["lean"]).log
+    events = [entry.event for entry in log]
+    output = next(event for event in events if isinstance(event, ToolAnswered))
+    answer = next(event for event in events if isinstance(event, AssistantSpoke) and event.calls)
+    path = "src/only_in_this_output.py"
+    output = msgspec.structs.replace(output, text=f"see {path}")
+    use = msgspec.structs.replace(answer.calls[0], arguments=msgspec.json.encode({"path": path}).decode())
+    last = log[-1]
+
+    def coverage(*events: Event) -> float:
+        added = (answer, output, *events, msgspec.structs.replace(answer, calls=(use,)))
+        replay = [RecordedEvent(last.seq + n, last.at, event) for n, event in enumerate(added, 1)]
+        roomy = msgspec.structs.replace(MODEL, window=10 * WINDOW)
+        share = replay_policy([*log, *replay], POLICIES["off"], roomy, 0).coverage
+        assert share is not None
+        return share
+
+    assert coverage(Excluded((last.seq + 2,), "x", 1, "0" * 64)) < coverage()
 
 
 def test_a_repeated_step_takes_its_messages_out_of_the_window() -> None:
