@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QAction, QColor, QInputMethodEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QLineEdit,
+    QPlainTextEdit,
     QSizePolicy,
     QStyle,
     QStyledItemDelegate,
@@ -69,6 +70,32 @@ class TextField(QLineEdit):
         words = self.placeholderText()
         room = self.contentsRect().width() - _FIELD_GAP_PX
         self.setToolTip(words if self.fontMetrics().horizontalAdvance(words) > room else "")
+
+
+class TextArea(QPlainTextEdit):
+    """A field of several lines whose placeholder makes room for what an input method composes.
+
+    Qt paints one over the other: its document is empty until the text is committed.
+    """
+
+    _placeholder = ""
+    _composition = ""
+
+    @property
+    def composition(self) -> str:
+        """Return what an input method composes and has not committed yet."""
+        return self._composition
+
+    def setPlaceholderText(self, text: str) -> None:
+        """Show a text while the field is empty and nothing is being composed."""
+        self._placeholder = text
+        super().setPlaceholderText("" if self._composition else text)
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        """Hide the placeholder while an input method composes."""
+        self._composition = event.preeditString()
+        super().inputMethodEvent(event)
+        super().setPlaceholderText("" if self._composition else self._placeholder)
 
 
 class SearchField(Themed, TextField):

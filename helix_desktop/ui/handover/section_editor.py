@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.pill import Pill
@@ -20,7 +21,7 @@ _MIN_LINES, _MAX_LINES = 2, 16  # of a field; longer text scrolls inside
 _FRAME_PX = 30  # of a field, above and below its lines
 
 
-class _WrappingField(QPlainTextEdit):
+class _WrappingField(TextArea):
     """A field that says when it has another width: its document then has other lines, and says nothing."""
 
     wrapped = Signal()

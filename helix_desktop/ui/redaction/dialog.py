@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QProgressBar, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QProgressBar, QWidget
 
 from helix_desktop.domain.redaction.text_variants import MIN_BASE64_BYTES
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -55,7 +56,7 @@ class RedactDialog(Themed, QDialog):
         self.setFixedWidth(_WIDTH)
         self._entry_text, self._has_matches = entry_text, False
         self._step: RedactStep = "ask"
-        self.text_input = QPlainTextEdit()
+        self.text_input = TextArea()
         self.text_input.setAccessibleName(tr("Text to remove"))
         self.text_input.setPlaceholderText(
             tr("More text to remove (optional)") if entry_text else tr("Paste the exact text")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.settings.page_layout import scrolling_page
@@ -26,7 +27,7 @@ class InstructionsEditor(QWidget):
         super().__init__()
         self._saved = ""
         self.title = label(title, "strong", wrap=True)
-        self.text = QPlainTextEdit()
+        self.text = TextArea()
         self.text.setObjectName(f"instructions:{name}")
         self.text.setPlaceholderText(placeholder)
         self.text.setTabChangesFocus(True)

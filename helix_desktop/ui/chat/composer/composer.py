@@ -252,6 +252,8 @@ class Composer(Themed, QWidget):
         for button in (self._send, self._queue, self._steer, self.model_button, self._attach):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.setAutoDefault(False)
+        for button in (self._send, self._queue, self._steer):  # a click leaves the keyboard with the text
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._status.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.setFocusProxy(self.editor)
 
@@ -302,6 +304,7 @@ class Composer(Themed, QWidget):
         self._submit(self.steered if self._running else self.submitted)
 
     def _submit(self, signal: SignalInstance) -> None:
+        self.editor.commit_composition()
         text = self.text()
         if not text.strip() and not self._chips.keys:
             return

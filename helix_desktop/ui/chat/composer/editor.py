@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QMimeData, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QInputMethodEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QFocusEvent,
+    QGuiApplication,
+    QInputMethodEvent,
+    QKeyEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.ui.chat.composer.added_files import files_from_mime, is_long
 from helix_desktop.ui.design.drops import read_drag
+from helix_desktop.ui.design.fields import TextArea
 
 _MAX_LINES = 8
 _PAD = 4  # pixels above and below the text
 
 
-class Editor(QPlainTextEdit):
+def _is_dead(key: int) -> bool:
+    """Return True for a key that composes with the next one: an accent, or Compose."""
+    return key == Qt.Key.Key_Multi_key or Qt.Key.Key_Dead_Grave <= key <= Qt.Key.Key_Dead_Longsolidusoverlay
+
+
+class Editor(TextArea):
     """A plain text editor; emits `submitted` to send, `files_added` with files and images that are pasted,
     `long_text_pasted` with a text that is too long to stand in the field.
 
@@ -30,7 +43,8 @@ class Editor(QPlainTextEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.enter_sends = True
-        self._is_composing = False
+        self._awaits_letter = False  # a dead key or Compose was pressed, and its letter is still to come
+        self._is_letter_down = False  # the key whose press put in a text, until it is released
         self._placeholders: tuple[str, ...] = ("",)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setTabChangesFocus(True)
@@ -42,7 +56,7 @@ class Editor(QPlainTextEdit):
     @property
     def is_composing(self) -> bool:
         """Return True while an input method composes."""
-        return self._is_composing
+        return bool(self.composition)
 
     def set_placeholders(self, *texts: str) -> None:
         """Show the first of these that fits, else the last, while nothing is typed."""
@@ -58,6 +72,15 @@ class Editor(QPlainTextEdit):
         fitting = (text for text in self._placeholders if self.fontMetrics().horizontalAdvance(text) <= room)
         super().setPlaceholderText(next(fitting, self._placeholders[-1]))
 
+    def commit_composition(self) -> None:
+        """Put into the text what an input method still composes, as it stands on screen."""
+        before, composition = self.toPlainText(), self.composition
+        QGuiApplication.inputMethod().commit()
+        if composition and self.toPlainText() == before:  # some drop it instead, as if the user had left
+            committed = QInputMethodEvent()
+            committed.setCommitString(composition)
+            self.inputMethodEvent(committed)
+
     def fit_height(self) -> None:
         """Be as tall as the text, between one line and eight."""
         lines = min(_MAX_LINES, max(1, round(self.document().size().height())))
@@ -71,11 +94,14 @@ class Editor(QPlainTextEdit):
         self.setVerticalScrollBarPolicy(policy.ScrollBarAsNeeded if full else policy.ScrollBarAlwaysOff)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Send or break the line on Enter, as the user chose; never while an input method composes."""
-        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or self._is_composing:
+        """Send or break the line on Enter, as the user chose; never while something is being composed."""
+        is_accent_dropped, self._awaits_letter = self._awaits_letter, False
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or self.is_composing:
             super().keyPressEvent(event)
             if event.text().isprintable() and event.text():
                 self.typed.emit(event.text())
+            return
+        if is_accent_dropped:
             return
         modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         control = modifiers == Qt.KeyboardModifier.ControlModifier
@@ -89,11 +115,24 @@ class Editor(QPlainTextEdit):
         else:
             event.ignore()
 
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+        """Notice a dead key: where Qt composes the letter itself, only the key's release comes here."""
+        super().keyReleaseEvent(event)
+        if _is_dead(event.key()):
+            self._awaits_letter = not self._is_letter_down
+        else:
+            self._is_letter_down = False
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Forget a dead key whose letter goes elsewhere."""
+        self._awaits_letter = self._is_letter_down = False
+        super().focusOutEvent(event)
+
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
-        """Remember whether an input method is composing."""
-        self._is_composing = bool(event.preeditString())
+        """Take what an input method composes or commits."""
         super().inputMethodEvent(event)
-        if event.commitString() and not self._is_composing:
+        self._awaits_letter, self._is_letter_down = False, bool(event.commitString())
+        if event.commitString() and not self.is_composing:
             self.typed.emit(event.commitString())
 
     def type_text(self, text: str) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.services.mcp.config_import import ServerDraft, parse_server_configs
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -44,7 +45,7 @@ class AddServerBox(Themed, QFrame):
         self.setProperty("role", "card")
         self._drafts: tuple[ServerDraft, ...] = ()
         self.used_names: tuple[str, ...] = ()
-        self.paste = QPlainTextEdit()
+        self.paste = TextArea()
         self.paste.setPlaceholderText(_EXAMPLES)
         self.paste.setAccessibleName(tr("Command line, URL or JSON block"))
         self.paste.setFixedHeight(_PASTE_PX)

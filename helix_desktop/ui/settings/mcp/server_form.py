@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig, validate_server
 from helix_desktop.services.mcp.config_import import ServerDraft
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
@@ -81,7 +82,7 @@ class ServerForm(Themed, QWidget):
         self.secret_storage = ""
         """Where secrets are kept, in words."""
         self._name, self._endpoint, self._cwd = QLineEdit(), QLineEdit(), QLineEdit()
-        self._variables = QPlainTextEdit()
+        self._variables = TextArea()
         self._variables.setTabChangesFocus(True)
         self._variables.setFixedHeight(_PAIRS_PX)
         self._variables.setPlaceholderText(tr("NAME=value, one per line"))

@@ -7,10 +7,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Signal
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
@@ -80,7 +81,7 @@ class ExtrasForm(Themed, QWidget):
         self._column = QVBoxLayout()
         self._column.setSpacing(5)
         self._add_button = PushButton(tr("Add header"), "", "plus", name=f"{name}_add_header")
-        self.body_field = QPlainTextEdit()
+        self.body_field = TextArea()
         self.body_field.setObjectName(f"{name}_body")
         self.body_field.setTabChangesFocus(True)
         self.body_field.setFixedHeight(_BODY_PX)

@@ -65,12 +65,67 @@ def test_nothing_is_sent_during_input_method_composition(qtbot: QtBot, composer:
     QCoreApplication.sendEvent(composer.editor, QInputMethodEvent("hao", []))
     QTest.keyClick(composer.editor, Qt.Key.Key_Return)
     assert sent == []
-    done = QInputMethodEvent()
-    done.setCommitString("好")
-    QCoreApplication.sendEvent(composer.editor, done)
+    _commit(composer, "好")
     QTest.keyClick(composer.editor, Qt.Key.Key_Return)
     assert len(sent) == 1
     assert "好" in sent[0]
+
+
+def test_send_takes_along_what_is_still_being_composed(qtbot: QtBot, composer: Composer) -> None:
+    """Some input methods drop a composition that is left, and a click is such a way to leave."""
+    composer.set_text("ni ")
+    composer.editor.setFocus()
+    QCoreApplication.sendEvent(composer.editor, QInputMethodEvent("好", []))
+    send = find_button(composer, "send")
+    with qtbot.waitSignal(composer.submitted) as sent:
+        QTest.mouseClick(send, Qt.MouseButton.LeftButton)
+    assert sent.args == ["ni 好"]
+    assert composer.text() == ""
+    assert composer.editor.hasFocus(), "the next message can be typed"
+
+
+def test_enter_behind_a_dead_key_drops_the_accent_and_sends_nothing(composer: Composer) -> None:
+    """Qt keeps the press of a dead key to itself, and so the press of the key that ends it well."""
+    sent: list[str] = []
+    composer.submitted.connect(sent.append)
+    composer.set_text("caf")
+    QTest.keyRelease(composer.editor, Qt.Key.Key_Dead_Acute)
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert sent == []
+    QTest.keyRelease(composer.editor, Qt.Key.Key_Dead_Acute)
+    _commit(composer, "é")
+    QTest.keyRelease(composer.editor, Qt.Key.Key_E)
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert sent == ["café"]
+
+
+def test_a_dead_key_that_is_released_behind_its_letter_does_not_hold_enter(composer: Composer) -> None:
+    """Fast typists press the next key before they release the last one."""
+    sent: list[str] = []
+    composer.submitted.connect(sent.append)
+    composer.set_text("caf")
+    _commit(composer, "é")
+    QTest.keyRelease(composer.editor, Qt.Key.Key_Dead_Acute)
+    QTest.keyRelease(composer.editor, Qt.Key.Key_E)
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert sent == ["café"]
+
+
+def _commit(composer: Composer, text: str) -> None:
+    committed = QInputMethodEvent()
+    committed.setCommitString(text)
+    QCoreApplication.sendEvent(composer.editor, committed)
+
+
+def test_the_placeholder_makes_room_for_a_composition(composer: Composer) -> None:
+    composer.set_model("small")
+    before = composer.editor.placeholderText()
+    QCoreApplication.sendEvent(composer.editor, QInputMethodEvent("hao", []))
+    assert composer.editor.placeholderText() == ""
+    composer.set_model("large")
+    assert composer.editor.placeholderText() == "", "it comes back with the empty field, not before"
+    QCoreApplication.sendEvent(composer.editor, QInputMethodEvent())
+    assert composer.editor.placeholderText() == before != ""
 
 
 def test_an_empty_text_is_not_sent_but_an_attachment_is(qtbot: QtBot, composer: Composer) -> None:
