@@ -6,7 +6,6 @@ Without arguments, all rows of `SETS` into build/screenshots, several minutes; w
 from __future__ import annotations
 
 import argparse
-import html
 import os
 import subprocess
 import sys
@@ -14,8 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from picture_index import write_index
 from texts import pseudo
-from texts.build import PSEUDO, product_texts, write_pseudo
+from texts.build import COMPILED, PSEUDO, product_texts, write_pseudo
 from update_texts import LRELEASE, ROOT
 
 FOLDER = Path("build", "screenshots")
@@ -23,7 +23,6 @@ TOUR = ("-m", "helix_desktop", "screenshots", "--out")
 """The real window on the sample projects."""
 STATES = ("-m", "tests.support.galleries.screen_pictures")
 """The same parts on samples, in the states that the tour does not meet: errors, waiting, long texts."""
-_THUMB_PX = 420
 
 
 class PictureSet(NamedTuple):
@@ -37,9 +36,12 @@ class PictureSet(NamedTuple):
 SETS = (
     PictureSet("usual", ("--size", "1400x900")),
     PictureSet("small", ("--size", "1024x680")),
-    PictureSet("large", ("--size", "2560x1440", "--theme", "light"), has_states=False),
+    PictureSet("large", ("--size", "2560x1440"), has_states=False),
     PictureSet("2x", ("--size", "1400x900", "--scale", "2", "--theme", "dark"), has_states=False),
     PictureSet("long-texts", ("--size", "1400x900", "--theme", "light", "--language", pseudo.LONG)),
+    PictureSet(
+        "right-to-left", ("--size", "1400x900", "--theme", "light", "--language", pseudo.RIGHT_TO_LEFT)
+    ),
 )
 
 
@@ -50,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--size", metavar="WxH")
     parser.add_argument("--scale", choices=("1", "2"))
     parser.add_argument("--theme", choices=("light", "dark", "both"))
-    parser.add_argument("--language", metavar="CODE", help=f"{pseudo.LONG}, {pseudo.CHINESE}, or a catalog")
+    parser.add_argument("--language", type=_language, metavar="CODE", help="a language, or a catalog")
     parser.add_argument("--set", choices=[each.name for each in SETS], help="only this row of the matrix")
     options = parser.parse_args(arguments)
     tour_options = [
@@ -59,16 +61,25 @@ def main(arguments: Sequence[str]) -> int:
         if (value := getattr(options, name))
         for word in (f"--{name}", value)
     ]
+    if tour_options and options.set:
+        parser.error("--set is a row of its own: leave out the other options, or the set")
     sets = (PictureSet("own", tuple(tour_options)),) if tour_options else SETS
-    failed = sum(take(each, options.out) for each in sets if options.set in (None, each.name))
-    write_index(options.out)
-    sys.stdout.write(f"Look at {options.out / 'index.html'}\n")
+    chosen = [each for each in sets if options.set in (None, each.name)]
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        parser.error(f"{options.out} can't be used: {error.strerror}. Choose another folder with --out.")
+    failed = [each.name for each in chosen if take(each, options.out)]
+    index = write_index(options.out, {each.name: " ".join(each.options) for each in sets}, failed)
+    sys.stdout.write(f"Look at {index}\n")
     return 1 if failed else 0
 
 
-def take(pictures: PictureSet, out: Path) -> int:
-    """Take one set; return how many of its two runs failed."""
+def take(pictures: PictureSet, out: Path) -> bool:
+    """Take one set in the place of its former pictures; return whether a run of it failed."""
     folder = out / pictures.name
+    for former in (*folder.glob("tour/*.png"), *folder.glob("states/*.png")):
+        former.unlink()  # a screen that is gone would stay in the index
     options = [*map(_catalog_path, pictures.options)]
     environ = {**os.environ, "PYTHONPATH": str(ROOT / "packaging"), "QT_QPA_PLATFORM": "offscreen"}
     runs = [[*TOUR, str(folder / "tour"), *options]]
@@ -78,39 +89,29 @@ def take(pictures: PictureSet, out: Path) -> int:
     sys.stdout.flush()
     # Side by side: the tour waits most of its time for what is drawn a moment later.
     started = [subprocess.Popen([sys.executable, *run], env=environ, cwd=ROOT) for run in runs]
-    return sum(run.wait() != 0 for run in started)
+    return sum(run.wait() != 0 for run in started) > 0
+
+
+def _language(word: str) -> str:
+    """Parse a language: both runs take the path of a catalog."""
+    if word in pseudo.LANGUAGES:
+        return word
+    catalog = Path(word) if word.endswith(".qm") else ROOT / COMPILED / f"helix_{word}.qm"
+    if not catalog.is_file():
+        raise argparse.ArgumentTypeError(
+            f"no catalog of {word!r}: it must be one of {', '.join(pseudo.LANGUAGES)}, "
+            f"a language in {COMPILED.as_posix()}, or the path of a compiled catalog (.qm)"
+        )
+    return str(catalog.absolute())
 
 
 def _catalog_path(word: str) -> str:
     """Return the compiled catalog of a pseudo-language; any other word as it is."""
-    if word not in (pseudo.LONG, pseudo.CHINESE):
+    if word not in pseudo.LANGUAGES:
         return word
     catalog = ROOT / PSEUDO / f"helix_{word}.qm"
     write_pseudo(catalog.parent, product_texts(ROOT)[0], LRELEASE)
     return str(catalog)
-
-
-def write_index(out: Path) -> None:
-    """List all pictures of a folder on one page, small, each a link to itself."""
-    parts = [
-        '<!doctype html><meta charset="utf-8"><title>Helix Desktop: every screen</title>',
-        "<style>body{font:14px sans-serif;margin:24px;background:#888}figure{display:inline-block;margin:8px;"
-        f"vertical-align:top;width:{_THUMB_PX}px}}img{{max-width:100%;max-height:{_THUMB_PX}px}}</style>",
-    ]
-    for folder in sorted({path.parent for path in out.rglob("*.png") if "projects" not in path.parts}):
-        pictures = sorted(folder.glob("*.png"))
-        if "data" in folder.parts:
-            continue
-        where = folder.relative_to(out).as_posix()
-        parts.append(f"<h2>{html.escape(where)} ({len(pictures)})</h2>")
-        for path in pictures:
-            link = html.escape(path.relative_to(out).as_posix())
-            parts.append(
-                f'<figure><a href="{link}"><img loading="lazy" src="{link}" alt=""></a>'
-                f"<figcaption>{html.escape(path.stem)}</figcaption></figure>"
-            )
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "index.html").write_text("\n".join(parts) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

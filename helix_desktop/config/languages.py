@@ -19,10 +19,21 @@ def find_catalog(environ: Mapping[str, str], folder: Path) -> Path | None:
     value = choice or next((environ[name] for name in _SYSTEM_VARIABLES if environ.get(name)), "")
     for code in value.split(":"):
         name = code.partition(".")[0].partition("@")[0].replace("-", "_")
-        if name.partition("_")[0] in {"en", "C", "POSIX"}:
+        if is_english(name):
             return None
         for candidate in (name, name.partition("_")[0]):
             catalog = folder / f"{CATALOG_PREFIX}{candidate}.qm"
             if candidate and catalog.is_file():
                 return catalog
     return None
+
+
+def is_english(code: str) -> bool:
+    """Return whether a language needs no catalog; `C` and `POSIX` are English too."""
+    return code.replace("-", "_").partition("_")[0] in {"en", "C", "POSIX"}
+
+
+def catalog_codes(folder: Path) -> tuple[str, ...]:
+    """Return the languages to choose from, English first."""
+    catalogs = sorted(folder.glob(f"{CATALOG_PREFIX}*.qm"))
+    return ("en", *(path.stem.removeprefix(CATALOG_PREFIX) for path in catalogs))

@@ -13,7 +13,14 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.context.log.steps import read_steps
-from helix_desktop.demo.screenshots import SETTLE_S, ScreenshotWriter, opened_dialog, show_timeline
+from helix_desktop.demo.screenshots import (
+    SETTLE_S,
+    ScreenshotWriter,
+    is_page_read,
+    opened_dialog,
+    show_timeline,
+    wait_until,
+)
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.inspector.rows import RowAction, WindowRow
@@ -22,7 +29,6 @@ from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 
 text = TextContext("Demo")
 
-_WAITS = 40
 _PAST_SHARE = 0.6  # of the steps: behind the first handover, before the second
 _PATTERN = "python|def"
 
@@ -44,6 +50,7 @@ class InstrumentScreens:
         await self._capture_tour()
         for page in ("chat", "timeline", "cache", "changes"):
             self._window.show_page(page)
+            await wait_until(partial(is_page_read, self._controllers, page))
             await self._screenshots.capture(f"sample-{page}")
         await self._capture_past()
         await self._capture_rows()
@@ -61,13 +68,6 @@ class InstrumentScreens:
             )
         return conversation
 
-    async def _until(self, what: Callable[[], object]) -> None:
-        """Wait a while for something that the window shows later."""
-        for _ in range(_WAITS):
-            if what():
-                return
-            await asyncio.sleep(SETTLE_S)
-
     async def _capture_tour(self) -> None:
         self._controllers.tour.start()
         tour = self._controllers.tour.tour
@@ -80,16 +80,16 @@ class InstrumentScreens:
         steps, past = read_steps(self._conversation.session.log), self._session.past
         scrubber = self._views.timeline.chart.scrubber
         self._window.show_page("timeline")
-        await self._until(lambda: len(scrubber.steps) == len(steps))
+        await wait_until(lambda: len(scrubber.steps) == len(steps))
         scrubber.choose(steps[int(len(steps) * _PAST_SHARE)].seq)
         for page in ("timeline", "chat"):
             self._window.show_page(page)
-            await self._until(lambda: past.window is not None)
+            await wait_until(lambda: past.window is not None)
             self._views.timeline.scroll_to_top()
             await self._screenshots.capture(f"past-{page}")
         past.leave()
         self._window.show_page("chat")
-        await self._until(lambda: not self._views.inspector.requests.is_read_only)
+        await wait_until(lambda: not self._views.inspector.requests.is_read_only)
         await asyncio.sleep(SETTLE_S)
 
     async def _capture_rows(self) -> None:
@@ -150,7 +150,7 @@ class InstrumentScreens:
             return
         await self._screenshots.capture("dialog-run-again-choose", widget=presenter.dialog)
         presenter.dialog.draft_button.click()
-        await self._until(presenter.dialog.draft_page.isVisible)
+        await wait_until(presenter.dialog.draft_page.isVisible)
 
     async def _capture_dialog(self, name: str, prepare: Callable[[], Awaitable[None]] | None = None) -> None:
         dialog = await opened_dialog(self._window, name)
@@ -174,7 +174,7 @@ class InstrumentScreens:
         """Capture a recall of the lines that match a pattern."""
         self._window.show_page("cache")
         entries = self._views.cache.model
-        await self._until(lambda: entries.entry(0) is not None)
+        await wait_until(lambda: entries.entry(0) is not None)
         entry = entries.entry(0)
         if entry is None:
             return

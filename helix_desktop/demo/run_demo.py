@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import qasync
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
 from helix_desktop.app.qt_language import load_language
@@ -19,12 +19,13 @@ from helix_desktop.app.run import shut_down, wire_app
 from helix_desktop.app.window_context import create_window_context
 from helix_desktop.app.window_frame import build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
-from helix_desktop.config.languages import LANGUAGE_VARIABLE, find_catalog
+from helix_desktop.config.languages import LANGUAGE_VARIABLE, catalog_codes, find_catalog, is_english
 from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.demo.offscreen import use_offscreen_platform
 from helix_desktop.demo.screenshots import PictureOptions, ScreenshotWriter
 from helix_desktop.demo.session_checks import DemoCheck
 from helix_desktop.demo.tour import Tour
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import InvalidInput, SettingsDamaged
 from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.words.times import format_exact_duration
@@ -36,7 +37,7 @@ text = TextContext("Demo")
 _MODES: dict[str, tuple[ThemeMode, ...]] = {"light": ("light",), "dark": ("dark",), "both": ("dark", "light")}
 _OWN_NAMES = ("data", "projects")  # what a former run left in the folder; pictures are overwritten
 _MARKER_FILE = (
-    ".helix-desktop-demo"  # says that they are a former run's: a person may have folders of these names
+    ".helix-desktop-demo"  # says that they are a former run's: the user may have folders of these names
 )
 
 
@@ -47,17 +48,31 @@ def demo(args: argparse.Namespace) -> int:
 
 def screenshots(args: argparse.Namespace) -> int:
     """Run the same tour with a screenshot of every screen; the size, scale, modes and language are chosen."""
-    os.environ["QT_SCALE_FACTOR"] = str(args.scale)
-    catalog = find_catalog({LANGUAGE_VARIABLE: args.language}, resources_dir() / "languages")
-    if catalog is not None:
+    os.environ["QT_SCALE_FACTOR"] = args.scale
+    if args.language:
+        _use_language(args.language, resources_dir() / "languages")
+    options = PictureOptions(args.size, _MODES[args.theme], int(args.scale))
+    return _run_tour(args.out.absolute(), options, every_screen=True)
+
+
+def _use_language(choice: str, folder: Path) -> None:
+    """Use the language of a code or of a compiled catalog. Raises InvalidInput."""
+    catalog = find_catalog({LANGUAGE_VARIABLE: choice}, folder)
+    if catalog is None and is_english(choice):
+        return
+    fix = text("Choose one with {option}, or the path of a compiled catalog (.qm).", option="--language")
+    if catalog is None:
+        languages = text("Helix Desktop has: {languages}.", languages=catalog_codes(folder))
+        raise InvalidInput(text("Unknown language: {code}.", code=choice), languages, fix)
+    try:
         use_language(load_language(catalog))
-    modes: tuple[ThemeMode, ...] = _MODES[args.theme]
-    return _run_tour(args.out.absolute(), PictureOptions(args.size, modes), every_screen=True)
+    except SettingsDamaged as error:
+        raise InvalidInput(text("{path} isn't a compiled catalog.", path=catalog), fix=fix) from error
 
 
 def _run_tour(out: Path, options: PictureOptions, *, every_screen: bool) -> int:
-    os.environ["QT_QPA_PLATFORM"] = "offscreen"
     data = _empty_data_dir(out)
+    use_offscreen_platform(data.root, options.size, options.scale)
     app = QApplication(sys.argv[:1])
     set_application_identity(app)
     started_at = time.monotonic()
@@ -107,7 +122,7 @@ async def _drive_window(
     )
     window_context.window.show()
     if options.size is not None:
-        window_context.window.resize(*options.size)
+        _resize(window_context.window, options.size)
     await asyncio.sleep(0)
     controllers = wire_app(data_dir, window_context, demo_pause_s=0.0)
     screenshots = ScreenshotWriter(window_context, out, options)
@@ -116,6 +131,18 @@ async def _drive_window(
         return await tour.run(), screenshots
     finally:
         await shut_down(window_context, controllers)
+
+
+def _resize(window: QWidget, size: tuple[int, int]) -> None:
+    """Give the window its size in pixels. Raises InvalidInput for one that it can't have."""
+    window.resize(*size)
+    if (window.width(), window.height()) != size:
+        least = window.minimumSize()
+        raise InvalidInput(
+            text("The window can't be {width} × {height} pixels.", width=size[0], height=size[1]),
+            text("The smallest is {width} × {height}.", width=least.width(), height=least.height()),
+            text("Choose another size with {option}.", option="--size"),
+        )
 
 
 def _report(checks: list[DemoCheck], screenshots: ScreenshotWriter, duration_s: float) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from helix_desktop.app.window_context import WindowContext
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
+from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.settings.dialog import SettingsPage
@@ -36,14 +39,15 @@ _SETTINGS_PAGES: tuple[SettingsPage, ...] = (
     "about",
 )
 _NARROW, _LARGE = (720, 640), (1920, 1200)
-_DIALOG_ATTEMPTS = 20
+_ATTEMPTS = 40
 
 
 class PictureOptions(NamedTuple):
-    """How pictures are taken: the window's size in pixels, None as it is at first, and the modes."""
+    """The window's size in pixels (None as it is at first), the modes, and the density of the screen."""
 
     size: tuple[int, int] | None = None
     modes: tuple[ThemeMode, ...] = _BOTH_MODES
+    scale: int = 1
 
 
 class ScreenshotWriter:
@@ -106,6 +110,7 @@ class ScreenTour:
         await self._capture_changed_files()
         window, page = self._window_context.window, self._controllers.session_controller.views.changes
         window.show_page("changes")
+        await wait_until(lambda: is_page_read(self._controllers, "changes"))
         await self._screenshots.capture("changes")
         page.filter_bar.group_by("file")
         await self._screenshots.capture("changes-by-file", ("dark",))
@@ -128,6 +133,7 @@ class ScreenTour:
         self._window_context.window.show_page("chat")
         chat.toggle(changed[-1].key, "changes")
         chat.jump_to(changed[-1].key)
+        await wait_until(lambda: _has_changed_files(chat.chat_viewport.model, changed[-1].key))
         await self._screenshots.capture("chat-changes")
 
     async def _capture_settings(self) -> None:
@@ -177,9 +183,37 @@ class ScreenTour:
         await self._screenshots.capture("missing-folder")
 
 
+def _has_changed_files(model: ChatModel, key: RowKey) -> bool:
+    """Return whether the diff below a call has been read."""
+    rows = map(model.row, range(len(model)))
+    return any(isinstance(row, ToolRow) and row.key == key and row.changed_files is not None for row in rows)
+
+
+async def wait_until(is_true: Callable[[], bool]) -> None:
+    """Wait until what is read in the background has come; a picture without it is better than none."""
+    for _ in range(_ATTEMPTS):
+        if is_true():
+            return
+        await asyncio.sleep(SETTLE_S)
+
+
+def is_page_read(controllers: WindowControllers, page: str) -> bool:
+    """Return whether a page shows what it reads: the cache's rows, the selected file's diff, the timeline."""
+    session, views = controllers.session_controller, controllers.session_controller.views
+    match page:
+        case "cache":
+            pages = views.cache.model.pages
+            return len(pages) > 0 and pages.is_loaded(max(0, pages.row_of(views.cache.selected)))
+        case "changes":
+            return views.changes.detail.has_diff
+        case "timeline":
+            return not session.timeline.is_reading
+    return True
+
+
 async def opened_dialog(window: QWidget, name: str) -> QDialog:
     """Return the dialog that has just opened over a window. Raises HelixError if none does."""
-    for _ in range(_DIALOG_ATTEMPTS):
+    for _ in range(_ATTEMPTS):
         for dialog in window.findChildren(QDialog):
             if dialog.isVisible():
                 return dialog
@@ -190,7 +224,5 @@ async def opened_dialog(window: QWidget, name: str) -> QDialog:
 async def show_timeline(window: MainWindow, controllers: WindowControllers) -> None:
     """Show the timeline, and wait until it has read what happened last."""
     window.show_page("timeline")
-    for _ in range(_DIALOG_ATTEMPTS):
-        await asyncio.sleep(SETTLE_S)
-        if not controllers.session_controller.timeline.is_reading:
-            return
+    await asyncio.sleep(SETTLE_S)
+    await wait_until(lambda: is_page_read(controllers, "timeline"))

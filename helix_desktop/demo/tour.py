@@ -15,7 +15,13 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.window import Window
 from helix_desktop.demo.instrument_screens import InstrumentScreens
-from helix_desktop.demo.screenshots import ScreenshotWriter, ScreenTour, show_timeline
+from helix_desktop.demo.screenshots import (
+    ScreenshotWriter,
+    ScreenTour,
+    is_page_read,
+    show_timeline,
+    wait_until,
+)
 from helix_desktop.demo.session_checks import DemoCheck, answers_in, check_session
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade
@@ -218,6 +224,7 @@ class Tour:
             key=lambda entry: entry.size,
         )
         navigation.show_cache_entry(largest.digest)
+        await wait_until(lambda: is_page_read(self._controllers, "cache"))
         await self._screenshots.capture("cache")
         await show_timeline(window, self._controllers)
         await self._screenshots.capture("timeline")

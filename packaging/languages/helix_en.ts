@@ -3377,6 +3377,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>Reading the changes…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/revert_plans.py" />
             <source>Ready</source>
             <translation type="unfinished" />
@@ -9151,8 +9156,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/demo/run_demo.py" />
+            <source>Choose another size with {option}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/demo/run_demo.py" />
+            <source>Choose one with {option}, or the path of a compiled catalog (.qm).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/demo/screenshots.py" />
             <source>Free up disk space, or choose another folder.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/demo/run_demo.py" />
+            <source>Helix Desktop has: {languages}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9181,6 +9201,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/demo/run_demo.py" />
+            <source>The smallest is {width} × {height}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/demo/run_demo.py" />
+            <source>The window can't be {width} × {height} pixels.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/demo/instrument_screens.py" />
             <location filename="../../helix_desktop/demo/tour.py" />
             <source>The window doesn't show a session.</source>
@@ -9190,6 +9220,11 @@
             <location filename="../../helix_desktop/demo/instrument_screens.py" />
             <location filename="../../helix_desktop/demo/tour.py" />
             <source>This is a bug. Report it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/demo/run_demo.py" />
+            <source>Unknown language: {code}.</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -9349,6 +9384,11 @@
         <message>
             <location filename="../../helix_desktop/demo/screenshots.py" />
             <source>{path} can't be written.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/demo/run_demo.py" />
+            <source>{path} isn't a compiled catalog.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -110,7 +110,7 @@ def compile_catalogs(root: Path, lrelease: Path) -> None:
 
 def write_pseudo(folder: Path, entries: Sequence[Entry], lrelease: Path) -> None:
     """Write and compile the pseudo-languages. Raises CatalogUnusable."""
-    for code, translate in ((pseudo.LONG, pseudo.pseudo_long), (pseudo.CHINESE, pseudo.pseudo_chinese)):
+    for code, translate in pseudo.LANGUAGES.items():
         path = folder / f"helix_{code}.ts"
         ts_file.write(path, code, entries, translate)
         ts_file.compile_catalog(lrelease, path, path.with_suffix(".qm"))

@@ -1,4 +1,4 @@
-"""Two languages that nobody speaks: they show what never reached the catalog, and what does not fit.
+"""Languages that nobody speaks: they show what never reached the catalog, does not fit, or is not mirrored.
 
 Each leaves placeholders as they are, because facts are not translated, and changes every letter around them.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from texts.extract import Entry
 from texts.ts_file import Translation
 
-LONG, CHINESE = "en_XA", "zh_XB"
-"""Their codes: the longest of European languages, and one without spaces in another script."""
+LONG, CHINESE, RIGHT_TO_LEFT = "en_XA", "zh_XB", "ar_XB"
+"""Their codes: the longest of European languages, one without spaces, and one from right to left."""
 
 _KEEP = re.compile(r"(\{[^{}]*\}|%n|&(?=\w)|\{\{|\}\})")
 _PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -28,6 +28,12 @@ _ENDINGS = {
     ":": "\N{FULLWIDTH COLON}",
     "?": "\N{FULLWIDTH QUESTION MARK}",
 }
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_MARK, _OVERRIDE, _END = (
+    "\N{RIGHT-TO-LEFT MARK}",
+    "\N{RIGHT-TO-LEFT OVERRIDE}",
+    "\N{POP DIRECTIONAL FORMATTING}",
+)
 _CHINESE_SHARE = 0.6  # of the English characters: what Chinese needs, and its glyphs are about twice as wide
 
 
@@ -43,6 +49,23 @@ def pseudo_chinese(entry: Entry) -> Translation:
     return Translation((_replace(text, _chinese),))
 
 
+def pseudo_right_to_left(entry: Entry) -> Translation:
+    """Return a text with accents on every letter, each word written from right to left."""
+    form = _replace(entry.source, _backward)
+    if not entry.singular:
+        return Translation((form,))
+    # Qt's forms of Arabic: none, one, two, few, many, other.
+    return Translation((form, _replace(entry.singular, _backward), form, form, form, form))
+
+
+LANGUAGES: Mapping[str, Callable[[Entry], Translation]] = {
+    LONG: pseudo_long,
+    CHINESE: pseudo_chinese,
+    RIGHT_TO_LEFT: pseudo_right_to_left,
+}
+"""What each of them makes of a text."""
+
+
 def _texts(entry: Entry) -> list[str]:
     return [entry.singular, entry.source] if entry.singular else [entry.source]
 
@@ -55,6 +78,11 @@ def _padding(text: str) -> str:
     missing = round(len(_KEEP.sub("", text)) * _GROWTH)
     full, rest = divmod(missing, _LONG_WORD + 1)
     return (" " + "~" * _LONG_WORD) * full + (" " + "~" * (rest - 1) if rest > 1 else "~" * rest)
+
+
+def _backward(part: str) -> str:
+    """Return every word between the characters that turn its direction, as CLDR's own such language does."""
+    return _WORD.sub(lambda word: f"{_MARK}{_OVERRIDE}{_accented(word[0])}{_END}{_MARK}", part)
 
 
 def _chinese(part: str) -> str:

@@ -115,6 +115,11 @@ UNUSABLE = [
     (("cache", "verify", "0123", "--workspace", "ws"), "No cached output starts with '0123'."),
     (("demo", "--out", "ws/a.txt"), "a.txt can't be used. File exists."),
     (("demo", "--out", "ws/a.txt/x"), "can't be used. Not a directory."),
+    (("screenshots", "--out", "out", "--language", "xx"), "Unknown language: xx. Helix Desktop has: en"),
+    (("screenshots", "--out", "out", "--language", "nowhere.qm"), "nowhere.qm isn't a compiled catalog."),
+    (("screenshots", "--out", "out", "--scale", "3"), "invalid choice: '3'"),
+    (("screenshots", "--out", "out", "--theme", "blue"), "invalid choice: 'blue'"),
+    (("screenshots", "--out", "ws/a.txt"), "a.txt can't be used. File exists."),
 ]
 
 
@@ -321,3 +326,8 @@ def test_the_demo_refuses_a_folder_that_it_did_not_create(tmp_path: Path, refuse
 @pytest.mark.parametrize("size", ["1024", "0x680", "1024x", "99999x680"])
 def test_screenshots_refuse_a_size_that_is_none(refuse: Refuse, size: str) -> None:
     assert "1024x680" in refuse("screenshots", "--out", "out", "--size", size)
+
+
+async def test_screenshots_refuse_a_size_that_the_window_cannot_have(cli: Cli) -> None:
+    shots = await cli("screenshots", "--out", "out", "--size", "300x300")
+    shots.assert_refused(2, "The window can't be 300 × 300 pixels. The smallest is ")

@@ -105,6 +105,9 @@ class ChangeDetail(Themed, QWidget):
             self._show_file(entry.head)
         else:
             self._show_turn(entry)
+        if file is not None and not self.has_diff and self.body.currentWidget() is not self.diff:
+            # The diff of the file before stays instead, or each step down the list would flicker.
+            self._put_words(tr("Reading the changes…"))
 
     def show_diff(self, row: FileRow, diff: FileDiff) -> None:
         """Show the diff of the selected file."""
@@ -116,9 +119,7 @@ class ChangeDetail(Themed, QWidget):
     def show_words(self, words: str) -> None:
         """Show a text in the place of a diff."""
         self.has_diff = True
-        self.diff.show_diff(None)
-        self.diff.show_words(words)
-        self.body.setCurrentWidget(self.diff)
+        self._put_words(words)
 
     def show_copied(self) -> None:
         """Let the button say for a moment that the patch is on the clipboard."""
@@ -152,6 +153,11 @@ class ChangeDetail(Themed, QWidget):
         """Let the buttons lose their words where room is short."""
         super().resizeEvent(event)
         self._fit()
+
+    def _put_words(self, words: str) -> None:
+        self.diff.show_diff(None)
+        self.diff.show_words(words)
+        self.body.setCurrentWidget(self.diff)
 
     def _build_parts(self) -> None:
         self._icon = IconLabel("file-pen", px=16, color_token="muted")

@@ -15,14 +15,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 from qasync import QEventLoop
 
-from helix_desktop.app.qt_language import load_language
+from helix_desktop.app.qt_language import load_language, translate_qt
 from helix_desktop.cli.argument_types import pixels
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.demo.offscreen import use_offscreen_platform
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
@@ -126,10 +125,13 @@ def main() -> int:
     options = _options(sys.argv[1:])
     os.environ["QT_SCALE_FACTOR"] = options.scale
     options.out.mkdir(parents=True, exist_ok=True)
+    use_offscreen_platform(options.out, options.size, int(options.scale))
     app = QApplication(sys.argv[:1])
     fonts.load(resources_dir() / "fonts")
     if options.language:
-        use_language(load_language(options.language))
+        language = load_language(options.language)
+        use_language(language)
+        translate_qt(app, language.code)
     saved = 0
     with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
         for theme in _THEMES[options.theme]:

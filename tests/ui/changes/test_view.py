@@ -48,6 +48,15 @@ def test_turns_stand_newest_first_with_their_files_in_order(page: ChangesPage) -
     assert rows[-1] == "build/cache.bin"
 
 
+def test_until_its_diff_is_there_the_selected_file_is_said_to_be_read(page: ChangesPage) -> None:
+    page.select("file:src/helix/ui/chat/stream.py")
+    detail = page.detail
+    assert not detail.has_diff
+    assert detail.body.currentWidget() is detail.diff
+    assert detail.diff.words.text() == "Reading the changes…"
+    assert detail.diff.words.isVisible()
+
+
 def test_by_file_each_file_is_listed_once_and_unfolds_to_its_steps(page: ChangesPage) -> None:
     press(page, "group-by-file")
     assert listed(page) == sorted(set(listed(page)))
