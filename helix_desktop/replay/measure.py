@@ -139,10 +139,12 @@ class MeasuredRun:
     def _take_request(self, gap_s: float = 0.0) -> None:
         """Take and validate the next request; if none can be made, keep the previous one as the last.
 
-        A recall follows at once: its gap is too short to matter.
+        A recall follows at once: its gap is too short to matter. The processor time is that of preparing the
+        request, not of turning it into the shape of a recording, which only a replay does.
         """
         try:
-            raw = _measure_time(self._request_s, self._replay.request)
+            _measure_time(self._request_s, self._replay.prepare_request)
+            raw = self._replay.request()
         except (RequestTooLarge, RequestInvalid) as error:
             self._failed_requests += 1
             self._add_reasons([str(error)])

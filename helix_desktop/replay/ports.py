@@ -50,10 +50,17 @@ class Replay(Protocol):
         """End the turn: the agent has answered, or was stopped; the next message is the user's."""
         ...
 
+    def prepare_request(self) -> None:
+        """Make the request that would be sent now, as the app does before a model call.
+
+        Raises RequestTooLarge and RequestInvalid if it cannot be made.
+        """
+        ...
+
     def request(self) -> list[dict[str, Any]]:
         """Return the request that would be sent now; the same each time until the next message.
 
-        Raises RequestTooLarge and RequestInvalid if it cannot be made.
+        Raises as `prepare_request`.
         """
         ...
 

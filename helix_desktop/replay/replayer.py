@@ -104,7 +104,7 @@ class Replayer:
 
     async def _open(self) -> None:
         self._scope = TaskScope()
-        self.session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript())
+        self.session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript(), self.settings)
         self._intake = Intake(self._counter)
         prompts, versions = split_versions(load_prompts())
         runtime = SessionRuntime(
@@ -205,16 +205,26 @@ class Replayer:
         await self._context_manager.wait_for_background_work()
         self._clock += TURN_MS
 
+    def prepare_request(self) -> None:
+        """Make the request that would be sent now, as the app does before a model call.
+
+        Raises RequestTooLarge if it cannot be made to fit, and RequestInvalid.
+        """
+        self._prepared_messages()
+
     def request(self) -> list[dict[str, Any]]:
         """Return the request that would be sent now; the same each time until the next message.
 
         Raises RequestTooLarge if it cannot be made to fit, and RequestInvalid.
         """
+        return self._raw_messages(self._prepared_messages())
+
+    def _prepared_messages(self) -> tuple[Message, ...]:
         if self._request is None:
             window = self._run(self._context_manager.prepare_window())
             self._estimate = window.estimate
             self._request = window.request.messages
-        return self._raw_messages(self._request)
+        return self._request
 
     def _raw_messages(self, messages: tuple[Message, ...]) -> list[dict[str, Any]]:
         """Convert messages to the shape of the recordings; unchanged ones are converted once."""

@@ -28,6 +28,9 @@ class UnmanagedReplay:
     def end_turn(self) -> None:
         self.turns += 1
 
+    def prepare_request(self) -> None:
+        """Make nothing: what was fed is the request."""
+
     def request(self) -> list[dict[str, Any]]:
         return list(self.messages)
 

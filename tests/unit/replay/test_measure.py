@@ -117,10 +117,9 @@ def test_broken_requests_are_counted_with_reasons(tmp_path: Path) -> None:
 
 def test_omitted_requests_are_counted_and_the_replay_goes_on(tmp_path: Path) -> None:
     class Full(MarkerReplay):
-        def request(self) -> list[dict[str, Any]]:
+        def prepare_request(self) -> None:
             if len(self.messages) == 5:
                 raise RequestTooLarge(verbatim("It does not fit."), verbatim("Too much."))
-            return super().request()
 
     measured = measure(tmp_path, LONG, Full)
     assert measured.result.faults == InvalidRequests(
