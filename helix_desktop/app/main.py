@@ -18,6 +18,7 @@ from helix_desktop.app.window_frame import WindowFrame, build_frame, set_applica
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InstanceNotResponding, InvalidInput
+from helix_desktop.system.input_method import qt_input_methods
 from helix_desktop.ui.design.window_placement import fit_screen
 
 _FIRST_FRAME_TIMEOUT_MS = 200
@@ -33,6 +34,8 @@ def show_window(args: argparse.Namespace) -> int:
             raise
         return _fail_startup(QApplication(sys.argv[:1]), error, _data_dir(args), USAGE)
     gc.disable()  # what a start makes stays, so looking for garbage is waste; app.garbage takes over later
+    if input_methods := qt_input_methods(os.environ):
+        os.environ["QT_IM_MODULES"] = input_methods  # Qt reads it once, here
     app = QApplication(sys.argv[:1])
     set_application_identity(app)
     # Only macOS names files by events; elsewhere they stand on the command line.
