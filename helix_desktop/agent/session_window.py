@@ -12,13 +12,17 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.cache_hints import with_cache_hints
 from helix_desktop.agent.window.exclusions import Exclusions
 from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.agent.window.summarizer import choose_model
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
+from helix_desktop.context.rewrites.forecast import Forecast, SummaryForecast, make_forecast
+from helix_desktop.context.rewrites.summary_forecast import forecast_summary
 from helix_desktop.context.window.past_windows import PastWindow, PastWindows
 from helix_desktop.context.window.request_cost import RequestCost, next_request_cost
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
+from helix_desktop.domain.cost import CostEstimate, estimate_cost
 from helix_desktop.domain.events.rewrite import Form, Pinned, Redone, Undone, Unpinned
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import ToolAnswered
@@ -59,6 +63,23 @@ class SessionWindow:
         info, transcript = runtime.frame.info, runtime.transcript
         is_cold = planner.is_prompt_cache_cold(transcript, runtime.policy, info.label, runtime.clock())
         return next_request_cost(window, gauge, transcript, info, is_cold)
+
+    async def look_ahead(self) -> Forecast:
+        """Return what falls due next, without a model and with one. Computed in a thread."""
+        runtime, now_ms = self._runtime, self._runtime.clock()
+        transcript, policy, frame = runtime.transcript.fork(), runtime.policy, runtime.frame
+
+        def ask_engine() -> Forecast:
+            summary = forecast_summary(transcript, policy, frame, now_ms)
+            return msgspec.structs.replace(make_forecast(transcript, policy), summary=summary)
+
+        return await asyncio.to_thread(ask_engine)
+
+    def summary_cost(self, summary: SummaryForecast) -> CostEstimate:
+        """Return what it costs at most, about, to have such a handover or observations written."""
+        models, transcript = self._runtime.roles.summary_models, self._runtime.transcript
+        info = choose_model(models, round(summary.read / self.measure()[1].ratio), transcript).info
+        return estimate_cost(info, summary.read, planner.SUMMARY_TOKENS)
 
     async def window_at(self, seq: int) -> PastWindow:
         """Return the window of an earlier event: for a step, the request that it answered.

@@ -10696,6 +10696,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>After compaction, the request has about {total} tokens instead of {before}, {fresh} of them new.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>After that change, the request has about {total} tokens, {fresh} of them new.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Agent</source>
             <translation type="unfinished" />
@@ -10749,11 +10759,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Back to now</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Behind that change a request has {total} tokens, {fresh} of them new once.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11503,8 +11508,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>With observations, the request has about {total} tokens instead of {before}, {fresh} of them new.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Write a message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Writing the summary reads up to {tokens} tokens.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Writing them reads up to {tokens} tokens.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import Generic, TypeVar
 
@@ -13,6 +13,7 @@ from helix_desktop.agent.models.completion import stream_with_retry_limit
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.planner import SUMMARY_TOKENS
 from helix_desktop.context.summaries.summary_task import (
     SummaryTask,
@@ -160,11 +161,10 @@ class _Attempt(Generic[T]):
     async def _estimate(
         self, task: SummaryTask, request: ModelRequest, tokens: int, models: tuple[Model, ...]
     ) -> CostEstimate:
-        fitting = next((model for model in models if tokens <= self._input_capacity(model)), None)
-        model, input_tokens, calls = fitting or max(models, key=self._input_capacity), tokens, 1
-        if fitting is None:
+        model, input_tokens, calls = choose_model(models, tokens, self._runtime.transcript), tokens, 1
+        capacity = self._input_capacity(model)
+        if tokens > capacity:
             density = _size(request) / max(1, tokens)
-            capacity = self._input_capacity(model)
             parts = await asyncio.to_thread(split_task, task, int(capacity * density * _MARGIN))
             input_tokens = min(input_tokens, capacity)
             if len(parts) > 1:
@@ -191,8 +191,7 @@ class _Attempt(Generic[T]):
 
     def _input_capacity(self, model: Model) -> int:
         """Return the largest request to this model, in tokens as we count them."""
-        info = model.info
-        return int((info.window - info.reserve) / tokenizer_ratio(self._runtime.transcript, info.label))
+        return _input_capacity(model, self._runtime.transcript)
 
     async def _count_tokens(self, request: ModelRequest) -> int:
         counts = await self._runtime.counter.count([message.text for message in request.messages])
@@ -331,6 +330,16 @@ class _Attempt(Generic[T]):
             output_tokens = await self._runtime.count_tokens(text)
             usage = Usage(tokens, output_tokens)
         return Spending(usage.input + usage.output, call_cost(model.info, usage))
+
+
+def choose_model(models: Sequence[Model], tokens: int, transcript: Transcript) -> Model:
+    """Return the first model that a request of so many tokens fits, by our count; else the largest."""
+    fitting = (model for model in models if tokens <= _input_capacity(model, transcript))
+    return next(fitting, None) or max(models, key=lambda model: _input_capacity(model, transcript))
+
+
+def _input_capacity(model: Model, transcript: Transcript) -> int:
+    return int((model.info.window - model.info.reserve) / tokenizer_ratio(transcript, model.info.label))
 
 
 def _size(request: ModelRequest) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import ceil
+from typing import Literal
+
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
@@ -32,35 +35,59 @@ class NextRewrite(msgspec.Struct, frozen=True):
     is_fold: bool
 
 
+class SummaryForecast(msgspec.Struct, frozen=True):
+    """The next rewrite that a model writes, in tokens as the provider counts them; all of it is about.
+
+    A request of `before` tokens has `after` with it, of which `fresh` are sent uncached once. The calls that
+    write it read at most `read`. `is_due`: now; else it is what comes when the window has filled.
+    """
+
+    kind: Literal["handover", "observations"]
+    is_due: bool
+    before: int
+    after: int
+    fresh: int
+    read: int
+
+
 class Forecast(msgspec.Struct, frozen=True):
     """What falls due next; tokens by our count.
 
     `ripe` can leave the context now, `next` is the next rewrite: None if there is none within MAX_CALLS.
-    `unobserved` counts toward observations, `growth` is what a model call adds on average.
+    `unobserved` counts toward observations, `growth` is what a model call adds on average, `summary` is what
+    a model is asked to write next.
     """
 
     ripe: int = 0
     next: NextRewrite | None = None
     unobserved: int = 0
     growth: int = 0
+    summary: SummaryForecast | None = None
 
 
 NOTHING_DUE = Forecast()
 
 
-class _AverageCall(msgspec.Struct, frozen=True):
+class AverageCall(msgspec.Struct, frozen=True):
     """The tokens of an average model call: its answer, its tool outputs, and their markers."""
 
     answer: int
     outputs: int
     markers: int
 
+    def scaled(self, factor: float) -> AverageCall:
+        """Return a call of so many times its size; without a size, all is output."""
+        if not self.answer + self.outputs:
+            return AverageCall(0, round(factor), 0)
+        answer, outputs, markers = self.answer, self.outputs, self.markers
+        return AverageCall(ceil(answer * factor), ceil(outputs * factor), round(markers * factor))
+
 
 def make_forecast(transcript: Transcript, policy: ContextPolicy) -> Forecast:
     """Return what falls due next. Its time grows with the window: call it off the UI thread."""
     if not (policy.enabled and transcript.items) or transcript.on_hold:
         return NOTHING_DUE
-    average = _average_call(transcript)
+    average = average_call(transcript)
     ready = sweep.sweep_with_rewrite(transcript, policy)
     return Forecast(
         ready.saved if ready is not None else 0,
@@ -70,7 +97,8 @@ def make_forecast(transcript: Transcript, policy: ContextPolicy) -> Forecast:
     )
 
 
-def _average_call(transcript: Transcript) -> _AverageCall:
+def average_call(transcript: Transcript) -> AverageCall:
+    """Return what a model call of this session takes on average, of the newest."""
     first = max(1, transcript.steps - _SAMPLED_CALLS + 1)
     newest = []
     for item in reversed(transcript.items):
@@ -81,14 +109,14 @@ def _average_call(transcript: Transcript) -> _AverageCall:
     outputs = [item for item in newest if isinstance(item.event, ToolAnswered)]
     answers = [item for item in newest if isinstance(item.event, AssistantSpoke)]
     tokens = sum(item.tokens for item in outputs)
-    return _AverageCall(
+    return AverageCall(
         sum(item.tokens for item in answers) // calls,
         tokens // calls,
         (tokens - sum(max(0, item.saving) for item in outputs)) // calls,
     )
 
 
-def _next_rewrite(transcript: Transcript, policy: ContextPolicy, average: _AverageCall) -> NextRewrite | None:
+def _next_rewrite(transcript: Transcript, policy: ContextPolicy, average: AverageCall) -> NextRewrite | None:
     ahead = transcript.fork()
     for calls in range(MAX_CALLS + 1):
         ready = sweep.sweep_with_rewrite(ahead, policy)
@@ -96,7 +124,7 @@ def _next_rewrite(transcript: Transcript, policy: ContextPolicy, average: _Avera
         folds = fold.due_folds(ahead, policy, ready, ready.masked[0] if ready and sweeps else 0)
         if folds or sweeps:
             return _as_rewrite(ahead, folds, ready, calls)
-        _add_call(ahead, average)
+        add_call(ahead, average)
     return None
 
 
@@ -112,7 +140,8 @@ def _as_rewrite(
     return NextRewrite(calls, saved, max(0, resent), bool(folds))
 
 
-def _add_call(transcript: Transcript, average: _AverageCall) -> None:
+def add_call(transcript: Transcript, average: AverageCall) -> None:
+    """Add a model call with a tool output to a fork."""
     at, model = transcript.last_event_at_ms, transcript.last_model
     answer = AssistantSpoke("", model, average.answer, (_CALL,))
     output = ToolAnswered(

@@ -166,17 +166,23 @@ def observation_relief(
     if is_observing_paused(transcript, policy, now_ms) or observation.pending_observations(transcript):
         return None
     needed = max(gauge.used - gauge.handover_threshold, gauge.window * policy.handover_least_gain)
+    ranges = observation.unobserved_range(transcript), observation.refinable_range(transcript)
+    possible = (candidate for candidate in ranges if candidate is not None)
+    return next(
+        (found for found in possible if observation_savings(transcript, policy, gauge, found) >= needed), None
+    )
+
+
+def observation_savings(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, event_range: EventRange
+) -> float:
+    """Return the tokens that observing this range, or refining it, should free."""
+    if event_range.replaces:
+        return event_range.tokens * _REFINED_SHARE * gauge.ratio
+    words = sum(item.word_tokens for item in transcript.users_between(event_range.after, event_range.upto))
     added = policy.ledger_tokens + OBSERVATION_TOKENS
-    raw = observation.unobserved_range(transcript)
-    if raw is not None:
-        words = sum(item.word_tokens for item in transcript.users_between(raw.after, raw.upto))
-        quoted = min(words, user_text_budget(policy.user_text_tokens, gauge.window))
-        if (raw.tokens - added - quoted) * gauge.ratio >= needed:
-            return raw
-    placed = observation.refinable_range(transcript)
-    if placed is not None and placed.tokens * _REFINED_SHARE * gauge.ratio >= needed:
-        return placed
-    return None
+    added += min(words, user_text_budget(policy.user_text_tokens, gauge.window))
+    return (event_range.tokens - added) * gauge.ratio
 
 
 def is_observing_paused(transcript: Transcript, policy: ContextPolicy, now_ms: int) -> bool:

@@ -39,17 +39,18 @@ def next_request_cost(
         pairs = zip(window.entries, window.entry_tokens, strict=True)
         new = dropwhile(lambda pair: _upto(pair[0]) < transcript.changed_from, pairs)
         cached = window.estimate - sum(tokens for _, tokens in new)
-    return _cost(info, gauge.used, min(gauge.used, round(cached * gauge.ratio)))
+    return priced_request(info, gauge.used, min(gauge.used, round(cached * gauge.ratio)))
 
 
 def cost_after(cost: RequestCost, saved: int, resent: int, info: ModelInfo) -> RequestCost:
     """Return what the same request costs behind a rewrite that saves and sends again so many tokens."""
     total = max(0, cost.total - saved)
     fresh = min(total, max(cost.fresh, resent))
-    return _cost(info, total, total - fresh)
+    return priced_request(info, total, total - fresh)
 
 
-def _cost(info: ModelInfo, total: int, cached: int) -> RequestCost:
+def priced_request(info: ModelInfo, total: int, cached: int) -> RequestCost:
+    """Return the cost of a request of `total` tokens, of which the provider has `cached`."""
     is_priced = bool(info.price_in) and not info.demo
     cost = call_cost(info, Usage(total, 0, cached)) if is_priced else None
     return RequestCost(cached, total - cached, cost)

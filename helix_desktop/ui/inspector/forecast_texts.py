@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.forecast import MAX_CALLS, Forecast
-from helix_desktop.context.window.request_cost import RequestCost, cost_after
+from helix_desktop.context.rewrites.forecast import MAX_CALLS, Forecast, SummaryForecast
+from helix_desktop.context.window.request_cost import RequestCost, cost_after, priced_request
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.domain.cost import CostEstimate
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.ui.inspector.rows import InspectorState
 from helix_desktop.words.numbers import format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator
@@ -41,17 +45,84 @@ def next_rewrite_text(forecast: Forecast, gauge: UsageGauge) -> str:
     )
 
 
-def due_texts(forecast: Forecast, policy: ContextPolicy, gauge: UsageGauge) -> tuple[str, ...]:
-    """Return a sentence for each change that comes: where it stands now, what it takes and saves."""
-    return (
-        *_rewrite_texts(forecast, policy, gauge.ratio),
-        *_observation_texts(forecast, policy, gauge),
-        tr(
+def with_forecast(
+    state: InspectorState,
+    forecast: Forecast,
+    policy: ContextPolicy,
+    gauge: UsageGauge,
+    cost: RequestCost,
+    info: ModelInfo,
+    writing: CostEstimate | None,
+) -> InspectorState:
+    """Return the state with what the next request costs, what changes it next, and what it costs then.
+
+    `writing` is what the summary of the forecast costs itself.
+    """
+    if not state.is_managed:
+        return replace(state, cost_text=cost_text(cost))
+    due: tuple[str, ...] = ()
+    if not state.is_on_hold:
+        summary = _summary_texts(forecast.summary, info, writing)
+        is_observed = forecast.summary is not None and forecast.summary.kind == "observations"
+        compaction = tr(
             "Compaction starts at {share} of the context window; now it is {used} full.",
             share=format_whole_percent(policy.handover_at),
             used=format_whole_percent(gauge.share),
-        ),
+        )
+        paragraphs = (
+            _rewrite_texts(forecast, policy, gauge.ratio, cost, info),
+            (*_observation_texts(forecast, policy, gauge), *(summary if is_observed else ())),
+            (compaction, *(() if is_observed else summary)),
+        )
+        due = tuple(" ".join(texts) for texts in paragraphs if texts)
+    return replace(
+        state, cost_text=cost_text(cost), next_text=next_rewrite_text(forecast, gauge), due_texts=due
     )
+
+
+def _summary_texts(
+    summary: SummaryForecast | None, info: ModelInfo, writing: CostEstimate | None
+) -> tuple[str, ...]:
+    if summary is None or writing is None:
+        return ()
+    after = priced_request(info, summary.after, summary.after - summary.fresh)
+    return _after_summary_text(summary, after), _writing_text(summary, writing)
+
+
+def _after_summary_text(summary: SummaryForecast, after: RequestCost) -> str:
+    """Return what the first request after observations or a handover has and costs."""
+    total, before = format_tokens(after.total), format_tokens(summary.before)
+    fresh = format_tokens(after.fresh)
+    if summary.kind == "observations":
+        text = tr(
+            "With observations, the request has about {total} tokens instead of {before}, "
+            "{fresh} of them new.",
+            total=total,
+            before=before,
+            fresh=fresh,
+        )
+    else:
+        text = tr(
+            "After compaction, the request has about {total} tokens instead of {before}, "
+            "{fresh} of them new.",
+            total=total,
+            before=before,
+            fresh=fresh,
+        )
+    return text + _price(after.cost)
+
+
+def _writing_text(summary: SummaryForecast, writing: CostEstimate) -> str:
+    tokens = format_tokens(writing.tokens)
+    if summary.kind == "observations":
+        text = tr("Writing them reads up to {tokens} tokens.", tokens=tokens)
+    else:
+        text = tr("Writing the summary reads up to {tokens} tokens.", tokens=tokens)
+    return text + _price(None if writing.demo else writing.cost)
+
+
+def _price(dollars: float | None) -> str:
+    return "" if dollars is None else f" ≈ {format_usd(dollars)}"
 
 
 def cost_text(cost: RequestCost) -> str:
@@ -64,21 +135,9 @@ def cost_text(cost: RequestCost) -> str:
     return tokens if cost.cost is None else f"{tokens} · ≈ {format_usd(cost.cost)}"
 
 
-def cost_after_text(cost: RequestCost, forecast: Forecast, ratio: float, info: ModelInfo) -> str:
-    """Return what the next request would cost behind the next rewrite; empty if none comes."""
-    due = forecast.next
-    if due is None:
-        return ""
-    after = cost_after(cost, round(due.saved * ratio), round(due.resent * ratio), info)
-    tokens = tr(
-        "Behind that change a request has {total} tokens, {fresh} of them new once.",
-        total=format_tokens(after.total),
-        fresh=format_tokens(after.fresh),
-    )
-    return tokens if after.cost is None else f"{tokens} ≈ {format_usd(after.cost)}"
-
-
-def _rewrite_texts(forecast: Forecast, policy: ContextPolicy, ratio: float) -> list[str]:
+def _rewrite_texts(
+    forecast: Forecast, policy: ContextPolicy, ratio: float, cost: RequestCost, info: ModelInfo
+) -> tuple[str, ...]:
     due = forecast.next
     ripe = tr("Ready to be cached: {tokens} tokens.", tokens=format_tokens(round(forecast.ripe * ratio)))
     if due is None:
@@ -87,19 +146,26 @@ def _rewrite_texts(forecast: Forecast, policy: ContextPolicy, ratio: float) -> l
             "Caching or noting doesn't pay off within the next %n model call.",
             "Caching or noting doesn't pay off within the next %n model calls.",
         )
-        return [ripe, none]
-    cost = tr(
+        return (ripe, none)
+    effect = tr(
         "The next change resends {resent} tokens once, and every later request has {saved} tokens less.",
         resent=format_tokens(round(due.resent * ratio)),
         saved=format_tokens(round(due.saved * ratio)),
     )
+    after = cost_after(cost, round(due.saved * ratio), round(due.resent * ratio), info)
+    price = tr(
+        "After that change, the request has about {total} tokens, {fresh} of them new.",
+        total=format_tokens(after.total),
+        fresh=format_tokens(after.fresh),
+    )
+    texts = (ripe, effect, price + _price(after.cost))
     if not due.calls:
-        return [ripe, cost]
+        return texts
     pause = tr(
         "It comes sooner after a pause of {time}, when the provider's cache has expired.",
         time=_pause(policy.cache_ttl_s),
     )
-    return [ripe, cost, pause]
+    return (*texts, pause)
 
 
 def _pause(seconds: int) -> str:
@@ -108,14 +174,14 @@ def _pause(seconds: int) -> str:
     return tr("{minutes} min", minutes=seconds // _MINUTE)
 
 
-def _observation_texts(forecast: Forecast, policy: ContextPolicy, gauge: UsageGauge) -> list[str]:
+def _observation_texts(forecast: Forecast, policy: ContextPolicy, gauge: UsageGauge) -> tuple[str, ...]:
     if not policy.observe_at:
-        return []
+        return ()
     share = forecast.unobserved * gauge.ratio / gauge.window
-    return [
+    return (
         tr(
             "Observations are written when unobserved messages fill {share}; now they fill {used}.",
             share=format_whole_percent(policy.observe_at),
             used=format_whole_percent(share),
-        )
-    ]
+        ),
+    )

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.forecast import NOTHING_DUE, Forecast
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
@@ -20,7 +19,6 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.domain.user_text import TextContext, UserText
-from helix_desktop.ui.inspector.forecast_texts import due_texts, next_rewrite_text
 from helix_desktop.ui.inspector.request.document import message_body
 from helix_desktop.ui.inspector.rows import (
     CacheStats,
@@ -67,7 +65,6 @@ def inspector_state(
     transcript: Transcript,
     policy: ContextPolicy,
     totals: StoreTotals,
-    forecast: Forecast = NOTHING_DUE,
 ) -> InspectorState:
     """Return what the next request contains, each row by our own count.
 
@@ -91,8 +88,6 @@ def inspector_state(
         levels=policy_levels(policy),
         ratio=ratio_text(gauge),
         pending_text=_pending_text(transcript, policy),
-        next_text=next_rewrite_text(forecast, gauge) if policy.enabled else "",
-        due_texts=due_texts(forecast, policy, gauge) if policy.enabled and not is_on_hold else (),
         is_managed=policy.enabled,
         is_on_hold=is_on_hold,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",

@@ -269,8 +269,8 @@ class InspectorState:
     """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
 
     `ratio` says how the provider's count relates to ours, `pending_text` what is prepared, not yet in place,
-    `next_text` which change comes next and when, `due_texts` all that comes, with what it takes and saves.
-    `cost_text` says what the request costs.
+    `next_text` which change comes next and when, `due_texts` all that comes, a paragraph each,
+    with what it takes, saves and costs. `cost_text` says what the request costs.
     `provider_cache` is None before the first request whose tokens were reported. `past` says of which step
     the request is, if it was sent already, and `past_note` what of it is not as it was. It can be compared
     with the first requests of `turns` turns; `changes` is None while it is not.

@@ -313,7 +313,7 @@ class Inspector(Themed, QWidget):
         self._cost_row.setVisible(bool(state.cost_text))
         self.next.setText(state.next_text)
         self._next_row.setVisible(bool(state.next_text))
-        self._due_texts.setText("\n".join(state.due_texts))
+        self._due_texts.setText("\n\n".join(state.due_texts))
         self.due.setVisible(bool(state.due_texts))
 
     def _show_legend(self, segments: tuple[Segment, ...]) -> None:

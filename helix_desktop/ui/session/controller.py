@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -20,15 +19,15 @@ from helix_desktop.agent.session_updates import (
     Update,
 )
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.forecast import NOTHING_DUE, Forecast, make_forecast
-from helix_desktop.context.window.window import Window
+from helix_desktop.context.rewrites.forecast import NOTHING_DUE, Forecast
+from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.question import Question
 from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.questions.ask_rows import ask_key
-from helix_desktop.ui.inspector.forecast_texts import cost_after_text, cost_text
+from helix_desktop.ui.inspector.forecast_texts import with_forecast
 from helix_desktop.ui.inspector.from_cache_uses import provider_cache_state
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
@@ -101,7 +100,7 @@ class SessionController(QObject):
         self._refresh_timer.timeout.connect(lambda: async_actions.start(self.refresh(), "refresh"))
         self.forecast = NOTHING_DUE
         """What falls due next in the context of the conversation on screen, as of the newest refresh."""
-        self._forecast_for: tuple[str, int, ContextPolicy] | None = None
+        self._forecast_for: tuple[str, int, ContextPolicy, PromptFrame] | None = None
         self._stale_pages: set[str] = set()
         self.composer.content_stored.connect(self.schedule_refresh)
         self.next_messages.changed.connect(self.schedule_refresh)
@@ -210,34 +209,32 @@ class SessionController(QObject):
         )
         self.next_messages.refresh()
         totals = await workspace.store.totals()
-        forecast = await self._make_forecast(conversation)
+        forecast = await self._look_ahead(conversation)
         await self.changes_since.read()
         if conversation is not self.conversation:
             return
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
         policy = conversation.window.policy
         items = conversation.window.rows()
-        state = inspector_state(items, gauge, transcript, policy, totals, forecast)
+        state = inspector_state(items, gauge, transcript, policy, totals)
         cache = provider_cache_state(
             conversation.session.log, conversation.budget.spent, policy, transcript.cache_lifetime_s
         )
         if self.past.step is None:
             cost, info = conversation.window.cost(), conversation.window.frame.info
-            after = cost_after_text(cost, forecast, gauge.ratio, info)
-            due_texts = (*state.due_texts, *([after] if after else []))
+            writing = conversation.window.summary_cost(forecast.summary) if forecast.summary else None
+            state = with_forecast(state, forecast, policy, gauge, cost, info, writing)
             state = self.changes_since.apply(state, items, transcript.turns)
-            self.views.inspector.set_state(
-                replace(state, provider_cache=cache, cost_text=cost_text(cost), due_texts=due_texts)
-            )
+            self.views.inspector.set_state(replace(state, provider_cache=cache))
         self._stale_pages = {"cache", "timeline", "changes"}
         self._refresh_page(self._window.page())
 
-    async def _make_forecast(self, conversation: Conversation) -> Forecast:
+    async def _look_ahead(self, conversation: Conversation) -> Forecast:
         """Return what falls due next in the context; made again only when something changed."""
-        transcript, policy = conversation.session.transcript, conversation.window.policy
-        made_for = (conversation.session.id, transcript.last_seq, policy)
+        transcript, window = conversation.session.transcript, conversation.window
+        made_for = (conversation.session.id, transcript.last_seq, window.policy, window.frame)
         if made_for != self._forecast_for:
-            self.forecast = await asyncio.to_thread(make_forecast, transcript.fork(), policy)
+            self.forecast = await window.look_ahead()
             self._forecast_for = made_for
         return self.forecast
 

@@ -8,7 +8,12 @@ from hypothesis import given
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.rewrites.forecast import MAX_CALLS, NOTHING_DUE, Forecast, make_forecast
+from helix_desktop.context.rewrites.planner import handover_due
+from helix_desktop.context.rewrites.summary_forecast import forecast_summary
+from helix_desktop.context.window.usage_gauge import measure_next_request
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.session import HoldSet
+from helix_desktop.domain.messages import ModelInfo
 from tests.support.histories import SessionSimulator, histories
 
 _OFF_BY = 2  # model calls that a forecast of a few calls ahead may be wrong
@@ -78,3 +83,51 @@ def test_looking_ahead_changes_nothing(simulator: SessionSimulator) -> None:
     assert make_forecast(simulator.transcript, policy) == make_forecast(simulator.transcript, policy)
     simulator.reload()
     assert simulator.window().request == before
+
+
+def test_a_handover_leaves_at_most_what_was_said_of_it_long_before() -> None:
+    """From the first calls on it is priced as it is then; due is what the engine says is due."""
+    policy = PROFILES["plain"]
+    simulator = SessionSimulator(policy, ModelInfo("test", "small", window=40_000, reserve=200))
+    simulator.send_message("Begin.")
+    said = []
+    for step in range(200):
+        gauge = measure_next_request(simulator.transcript, policy, simulator.frame)
+        summary = forecast_summary(simulator.transcript, policy, simulator.frame, simulator.now_ms)
+        assert summary is not None
+        assert summary.kind == "handover"
+        said.append(summary)
+        plan = handover_due(simulator.transcript, policy, gauge, simulator.now_ms)
+        assert summary.is_due == (plan is not None)
+        if plan is not None:
+            break
+        simulator.step(f"Step {step}.", 1)
+        simulator.answer_call(0, f"{step} line of output\n" * 300)
+    assert said[-1].before == gauge.used
+    assert plan is not None
+    simulator.record(simulator.handover_at(plan.cut))
+    after = measure_next_request(simulator.transcript, policy, simulator.frame).used
+    for early in said[10:]:
+        assert after <= early.after <= early.before
+        assert early.fresh < early.after
+        assert abs(early.before - gauge.handover_threshold) <= gauge.window * 0.03
+        assert abs(early.after - said[-1].after) <= gauge.window * 0.03
+        assert early.read >= plan.cut.tokens * 0.9
+
+
+def test_observations_that_are_due_come_before_a_handover() -> None:
+    """As at the end of a turn; on hold, and with the policy off, a model writes nothing by itself."""
+    policy = PROFILES["balanced"]
+    simulator = SessionSimulator(policy, ModelInfo("test", "small", window=40_000, reserve=200))
+    for turn in range(12):
+        simulator.send_message(f"Question {turn}.")
+        simulator.step("I look.", 1)
+        simulator.answer_call(0, f"{turn} line of output\n" * 300)
+        simulator.step("An answer in some more words. " * 200, 0)
+    summary = forecast_summary(simulator.transcript, policy, simulator.frame, simulator.now_ms)
+    assert summary is not None
+    assert (summary.kind, summary.is_due) == ("observations", True)
+    assert 0 < summary.fresh <= summary.after < summary.before
+    assert forecast_summary(simulator.transcript, PROFILES["off"], simulator.frame, 0) is None
+    simulator.record(HoldSet(on=True))
+    assert forecast_summary(simulator.transcript, policy, simulator.frame, simulator.now_ms) is None
