@@ -103,3 +103,28 @@ async def test_an_output_becomes_a_marker_at_once_and_is_recalled(qapp: QApplica
         select(rig, "output")
         QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_R)
         await until(lambda: row(rig, "output").state == "full", "the output in full")
+
+
+async def test_a_click_leaves_the_keyboard_in_the_list(qapp: QApplication, tmp_path: Path) -> None:
+    """It shows the row's place; arrows and the keys of the rows work after it, from any page."""
+    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.run_turn("Read it")
+        await until(lambda: row(rig, "output").can_exclude, "the row of the output")
+        rig.window.show_page("cache")
+        requests = rig.views.inspector.requests
+        select(rig, "output")
+        place = requests.visualRect(requests.currentIndex()).center()
+        rig.composer.editor.setFocus()
+        QTest.mouseClick(requests.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        assert rig.window.page() == "chat"
+        assert requests.hasFocus()
+        at = requests.currentIndex().row()
+        QTest.keyClick(requests, Qt.Key.Key_Up)
+        assert requests.currentIndex().row() == at - 1
+        QTest.keyClick(requests, Qt.Key.Key_Return)
+        assert requests.hasFocus()
+        QTest.keyClick(requests, Qt.Key.Key_Down)
+        QTest.keyClick(requests, Qt.Key.Key_P)
+        await until(lambda: rig.conversation.session.transcript.rewrites.pinned, "the pin")

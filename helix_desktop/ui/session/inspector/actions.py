@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.ui.design.dialogs import Choice, ask
@@ -34,7 +35,8 @@ class InspectorActions(QObject):
         self._window, self._session_controller = context.window, session_controller
         self._async_actions = context.async_actions
         self._show_event, self._show_cache_entry = show_event, show_cache_entry
-        context.views.inspector.action_triggered.connect(self._on_action)
+        self._inspector = context.views.inspector
+        self._inspector.action_triggered.connect(self._on_action)
 
     def _on_action(self, action: RowAction, row: WindowRow) -> None:
         conversation = self._session_controller.conversation
@@ -42,11 +44,18 @@ class InspectorActions(QObject):
             return
         match action:
             case "show":
-                self._show_event(row.seq)
+                self._show_place(row.seq)
             case "open":
                 self._show_cache_entry(row.digest)
             case _:
                 self._async_actions.start(self._change(conversation, action, row), action)
+
+    def _show_place(self, seq: int) -> None:
+        """Show an event's place, and leave the keyboard in the list: a page that is shown takes it."""
+        focused = QApplication.focusWidget()
+        self._show_event(seq)
+        if focused is not None and self._inspector.isAncestorOf(focused):
+            focused.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _change(
         self, conversation: Conversation, action: RowAction, row: WindowRow

@@ -90,8 +90,8 @@ def test_a_handover_leaves_at_most_what_was_said_of_it_long_before() -> None:
     policy = PROFILES["plain"]
     simulator = SessionSimulator(policy, ModelInfo("test", "small", window=40_000, reserve=200))
     simulator.send_message("Begin.")
-    said = []
-    for step in range(200):
+    said, plan = [], None
+    while plan is None:
         gauge = measure_next_request(simulator.transcript, policy, simulator.frame)
         summary = forecast_summary(simulator.transcript, policy, simulator.frame, simulator.now_ms)
         assert summary is not None
@@ -99,19 +99,16 @@ def test_a_handover_leaves_at_most_what_was_said_of_it_long_before() -> None:
         said.append(summary)
         plan = handover_due(simulator.transcript, policy, gauge, simulator.now_ms)
         assert summary.is_due == (plan is not None)
-        if plan is not None:
-            break
-        simulator.step(f"Step {step}.", 1)
-        simulator.answer_call(0, f"{step} line of output\n" * 300)
-    assert said[-1].before == gauge.used
-    assert plan is not None
+        if plan is None:
+            simulator.step("A step.", 1)
+            simulator.answer_call(0, f"{len(said)} line of output\n" * 300)
     simulator.record(simulator.handover_at(plan.cut))
-    after = measure_next_request(simulator.transcript, policy, simulator.frame).used
+    after, threshold = measure_next_request(simulator.transcript, policy, simulator.frame).used, 40_000 * 0.85
+    assert after <= said[-1].after
     for early in said[10:]:
-        assert after <= early.after <= early.before
         assert early.fresh < early.after
-        assert abs(early.before - gauge.handover_threshold) <= gauge.window * 0.03
-        assert abs(early.after - said[-1].after) <= gauge.window * 0.03
+        assert abs(early.before - threshold) <= 1_200
+        assert abs(early.after - said[-1].after) <= 1_200
         assert early.read >= plan.cut.tokens * 0.9
 
 
@@ -119,7 +116,7 @@ def test_observations_that_are_due_come_before_a_handover() -> None:
     """As at the end of a turn; on hold, and with the policy off, a model writes nothing by itself."""
     policy = PROFILES["balanced"]
     simulator = SessionSimulator(policy, ModelInfo("test", "small", window=40_000, reserve=200))
-    for turn in range(12):
+    for turn in range(8):
         simulator.send_message(f"Question {turn}.")
         simulator.step("I look.", 1)
         simulator.answer_call(0, f"{turn} line of output\n" * 300)
