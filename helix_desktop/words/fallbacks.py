@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from helix_desktop.context.summaries.fallback_rate import FallbackRate
 from helix_desktop.domain.user_text import join_sentences
-from helix_desktop.words.numbers import format_integer, format_whole_percent
+from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
 
 def fallback_text(rate: FallbackRate) -> str:
-    """Return how many summaries of the workspace needed a fallback; empty without summaries."""
-    if not rate.summaries:
+    """Return how many summaries of the workspace needed a fallback; empty if none did."""
+    if not rate.fallbacks:
         return ""
     return tr.plural(
         rate.summaries,
-        "Fallbacks in this workspace: {count} of %n summary ({share})",
-        "Fallbacks in this workspace: {count} of %n summaries ({share})",
+        "The model for summaries couldn't write {count} of %n summary in one call.",
+        "The model for summaries couldn't write {count} of %n summaries in one call.",
         count=format_integer(rate.fallbacks),
-        share=format_whole_percent(rate.share),
     )
 
 
@@ -34,7 +33,5 @@ def fallback_advice(rate: FallbackRate) -> str:
 
 
 def explain_fallback() -> str:
-    """Return what a fallback is."""
-    return tr(
-        "A fallback: one call of the summary model was not enough, so parts, another model or no model."
-    )
+    """Return how those summaries were written."""
+    return tr("They were written in parts, by another model, or without a model.")

@@ -1434,6 +1434,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>A note or summary stands for it. Recall it into the message, or undo that.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Adds it to the next message (Ctrl+Enter)</source>
             <translation type="unfinished" />
@@ -1672,6 +1677,41 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>It isn't part of this session. Recall it into the message.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>It lists what a note or summary replaced. Recall it into the message.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>It's an argument of a call. Recall it into the message, or undo the caching.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>It's damaged. Run the tool again to restore it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>It's in the context in full.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>It's in the trash. Restore it first.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>It's sent in full again where it was. You can undo this.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>Its bytes no longer match their SHA-256.</source>
             <translation type="unfinished" />
@@ -1889,6 +1929,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <source>Recall a part… (R)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/row_menu.py" />
+            <source>Recall into context…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10942,6 +10987,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>Every later request has about {added} tokens more.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Every later request has {saved} tokens less.</source>
             <translation type="unfinished" />
         </message>
@@ -11061,8 +11111,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>It isn't in the context of this session, or it's sent in full.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>It isn't text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>It's sent in full again where it was. You can undo this.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11297,8 +11357,23 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>Recall</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Recall in full</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>Recall it into the message instead.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>Recall “{name}” into the context?</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11450,6 +11525,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>The provider counts tokens differently. The total uses its count; each row uses Helix's own.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
+            <source>This can't be sent in full again.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14160,10 +14240,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/session/background_jobs.py" />
-            <source>%n steps</source>
+            <source>%n model calls</source>
             <translation>
-                <numerusform>%n step</numerusform>
-                <numerusform>%n steps</numerusform>
+                <numerusform>%n model call</numerusform>
+                <numerusform>%n model calls</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -19615,11 +19695,6 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/words/fallbacks.py" />
-            <source>A fallback: one call of the summary model was not enough, so parts, another model or no model.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
             <source>A later observation says that it's over. It left the context.</source>
             <translation type="unfinished" />
@@ -19789,14 +19864,6 @@
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Failed</source>
             <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/fallbacks.py" />
-            <source>Fallbacks in this workspace: {count} of %n summaries ({share})</source>
-            <translation>
-                <numerusform>Fallbacks in this workspace: {count} of %n summary ({share})</numerusform>
-                <numerusform>Fallbacks in this workspace: {count} of %n summaries ({share})</numerusform>
-            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/present_card.py" />
@@ -20217,9 +20284,22 @@
             <source>The handover of this conversation, and what leaves its context, appear here.</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/fallbacks.py" />
+            <source>The model for summaries couldn't write {count} of %n summaries in one call.</source>
+            <translation>
+                <numerusform>The model for summaries couldn't write {count} of %n summary in one call.</numerusform>
+                <numerusform>The model for summaries couldn't write {count} of %n summaries in one call.</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/bullet_view.py" />
             <source>The model named no source for this sentence</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/fallbacks.py" />
+            <source>They were written in parts, by another model, or without a model.</source>
             <translation type="unfinished" />
         </message>
         <message>

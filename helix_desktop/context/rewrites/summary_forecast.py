@@ -40,8 +40,8 @@ def forecast_summary(
         return None
     after = gauge.used - planner.expected_savings(ahead, policy, gauge, plan.cut)
     unchanged = round((frame.fixed_tokens + ahead.opening_tokens) * gauge.ratio)
-    former = ahead.handover[1].tokens if ahead.handover is not None else 0  # it is updated, so it is read too
-    read = round((plan.cut.tokens + former) * gauge.ratio)
+    previous = ahead.handover[1].tokens if ahead.handover is not None else 0  # it is updated, so it is read
+    read = round((plan.cut.tokens + previous) * gauge.ratio)
     return SummaryForecast("handover", is_due, gauge.used, after, max(0, after - unchanged), read)
 
 

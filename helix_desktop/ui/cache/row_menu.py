@@ -27,6 +27,7 @@ def row_menu(actions: EntryActions, bar: CacheFilterBar) -> QMenu:
     menu = QMenu(actions.table)
     menu.setAccessibleName(tr("Selected entries"))
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    menu.setToolTipsVisible(True)
     rows = actions.table.selected_rows()
     _add_content(menu, actions, rows)
     menu.addSeparator()
@@ -72,6 +73,11 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
         words = _recall_words(rows, sound) if sound > 1 else tr("Recall into message")
         _add(menu, "recall", words, actions.recall_whole, bool(sound), key="Ctrl+Enter")
     _add(menu, "recall-part", tr("Recall a part…"), actions.recall_part, bool(sound), key="R")
+    if single is not None:
+        why_not = _why_not_in_context(single)
+        recall = partial(actions.context_requested.emit, single.digest)
+        action = _add(menu, "recall-context", tr("Recall into context…"), recall, not why_not)
+        action.setToolTip(why_not or tr("It's sent in full again where it was. You can undo this."))
     _add(menu, "find", tr("Find in content"), preview.content.open_find, _is_sound(single), key="Ctrl+F")
     _add(menu, "verify", tr("Verify"), actions.verify, True, key="V")
     if actions.table.selected_count() > 1:
@@ -80,6 +86,26 @@ def _add_content(menu: QMenu, actions: EntryActions, rows: Sequence[CacheRow]) -
     elif single is not None:
         export = partial(actions.export_requested.emit, single.digest)
         _add(menu, "export", tr("Save as…"), export, bool(sound), key="Ctrl+S")
+
+
+def _why_not_in_context(row: CacheRow) -> str:
+    """Return why a content can't be sent in full again where it stands, and what to do; empty: it can."""
+    covered = tr("A note or summary stands for it. Recall it into the message, or undo that.")
+    in_full = tr("It's in the context in full.")
+    reasons: dict[CacheState, str] = {
+        "in_window": in_full,
+        "pinned": in_full,
+        "damaged": tr("It's damaged. Run the tool again to restore it."),
+        "in_trash": tr("It's in the trash. Restore it first."),
+        "stored": tr("It isn't part of this session. Recall it into the message."),
+        "index": tr("It lists what a note or summary replaced. Recall it into the message."),
+        "noted": covered,
+        "handed_over": covered,
+        "left_out": covered,
+    }
+    if row.tool == "argument" and row.state not in reasons:
+        return tr("It's an argument of a call. Recall it into the message, or undo the caching.")
+    return reasons.get(row.state, "")
 
 
 def _recall_words(rows: Sequence[CacheRow], count: int) -> str:

@@ -72,8 +72,19 @@ def price_text(saved: int, resent: int) -> str:
         less = tr("This saves no tokens: the line in its place is as long.")
     if not resent:
         return less
-    once = tr("Once, {resent} tokens are read again uncached.", resent=format_tokens(resent))
-    return f"{less} {once}"
+    return f"{less} {_resent_text(resent)}"
+
+
+def recall_price_text(added: int, resent: int) -> str:
+    """Return what it costs to send a content in full again: with every request, and once."""
+    more = tr("Every later request has about {added} tokens more.", added=format_tokens(max(0, added)))
+    if not resent:
+        return more
+    return f"{more} {_resent_text(resent)}"
+
+
+def _resent_text(resent: int) -> str:
+    return tr("Once, {resent} tokens are read again uncached.", resent=format_tokens(resent))
 
 
 class RowButtons(Themed, QWidget):

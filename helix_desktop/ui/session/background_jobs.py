@@ -124,7 +124,7 @@ def _subagent_text(progress: SubagentProgress) -> str:
     parts = (
         tr("Subagent: {title}", title=progress.title) if progress.title else tr("Subagent"),
         translate(RUNNING_PHASE_TEXTS[progress.phase]),
-        tr.plural(progress.steps, "%n step", "%n steps"),
+        tr.plural(progress.steps, "%n model call", "%n model calls"),
         tr("{used} of {window} tokens", used=used, window=window),
     )
     return " · ".join(parts)

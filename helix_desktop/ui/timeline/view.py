@@ -294,10 +294,10 @@ class Timeline(Themed, QWidget):
         self._share.set_text(format_whole_percent(share), share_tone(share, state.threshold))
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
-        """Show how many summaries of the workspace needed a fallback, and what to do if many did."""
+        """Show how many summaries of the workspace needed a fallback, if any, and what to do if many did."""
         lines = (fallback_text(rate), fallback_advice(rate))
         self._fallbacks.setText("\n".join(filter(None, lines)))
-        self._fallbacks.setVisible(bool(rate.summaries))
+        self._fallbacks.setVisible(bool(rate.fallbacks))
 
     def _create_view(self, card: TimelineCard, is_live: bool) -> QWidget:
         now = self._now()

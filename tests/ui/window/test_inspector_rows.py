@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.domain.events.rewrite import Excluded, SweepMade
+from helix_desktop.domain.events.rewrite import Excluded, FormChosen, SweepMade
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.ui.cache.row_menu import row_menu
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.inspector.rows import WindowRow
@@ -128,3 +131,40 @@ async def test_a_click_leaves_the_keyboard_in_the_list(qapp: QApplication, tmp_p
         QTest.keyClick(requests, Qt.Key.Key_Down)
         QTest.keyClick(requests, Qt.Key.Key_P)
         await until(lambda: rig.conversation.session.transcript.rewrites.pinned, "the pin")
+
+
+async def test_a_cached_output_is_recalled_into_the_context_from_the_cache(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """In the place of its marker, with the cost before; in full, the menu says why not."""
+    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.run_turn("Read it")
+        (answer_event,) = rig.events(ToolAnswered)
+        seq = next(e.seq for e in rig.conversation.session.log if e.event == answer_event)
+        await rig.conversation.window.cache_now(seq)
+        cached = rig.conversation.window.measure()[0].request.messages
+        rig.window.show_page("cache")
+        table = rig.views.cache.table
+        await until(lambda: [r for r in table.selected_rows() if r.state == "marker"], "the cached entry")
+        item = entry_menu_item(rig)
+        assert item.isEnabled()
+        item.trigger()
+        await answer(rig, "recall")
+        await until(lambda: "line 30 of a file" in str(rig.conversation.window.measure()[0].request), "it")
+        assert [event.form for event in rig.events(FormChosen)] == ["full"]
+        await until(
+            lambda: [r for r in table.selected_rows() if r.state == "in_window"], "the entry, in full"
+        )
+        item = entry_menu_item(rig)
+        assert not item.isEnabled()
+        assert item.toolTip() == "It's in the context in full."
+        await rig.conversation.window.undo(rig.conversation.session.log[-1].seq)
+        assert rig.conversation.window.measure()[0].request.messages == cached
+
+
+def entry_menu_item(rig: WindowRig) -> QAction:
+    """What the menu of the selected entry has to recall it into the context."""
+    menu = row_menu(rig.views.cache.entry_actions, rig.views.cache.filter_bar)
+    return next(item for item in menu.actions() if item.objectName() == "cache-recall-context")

@@ -1,4 +1,4 @@
-"""What the user does with a row of the inspector: each is an event, and can be undone."""
+"""What the user does with a row of the inspector, or with one from the cache: an event that can be undone."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.domain.errors import OutputFormUnavailable
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.dialogs import Choice, ask
-from helix_desktop.ui.inspector.row_actions import price_text
+from helix_desktop.ui.inspector.from_window import window_rows
+from helix_desktop.ui.inspector.row_actions import price_text, recall_price_text
 from helix_desktop.ui.inspector.rows import RowAction, WindowRow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
+_text = TextContext("Inspector")
 
+_RECALLS = frozenset[RowAction]({"recall", "include"})
 _LINE_TOKENS = 40  # tokens of the line that stands for what is excluded, as counted
 
 
@@ -37,6 +42,9 @@ class InspectorActions(QObject):
         self._show_event, self._show_cache_entry = show_event, show_cache_entry
         self._inspector = context.views.inspector
         self._inspector.action_triggered.connect(self._on_action)
+        context.views.cache.entry_actions.context_requested.connect(
+            lambda digest: context.async_actions.start(self._recall_entry(digest), "recall into context")
+        )
 
     def _on_action(self, action: RowAction, row: WindowRow) -> None:
         conversation = self._session_controller.conversation
@@ -56,6 +64,29 @@ class InspectorActions(QObject):
         self._show_event(seq)
         if focused is not None and self._inspector.isAncestorOf(focused):
             focused.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    async def _recall_entry(self, digest: str) -> None:
+        """Ask, with the cost, whether to send a cached content in full again where it stands, and do it.
+
+        Raises HelixError.
+        """
+        conversation, workspace = self._session_controller.conversation, self._session_controller.workspace
+        if conversation is None or workspace is None:
+            return
+        rows = reversed(window_rows(conversation.window.rows()))
+        row = next((row for row in rows if row.digest == digest and _RECALLS & {*row.actions}), None)
+        if row is None:
+            raise OutputFormUnavailable(
+                _text("This can't be sent in full again."),
+                _text("It isn't in the context of this session, or it's sent in full."),
+                _text("Recall it into the message instead."),
+            )
+        entry = await workspace.store.entry(digest)
+        what = tr("Recall “{name}” into the context?", name=row.name)
+        why = tr("It's sent in full again where it was. You can undo this.")
+        cost = recall_price_text(entry.tokens - row.tokens, row.resent)
+        if await self._agrees(what, f"{cost}\n\n{why}", Choice("recall", tr("Recall"), "primary")):
+            await self._change(conversation, "include" if "include" in row.actions else "recall", row)
 
     def _change(
         self, conversation: Conversation, action: RowAction, row: WindowRow

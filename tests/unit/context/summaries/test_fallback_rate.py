@@ -43,9 +43,10 @@ def test_the_sessions_of_a_workspace_are_counted_together() -> None:
 
 @pytest.mark.parametrize(("fallbacks", "is_high"), [(0, False), (5, False), (6, True)])
 def test_more_than_a_twentieth_says_what_to_do(fallbacks: int, is_high: bool) -> None:
-    """The number of summaries stands beside the share."""
+    """Without one, nothing is said."""
     rate = FallbackRate(100, fallbacks, "No model answered.")
-    assert fallback_text(rate) == f"Fallbacks in this workspace: {fallbacks} of 100 summaries ({fallbacks} %)"
+    text = f"The model for summaries couldn't write {fallbacks} of 100 summaries in one call."
+    assert fallback_text(rate) == (text if fallbacks else "")
     assert bool(fallback_advice(rate)) == is_high
     if is_high:
         assert "No model answered." in fallback_advice(rate)

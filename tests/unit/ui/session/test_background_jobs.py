@@ -23,7 +23,7 @@ def test_each_job_has_its_line_until_it_is_over() -> None:
     assert [job.id for job in background.jobs] == ["compaction", "observation", "child", "intake"]
     assert [job.cancellable for job in background.jobs] == [True, True, False, False]
     texts = [job.text for job in background.jobs]
-    assert texts[2] == "Subagent: Count the tests · Working · 3 steps · 12k of 128k tokens"
+    assert texts[2] == "Subagent: Count the tests · Working · 3 model calls · 12k of 128k tokens"
     assert "2 large outputs" in texts[3]
     assert background.card is not None
     assert (background.card.what, background.card.phase, background.card.text) == (
