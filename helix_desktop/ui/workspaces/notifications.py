@@ -56,7 +56,6 @@ class NotificationController(QObject):
         self._window, self._services, self._tray, self._clock = window, services, tray, clock
         self._beep = beep
         self._started_s: dict[str, float] = {}
-        self._notified_ids = ("", "")
         window.installEventFilter(self)
 
     def on_update(self, workspace: OpenWorkspace, session: str, update: Update) -> None:
@@ -93,9 +92,8 @@ class NotificationController(QObject):
         """Return True if something that ends now was long."""
         return self._clock() - self._started_s.pop(key, self._clock()) > LONG_TURN_S
 
-    def on_clicked(self) -> None:
+    def on_clicked(self, workspace: str, session: str) -> None:
         """Show the session whose notification the user clicked."""
-        workspace, session = self._notified_ids
         if workspace:
             self.open_requested.emit(workspace, session)
 
@@ -109,11 +107,10 @@ class NotificationController(QObject):
         settings = self._services.settings
         if self._is_in_front() or not settings.notify or kind in settings.notify_off:
             return
-        self._notified_ids = where
         QApplication.alert(self._window, _ALERT_MS)
         if settings.notify_sound:
             self._beep()
-        self._tray.show(title, ellipsize(" ".join(text.split()), _MAX_TEXT_CHARS))
+        self._tray.show(title, ellipsize(" ".join(text.split()), _MAX_TEXT_CHARS), where)
 
     def _is_in_front(self) -> bool:
         """Return True if the window, or a dialog of it, is in front."""
@@ -131,6 +128,5 @@ class NotificationController(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Hide the notification once the window is in front."""
         if event.type() == QEvent.Type.ActivationChange and self._window.isActiveWindow():
-            self._notified_ids = ("", "")
             self._tray.clear_message()
         return super().eventFilter(watched, event)

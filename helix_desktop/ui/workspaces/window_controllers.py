@@ -91,14 +91,14 @@ class WindowControllers:
 
     def _add_workspace_controllers(self, context: ControllerContext) -> None:
         workspaces, window = self.workspace_controller, context.window
-        tray = Tray(window)
+        tray = Tray(window, context.async_actions.start)
         self.notifications = NotificationController(window, context.services, tray)
         self.notifications.open_requested.connect(
             lambda *where: context.async_actions.start(workspaces.open_in_front(*where), "go there")
         )
         workspaces.session_updated.connect(self.notifications.on_update)
         self.jobs.ended.connect(self.notifications.on_job_ended)
-        tray.clicked.connect(lambda: bring_to_front(window))
+        tray.clicked.connect(lambda *_: bring_to_front(window))
         tray.clicked.connect(self.notifications.on_clicked)
         tray.quit_requested.connect(window.close)
         self.quit_controller = QuitController(context, tray)

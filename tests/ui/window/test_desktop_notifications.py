@@ -33,10 +33,12 @@ class Messages(Tray):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self.messages: list[tuple[str, str]] = []
+        self.places: list[tuple[str, str]] = []
         self.withdrawn = 0
 
-    def show(self, title: str, text: str) -> None:
+    def show(self, title: str, text: str, place: tuple[str, str]) -> None:
         """Record it."""
+        self.places.append(place)
         self.messages.append((title, text))
 
     def clear_message(self) -> None:
@@ -102,7 +104,7 @@ async def test_an_approval_notifies_and_a_click_opens_it(qapp: QApplication, tmp
         ((title, text),) = messages.messages
         assert title == "The agent is waiting for your approval · project"
         assert text.startswith("Run a command in the workspace")
-        notifying.on_clicked()
+        notifying.on_clicked(*messages.places[0])
         await until(
             lambda: rig.workspace.id == first and rig.conversation.session.id == session, "the session"
         )
