@@ -34,23 +34,24 @@ def missing_text(coverage: Sequence[Coverage]) -> str:
 
 
 def _count(coverage: Coverage) -> str:
-    count, total = format_integer(coverage.named), format_integer(coverage.total)
+    count, total = format_integer(coverage.named), coverage.total
     match coverage.kind:
         case "instructions" if coverage.verbatim:
             verbatim = format_integer(coverage.verbatim)
-            return tr(
-                "{named} of {total} instructions, {verbatim} more verbatim",
+            return tr.plural(
+                total,
+                "{named} of %n instruction, {verbatim} more verbatim",
+                "{named} of %n instructions, {verbatim} more verbatim",
                 named=count,
-                total=total,
                 verbatim=verbatim,
             )
         case "instructions":
-            return tr("{named} of {total} instructions", named=count, total=total)
+            return tr.plural(total, "{named} of %n instruction", "{named} of %n instructions", named=count)
         case "files":
-            return tr("{named} of {total} files", named=count, total=total)
+            return tr.plural(total, "{named} of %n file", "{named} of %n files", named=count)
         case "hashes":
-            return tr("{named} of {total} digests", named=count, total=total)
+            return tr.plural(total, "{named} of %n digest", "{named} of %n digests", named=count)
         case "numbers":
-            return tr("{named} of {total} numbers", named=count, total=total)
+            return tr.plural(total, "{named} of %n number", "{named} of %n numbers", named=count)
         case "commands":
-            return tr("{named} of {total} commands", named=count, total=total)
+            return tr.plural(total, "{named} of %n command", "{named} of %n commands", named=count)

@@ -34,7 +34,7 @@ def describe_without_lines(diff: FileDiff) -> list[str]:
         case "hash_only":
             lines = [tr("Content not stored, so it can't be shown."), *_contents(diff)]
         case "link" | "folder":
-            lines = [_replacement(diff)]
+            lines = _replacement(diff)
         case "mode":
             lines = [] if describe_mode(diff) else [tr("No changes.")]
     mode = describe_mode(diff)
@@ -71,10 +71,9 @@ def _empty_text(diff: FileDiff) -> str:
     return tr("No changes.")
 
 
-def _replacement(diff: FileDiff) -> str:
-    before, after = diff.before, diff.after
-    if before is None:
-        return tr("Created: {content}", content=describe_state(after))
-    if after is None:
-        return tr("Deleted: {content}", content=describe_state(before))
-    return tr("{before} → {after}", before=describe_state(before), after=describe_state(after))
+def _replacement(diff: FileDiff) -> list[str]:
+    if diff.before is None:
+        return [tr("Created: {content}", content=describe_state(diff.after))]
+    if diff.after is None:
+        return [tr("Deleted: {content}", content=describe_state(diff.before))]
+    return _contents(diff)

@@ -45,7 +45,7 @@ def _head(status: GitStatus) -> str:
 def _state(status: GitStatus) -> str:
     """Return what matters most of the state; nothing where nothing has changed."""
     if not status.is_known:
-        return tr("state not known")
+        return tr("status unknown")
     if status.conflicts:
         return tr.plural(status.conflicts, "%n conflict", "%n conflicts")
     if status.changed:

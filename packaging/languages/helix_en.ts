@@ -4045,11 +4045,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/file_diffs.py" />
-            <source>{before} → {after}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/changes/reverts/plan_view.py" />
             <source>{files}: {choice}</source>
             <translation type="unfinished" />
@@ -5568,11 +5563,6 @@
         <message>
             <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
             <source>deleted {date}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
-            <source>in the trash since {date}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9589,7 +9579,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/edit_dialog.py" />
-            <source>Your changes aren't saved. Repeat to discard them.</source>
+            <source>Your changes aren't saved. Cancel again to discard them.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9975,7 +9965,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/git.py" />
-            <source>state not known</source>
+            <source>status unknown</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9988,7 +9978,7 @@
         <name>Guide</name>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>A change is sent with your next message. What stood before it stays as it was.</source>
+            <source>A change is sent with your next message. Earlier versions stay in the conversation.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10019,11 +10009,6 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>A new output over {tokens} tokens is shown to the model as a preview or an extract. Later, the outputs of older steps are replaced by markers.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>A number such as {number} and a heading stay text.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10203,6 +10188,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>In an empty message, Up shows the messages that you sent, and Down returns. With the cursor at the very start it also works with a draft, which is kept.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>In plain words</source>
             <translation type="unfinished" />
         </message>
@@ -10228,7 +10218,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>List files in {file}, in the syntax of .gitignore. No tool reads, lists, finds, searches or writes them. Commands can't be held to it; their requests for approval say so.</source>
+            <source>List files in {file}, in the syntax of .gitignore. No tool reads, lists, finds, searches or writes them. Commands can still read them; their requests for approval say so.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10244,6 +10234,11 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Noted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <source>Numbers such as {number} and headings stay text.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10443,11 +10438,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>Up in an empty message brings the messages that you sent before, Down goes back. With the cursor at the very beginning it works in front of a draft, which is kept.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>What is kept</source>
             <translation type="unfinished" />
         </message>
@@ -10473,7 +10463,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>What the agent is told</source>
+            <source>What the agent reads first</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10741,6 +10731,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>Adds about {added} tokens to every later request.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>After compaction, the request has about {total} tokens instead of {before}, {fresh} of them new.</source>
             <translation type="unfinished" />
@@ -10986,16 +10981,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
-            <source>Every later request has about {added} tokens more.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
-            <source>Every later request has {saved} tokens less.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/session/inspector/actions.py" />
             <source>Exclude</source>
             <translation type="unfinished" />
@@ -11146,11 +11131,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
-            <source>Lifetime asked for</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>MCP tools</source>
             <translation type="unfinished" />
@@ -11297,11 +11277,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
-            <source>Once, {resent} tokens are read again uncached.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Open in cache, recall lines</source>
             <translation type="unfinished" />
         </message>
@@ -11430,6 +11405,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
+            <source>Requested lifetime</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Reserved for output</source>
             <translation type="unfinished" />
@@ -11440,8 +11420,13 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>Saves {saved} tokens in every later request.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
-            <source>Sent once, with the first message</source>
+            <source>Sent at the start</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11519,7 +11504,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>The next change resends {resent} tokens once, and every later request has {saved} tokens less.</source>
+            <source>The next change resends {resent} tokens once and saves {saved} tokens in every later request.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11553,6 +11538,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Tool descriptions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Tool outputs</source>
             <translation type="unfinished" />
@@ -11580,11 +11570,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>What comes next</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
-            <source>What the agent can do</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11665,6 +11650,11 @@
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>{reason} · the file has {size}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>{resent} tokens are read again uncached, once.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14668,7 +14658,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/past/controller.py" />
-            <source>The policy, system prompt or tools were others then. They are shown as they are now.</source>
+            <source>The policy, system prompt or tools have changed since. They are shown as they are now.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15221,18 +15211,23 @@
     <context>
         <name>Settings: General</name>
         <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>A background job over 10 s is done</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>A turn ends with an error</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>A turn over 10 s is done</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/dialog.py" />
             <source>About</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
-            <source>Agent waits for an approval or an answer</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
-            <source>Background job of over 10 s is done</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15367,17 +15362,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>The agent needs an approval or an answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
             <source>Theme</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
-            <source>Turn ends with an error</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
-            <source>Turn of over 10 s is done</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20480,35 +20470,53 @@
             <source>{kind} {count}</source>
             <translation type="unfinished" />
         </message>
-        <message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/words/coverage.py" />
-            <source>{named} of {total} commands</source>
-            <translation type="unfinished" />
+            <source>{named} of %n commands</source>
+            <translation>
+                <numerusform>{named} of %n command</numerusform>
+                <numerusform>{named} of %n commands</numerusform>
+            </translation>
         </message>
-        <message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/words/coverage.py" />
-            <source>{named} of {total} digests</source>
-            <translation type="unfinished" />
+            <source>{named} of %n digests</source>
+            <translation>
+                <numerusform>{named} of %n digest</numerusform>
+                <numerusform>{named} of %n digests</numerusform>
+            </translation>
         </message>
-        <message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/words/coverage.py" />
-            <source>{named} of {total} files</source>
-            <translation type="unfinished" />
+            <source>{named} of %n files</source>
+            <translation>
+                <numerusform>{named} of %n file</numerusform>
+                <numerusform>{named} of %n files</numerusform>
+            </translation>
         </message>
-        <message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/words/coverage.py" />
-            <source>{named} of {total} instructions</source>
-            <translation type="unfinished" />
+            <source>{named} of %n instructions</source>
+            <translation>
+                <numerusform>{named} of %n instruction</numerusform>
+                <numerusform>{named} of %n instructions</numerusform>
+            </translation>
         </message>
-        <message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/words/coverage.py" />
-            <source>{named} of {total} instructions, {verbatim} more verbatim</source>
-            <translation type="unfinished" />
+            <source>{named} of %n instructions, {verbatim} more verbatim</source>
+            <translation>
+                <numerusform>{named} of %n instruction, {verbatim} more verbatim</numerusform>
+                <numerusform>{named} of %n instructions, {verbatim} more verbatim</numerusform>
+            </translation>
         </message>
-        <message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/words/coverage.py" />
-            <source>{named} of {total} numbers</source>
-            <translation type="unfinished" />
+            <source>{named} of %n numbers</source>
+            <translation>
+                <numerusform>{named} of %n number</numerusform>
+                <numerusform>{named} of %n numbers</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/present_card.py" />
@@ -20912,7 +20920,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/tour_stops.py" />
-            <source>The bar is what the model reads with the next message. At the line older messages are summarized, and that can be undone.</source>
+            <source>The bar is what the model reads with the next message. At the line, older messages are summarized. You can undo that.</source>
             <translation type="unfinished" />
         </message>
         <message>

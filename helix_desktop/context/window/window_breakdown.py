@@ -149,7 +149,7 @@ def _field_items(extras: RequestExtras, effort: SentEffort) -> list[WindowItem]:
 def _tool_items(frame: PromptFrame) -> list[WindowItem]:
     mcp_specs = [spec for spec in frame.tools if spec.is_mcp]
     own = len(frame.tools) - len(mcp_specs)
-    name, why = text.plural(own, "%n tool", "%n tools"), text("What the agent can do")
+    name, why = text.plural(own, "%n tool", "%n tools"), text("Tool descriptions")
     rows = [WindowItem(0, "tools", name, frame.tools_tokens - frame.mcp_tokens, "fixed", why)]
     if mcp_specs:
         name = text.plural(len(mcp_specs), "%n MCP tool", "%n MCP tools")
@@ -188,7 +188,7 @@ def _standing_item(
     if standing.problem in _PROBLEMS:
         why = _PROBLEMS[standing.problem]
     elif event is None:
-        why = text("Sent once, with the first message")
+        why = text("Sent at the start")
     elif event.changed:
         why = text("Changed on disk")
     elif folder := standing.path.rpartition("/")[0]:

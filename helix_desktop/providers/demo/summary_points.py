@@ -90,7 +90,7 @@ def _completed(lines: Sequence[Line]) -> list[Point]:
         points.append(Point(text, tuple(line.seq for line in reads[:4])))
     changed: dict[str, Point] = {}
     for line in lines:
-        match = re.search(r"((?:Wrote|Edited) [^\n]+)", line.text) if _is_change(line) else None
+        match = re.search(r"((?:Wrote|Edited) [^\n\"]+)", line.text) if _is_change(line) else None
         if match:
             changed[line.text.split()[1]] = Point(_shorten(match[1]), (line.seq,))
     return [*points, *changed.values(), *_runs(lines)[-1:]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
 
@@ -21,6 +23,7 @@ tr = Translator("Clean up")
 
 _LIST_STRETCH = 100  # of the space that is left; the empty one's is 1
 _SIZE = (600, 560)
+_NAME_CHARS = 48  # with size and date it fits the usual width
 _KEY = Qt.ItemDataRole.UserRole
 
 
@@ -73,28 +76,27 @@ class TrashDialog(SizedDialog):
         self._is_confirming = False
         self.entry_list.clear()
         for session in trash.sessions:
-            title = tr("Session “{title}”", title=ellipsize(session.title))
-            deleted = tr("deleted {date}", date=format_date(session.trashed))
-            self._add(f"{title}  ·  {deleted}", ("session", session.id))
+            title = tr("Session “{title}”", title=ellipsize(session.title, _NAME_CHARS))
+            self._add((title, _deleted_text(session.trashed)), session.title, ("session", session.id))
         for entry in trash.entries:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
-            since = tr("in the trash since {date}", date=format_date(entry.trashed))
-            self._add(f"{name}  ·  {format_size(entry.size)}  ·  {since}", ("", entry.digest))
+            parts = (ellipsize(name, _NAME_CHARS), format_size(entry.size), _deleted_text(entry.trashed))
+            self._add(parts, name, ("", entry.digest))
         entries, sessions = len(trash.entries), len(trash.sessions)
         has_items = bool(entries or sessions)
-        parts = (
+        counts = (
             tr.plural(sessions, "%n session", "%n sessions") if sessions else "",
             tr.plural(entries, "%n output", "%n outputs") if entries else "",
             tr("{size} on disk", size=format_size(trash.stored_size)) if entries else "",
         )
-        self.summary.setText(" · ".join(filter(None, parts)) or tr("The trash is empty."))
+        self.summary.setText(" · ".join(filter(None, counts)) or tr("The trash is empty."))
         self.entry_list.setVisible(has_items)
         self.empty_button.setEnabled(has_items)
         self._selected()
 
-    def _add(self, text: str, key: tuple[str, str]) -> None:
-        item = QListWidgetItem(text)
-        item.setToolTip(text)
+    def _add(self, parts: Sequence[str], name: str, key: tuple[str, str]) -> None:
+        item = QListWidgetItem("  ·  ".join(parts))
+        item.setToolTip(name)
         item.setData(_KEY, key)
         self.entry_list.addItem(item)
 
@@ -117,3 +119,7 @@ class TrashDialog(SizedDialog):
         self._is_confirming = True
         self.empty_button.setText(tr("Delete all permanently"))
         self.confirm_note.show()
+
+
+def _deleted_text(trashed_ms: int) -> str:
+    return tr("deleted {date}", date=format_date(trashed_ms))

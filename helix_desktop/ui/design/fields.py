@@ -107,16 +107,18 @@ class SearchField(Themed, TextField):
         self.setProperty("kind", "search")
         self.setAccessibleName(placeholder)
         self.setClearButtonEnabled(True)
+        self._clear_actions = self.findChildren(QAction)  # Qt's own, which has a picture only
+        for action in self._clear_actions:
+            action.setText(tr("Clear search"))
         self._magnifier = QAction(tr("Search"), self)
-        for action in self.findChildren(QAction):
-            if action is not self._magnifier:
-                action.setText(tr("Clear search"))  # Qt's own, which has a picture only
         self.addAction(self._magnifier, QLineEdit.ActionPosition.LeadingPosition)
         self.tint(LIGHT)
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         self._magnifier.setIcon(icon("search", theme.faint, 15))
+        for action in self._clear_actions:
+            action.setIcon(icon("x", theme.muted, 14))
 
 
 class NarrowDelegate(QStyledItemDelegate):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QSpacerItem, QStackedWidget, QWidget
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QButtonGroup, QPushButton, QSizePolicy, QSpacerItem, QStackedWidget, QWidget
 
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, TabButton, TabList
 from helix_desktop.ui.design.labels import label
@@ -45,6 +45,18 @@ class _PageButton(TabButton):
             super().keyPressEvent(event)
         else:
             self.stepped.emit(step)
+
+
+def _bold_width(button: QPushButton) -> int:
+    """Return the pixels a name needs when its page is chosen: its hint is that of the regular weight."""
+    bold = QFont(button.font())
+    bold.setWeight(QFont.Weight.DemiBold)
+    words = button.text()
+    return (
+        button.sizeHint().width()
+        + QFontMetrics(bold).horizontalAdvance(words)
+        - button.fontMetrics().horizontalAdvance(words)
+    )
 
 
 class PageStack(Themed, QWidget):
@@ -138,5 +150,7 @@ class PageStack(Themed, QWidget):
         for page in self._pages.values():
             self._buttons[page.key].setIcon(icon(page.icon, theme.muted, 16, gap=ICON_GAP_PX))
             self._buttons[page.key].setIconSize(QSize(16 + ICON_GAP_PX, 16))
-        self._room.changeSize(fonts.scaled(_NAV_PX) - _MARGINS_PX, 0)
+        self._room.changeSize(
+            max(fonts.scaled(_NAV_PX) - _MARGINS_PX, *map(_bold_width, self._buttons.values())), 0
+        )
         self._names.invalidate()

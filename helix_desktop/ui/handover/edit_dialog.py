@@ -173,7 +173,7 @@ class EditDialog(Themed, SizedDialog):
         """Return True if no change would be lost, or the user asked for it a second time."""
         if not self.is_changed or self._warned:
             return True
-        self.show_problem(tr("Your changes aren't saved. Repeat to discard them."))
+        self.show_problem(tr("Your changes aren't saved. Cancel again to discard them."))
         self._warned = True
         return False
 

@@ -328,7 +328,7 @@ def _policy() -> tuple[Section, ...]:
 def _instructions() -> tuple[Section, ...]:
     return (
         Section(
-            tr("What the agent is told"),
+            tr("What the agent reads first"),
             (
                 tr(
                     "With the first message: date, system, shell, folder, git branch, interpreters, the "
@@ -349,7 +349,7 @@ def _instructions() -> tuple[Section, ...]:
                     "folder that you don't trust they aren't read, nor through a link that leads out of it.",
                     files=("AGENTS.md", "CLAUDE.md"),
                 ),
-                tr("A change is sent with your next message. What stood before it stays as it was."),
+                tr("A change is sent with your next message. Earlier versions stay in the conversation."),
             ),
         ),
         Section(
@@ -357,7 +357,7 @@ def _instructions() -> tuple[Section, ...]:
             (
                 tr(
                     "List files in {file}, in the syntax of .gitignore. No tool reads, lists, finds, "
-                    "searches or writes them. Commands can't be held to it; their requests for approval say "
+                    "searches or writes them. Commands can still read them; their requests for approval say "
                     "so.",
                     file=".agentignore",
                 ),
@@ -405,7 +405,7 @@ def _messages() -> tuple[Section, ...]:
             tr("Cached outputs"),
             (
                 tr("Type # and words, or the first 8 digits of a digest, and choose an output to attach it."),
-                tr("A number such as {number} and a heading stay text.", number="#42"),
+                tr("Numbers such as {number} and headings stay text.", number="#42"),
             ),
         ),
         Section(
@@ -417,8 +417,8 @@ def _messages() -> tuple[Section, ...]:
                     keys="Ctrl+Space",
                 ),
                 tr(
-                    "Up in an empty message brings the messages that you sent before, Down goes back. With "
-                    "the cursor at the very beginning it works in front of a draft, which is kept."
+                    "In an empty message, Up shows the messages that you sent, and Down returns. With "
+                    "the cursor at the very start it also works with a draft, which is kept."
                 ),
             ),
         ),

@@ -148,7 +148,7 @@ def _rewrite_texts(
         )
         return (ripe, none)
     effect = tr(
-        "The next change resends {resent} tokens once, and every later request has {saved} tokens less.",
+        "The next change resends {resent} tokens once and saves {saved} tokens in every later request.",
         resent=format_tokens(round(due.resent * ratio)),
         saved=format_tokens(round(due.saved * ratio)),
     )

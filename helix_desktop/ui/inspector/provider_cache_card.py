@@ -58,7 +58,7 @@ class ProviderCacheCard(Card):
             (tr("Written"), state.cache_writes),
             (tr("New"), state.fresh),
             (tr("Session cost"), state.cost),
-            (tr("Lifetime asked for"), state.lifetime),
+            (tr("Requested lifetime"), state.lifetime),
         )
         for figure, (name, value) in zip(self._figures, figures, strict=True):
             figure.set_value(name, value)

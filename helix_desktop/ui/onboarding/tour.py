@@ -232,6 +232,6 @@ class Tour(QObject):
             self.callout.stand_beside(self.callout.target)
             return
         target = QRect(self._window.mapFromGlobal(place.topLeft()), place.size())
-        self.ring.setGeometry(target.adjusted(-3, -3, 3, 3))
+        self.ring.setGeometry(target.adjusted(-3, -3, 3, 3) & self._window.rect())  # whole on every side
         self.ring.raise_()
         self.callout.stand_beside(target)

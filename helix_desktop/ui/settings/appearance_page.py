@@ -135,13 +135,13 @@ def _motion_text(choice: ReducedMotion) -> str:
 def _notification_text(name: str) -> str:
     match name:
         case "waiting":
-            return tr("Agent waits for an approval or an answer")
+            return tr("The agent needs an approval or an answer")
         case "turn":
-            return tr("Turn of over 10 s is done")
+            return tr("A turn over 10 s is done")
         case "job":
-            return tr("Background job of over 10 s is done")
+            return tr("A background job over 10 s is done")
         case _:
-            return tr("Turn ends with an error")
+            return tr("A turn ends with an error")
 
 
 def _mode_text(mode: ThemeMode) -> str:

@@ -14,24 +14,17 @@ from helix_desktop.ui.timeline.card_data import (
     FoldCard,
     FormCard,
     HandoverCard,
+    ManualActionCard,
     ObservationsCard,
     SweepCard,
     TimelineCard,
+    UndoCard,
 )
 from helix_desktop.ui.timeline.rail import Node, RailRow
 
 _BATCH = 16  # cards that are built at once
 _FOLLOW_MS = 700  # in which a card that is sought is followed where the layout puts it
 _AHEAD_PX = 900  # pixels of cards that are kept ready below the visible part
-_NODE_Y: dict[Node, int] = {
-    "live": 23,
-    "handover": 23,
-    "observations": 22,
-    "fold": 22,
-    "sweep": 19,
-    "failure": 19,
-    "mark": 12,
-}
 
 
 class CardList(QObject):
@@ -128,7 +121,7 @@ class CardList(QObject):
             else:
                 if entry is not None:
                     self._drop(card.seq)
-                row = RailRow(self._create_view(card, card.seq == live), node, _NODE_Y[node])
+                row = RailRow(self._create_view(card, card.seq == live), node, _node_y(card))
                 retint(row, self._theme)
                 self._rows[card.seq] = (card, row)
             if self._column.indexOf(row) != self._first_index + place:
@@ -165,6 +158,18 @@ class CardList(QObject):
 
 def _is_live(card: TimelineCard) -> bool:
     return isinstance(card, HandoverCard) and not (card.is_undone or card.inside or card.replaced_by)
+
+
+def _node_y(card: TimelineCard) -> int:
+    """Return where the first line of a card has its middle, in pixels below the card's edge."""
+    match card:
+        case HandoverCard():
+            return 23
+        case ObservationsCard() | FoldCard():
+            return 22
+        case UndoCard() | ManualActionCard():
+            return 12
+    return 19
 
 
 def _node(card: TimelineCard, is_live: bool) -> Node:

@@ -14,6 +14,7 @@ Node: TypeAlias = Literal["live", "handover", "observations", "fold", "sweep", "
 
 _RAIL_X = 15.0  # pixels from the left edge to the rail
 _CARD_X = 38
+_TOP_PX = 5  # between two cards, half of it
 
 
 class RailRow(Themed, QWidget):
@@ -21,12 +22,12 @@ class RailRow(Themed, QWidget):
 
     def __init__(self, card: QWidget, node: Node, node_y: int) -> None:
         super().__init__()
-        self._node_y = node_y
+        self.node_y = _TOP_PX + node_y
         self.node = node
         self._first = self._last = False
         self.card = card
         row = QHBoxLayout(self)
-        row.setContentsMargins(_CARD_X, 5, 0, 5)
+        row.setContentsMargins(_CARD_X, _TOP_PX, 0, _TOP_PX)
         row.addWidget(card)
 
     def set_ends(self, first: bool, last: bool) -> None:
@@ -40,7 +41,7 @@ class RailRow(Themed, QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         small = self.node in ("sweep", "fold", "mark")
-        y, space = 5.0 + self._node_y, 7.0 if small else 10.0
+        y, space = float(self.node_y), 7.0 if small else 10.0
         painter.setPen(QPen(QColor(self._theme.border_strong), 2))
         if not self._first:
             painter.drawLine(QPointF(_RAIL_X, 0), QPointF(_RAIL_X, y - space))

@@ -133,7 +133,7 @@ async def test_instructions_of_a_folder_join_and_changes_are_told(project: Path)
         assert deleted["content"].endswith("src/AGENTS.md were deleted: they hold no more.]")
         assert system_of(server.bodies[-1]) == system_of(server.bodies[0])
         assert [row.why for row in rows_of(conversation, "instructions")] == [
-            "Sent once, with the first message", "The agent works in src", "New on disk", "Changed on disk",
+            "Sent at the start", "The agent works in src", "New on disk", "Changed on disk",
             "The file was deleted",
         ]  # fmt: skip
 

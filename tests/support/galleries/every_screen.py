@@ -239,6 +239,7 @@ def _fill_settings(dialog: SettingsDialog) -> None:
     cheap = (
         "From the catalog: $0.10 / $0.50 per million tokens in and out, claude-opus-5-5 costs $4.00 / $20.00."
     )
+    dialog.roles.show_background_effort("low")
     dialog.roles.show_reasons({"fast": half_longer(cheap)})
     dialog.permissions.show_trust("/home/mara/code/helix-desktop", True)
     dialog.permissions.show_demo_calls("once")
@@ -381,6 +382,7 @@ def _store_screens(window: QWidget) -> Iterator[Screen]:
     redaction = RedactDialog(window)
     yield Screen("secret", redaction, _OWN)
     redaction.text_input.setPlainText("sk-0123456789")
+    redaction.search_button.click()
     redaction.show_progress(120, 312)
     yield Screen("secret, looked for", redaction, _OWN)
     redaction.show_matches([half_longer("3 outputs, 2 messages")], [half_longer("Also in the clipboard.")])

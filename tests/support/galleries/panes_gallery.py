@@ -147,7 +147,7 @@ async def cache_search(scope: TaskScope, theme: Theme) -> QWidget:
     source = SampleCache([cache_row(number) for number in range(312)])
     source.handovers = (
         HandoverLink("s-1", 41, "Flush the stream", "Stalls came from the open fence."),
-        HandoverLink("s-2", 97, "Colours of the margin", "Kept the stream as it is."),
+        HandoverLink("s-2", 97, "Colors of the margin", "Kept the stream as it is."),
     )
     pane.set_source(source)
     pane.filter_bar.toggle(tool_option("read_file"))
@@ -258,7 +258,7 @@ async def inspector_near(scope: TaskScope, theme: Theme) -> QWidget:
 async def inspector_past(scope: TaskScope, theme: Theme) -> QWidget:
     """A request of the past, whose tools were others."""
     state, step = samples.inspector_state(), samples.steps()[70]
-    note = "The policy, system prompt or tools were others then. They are shown as they are now."
+    note = "The policy, system prompt or tools have changed since. They are shown as they are now."
     past = replace(state, past=sent_at_text(step), past_note=note, provider_cache=None)
     return make_inspector(theme, past, 296, 900)
 

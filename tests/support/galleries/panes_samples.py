@@ -167,7 +167,7 @@ class SampleCache:
 
     async def sessions(self) -> Sequence[tuple[str, str]]:
         """Two of them."""
-        return [("s-1", "Flush the stream"), ("s-2", "Colours of the margin")]
+        return [("s-1", "Flush the stream"), ("s-2", "Colors of the margin")]
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
         """The rows of some digests."""
@@ -201,7 +201,7 @@ _SECTIONS = (
     )),
     Section("TODO Items", (
         Bullet("Measure at 500 tokens/s with `bench_stream.py`.", (41,)),
-        Bullet("Ask for the colour of the frozen blocks' margin.", (43,)),
+        Bullet("Ask for the color of the frozen blocks' margin.", (43,)),
     )),
     Section("User Preferences", ()),
 )  # fmt: skip
@@ -389,7 +389,7 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
     """Return the rows of a request with `count` items."""
     head = (
         WindowRow(0, "system", "System prompt", 1_120, "fixed", "First in every request"),
-        WindowRow(0, "tools", "7 tools", 980, "fixed", "What the agent can do"),
+        WindowRow(0, "tools", "7 tools", 980, "fixed", "Tool descriptions"),
         WindowRow(210, "handover", "Handover", 2_300, "summarized", "Replaces 46 messages, up to e92"),
         WindowRow(
             211, "observations", "Observations", 1_240, "noted", "12 observations about messages up to e205"
@@ -452,7 +452,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         "Notes old steps in about 6 model calls · \N{MINUS SIGN}8.2k tokens",
         (
             "Ready to be cached: 3.1k tokens.",
-            "The next change resends 12k tokens once, and every later request has 8.2k tokens less.",
+            "The next change resends 12k tokens once and saves 8.2k tokens in every later request.",
             "Compaction starts at 85 % of the context window; now it is 61 % full.",
         ),
         provider_cache=PROVIDER_CACHE,

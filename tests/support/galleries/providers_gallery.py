@@ -84,7 +84,7 @@ PASSING_STEPS = (
 )
 FAILING_STEPS = (
     CheckStep("reach", "ok", "answered in 41 ms"),
-    CheckStep("tls", "ok", "not used: the way stays on this machine"),
+    CheckStep("tls", "ok", "not used: the connection stays on this machine"),
     CheckStep("auth", "ok", "no key is needed"),
     CheckStep("streaming", "ok", "14 pieces, the first after 0.4 s"),
     CheckStep(

@@ -134,12 +134,12 @@ def show_running_session(window: MainWindow) -> None:
 
 
 BANNER = Banner(
-    "b1", "error", "The model server did not answer.", "Nothing listens on localhost:11434.",
+    "b1", "error", "The model server didn't answer.", "Nothing listens on localhost:11434.",
     "Start Ollama, or choose another provider. Your message is kept.",
     (BannerAction("retry", "Try again"), BannerAction("settings", "Open settings")),
 )  # fmt: skip
 JOBS = (
-    JobRow("j1", "Compacting: Read → Summarise → Check → Write", 0.4, True),
+    JobRow("j1", "Compacting: Read → Summarize → Check → Save", 0.4, True),
     JobRow("j2", "Verifying 312 entries", None, True),
 )
 

@@ -129,7 +129,7 @@ async def test_the_filter_menu_offers_the_stored_tools(qtbot: QtBot, scope: Task
     parts = [action.menu() for action in menu.actions()[1:5]]
     texts = [[action.text() for action in part.actions()] for part in parts if isinstance(part, QMenu)]
     assert "read_file" in texts[0]
-    assert texts[1] == ["Flush the stream", "Colours of the margin"]
+    assert texts[1] == ["Flush the stream", "Colors of the margin"]
     assert isinstance(parts[0], QMenu)
     assert [action.text() for action in parts[0].actions() if action.isChecked()] == ["read_file"]
     menu.deleteLater()

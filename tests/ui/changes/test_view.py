@@ -66,7 +66,7 @@ def test_by_file_each_file_is_listed_once_and_unfolds_to_its_steps(page: Changes
     at = rows.index("src/helix/ui/chat/stream.py")
     assert rows[at + 1 : at + 3] == [
         "edit_file",
-        "During `make fmt && pytest -q tests/ui/chat` and 1 other",
+        "During “make fmt && pytest -q tests/ui/chat” and 1 other",
     ]
     QTest.keyClick(page.list, Qt.Key.Key_Down)
     QTest.keyClick(page.list, Qt.Key.Key_Left)  # to the file

@@ -129,7 +129,7 @@ def test_words_are_found_in_folded_lines_too(view: DiffView, qtbot: QtBot) -> No
         ),
         (
             diff_states(FileState("link", target="old"), None, FileState("link", target="new\u202e"), None),
-            "Link to old → Link to new\\u202e",
+            "Before: Link to old\nAfter: Link to new\\u202e",
         ),
         (
             FileDiff("hash_only", None, FileState(digest="b" * 64, size=4_096, stored=False)),

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.help.guide import GuideDialog
 from helix_desktop.ui.help.guide_texts import TOPICS, topic_lead, topic_sections, topic_title
 
@@ -69,6 +72,20 @@ def test_the_list_of_topics_follows_the_arrow_keys(guide: GuideDialog) -> None:
     first.setFocus()
     QTest.keyClick(first, Qt.Key.Key_Up)
     assert guide.current_topic() == TOPICS[-1]
+
+
+def test_the_longest_topic_fits_when_it_is_chosen(qtbot: QtBot, guide: GuideDialog) -> None:
+    """Its name is bold then, and wider than its hint."""
+    retint(guide, LIGHT)
+    name = guide.findChild(QPushButton, "page:keys")
+    assert isinstance(name, QPushButton)
+    bold = QFont(name.font())
+    bold.setWeight(QFont.Weight.DemiBold)
+    more = QFontMetrics(bold).horizontalAdvance(name.text()) - name.fontMetrics().horizontalAdvance(
+        name.text()
+    )
+    assert more > 0
+    qtbot.waitUntil(lambda: name.width() >= name.sizeHint().width() + more)
 
 
 def test_an_unknown_topic_shows_the_first(guide: GuideDialog) -> None:

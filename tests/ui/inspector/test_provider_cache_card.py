@@ -42,7 +42,7 @@ def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:
         "Written: 48.7k",
         "New: 300",
         "Session cost: $0.21",
-        "Lifetime asked for: 1 h",
+        "Requested lifetime: 1 h",
     ]
     assert card.texts() == [
         "e4 · 0 read · 17k written · 0 new",

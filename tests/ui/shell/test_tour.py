@@ -43,6 +43,7 @@ def _check_place(rig: WindowRig, tour: Tour) -> None:
     callout = tour.callout
     assert callout.isVisible()
     assert rig.window.rect().contains(callout.geometry())
+    assert rig.window.rect().contains(tour.ring.geometry())
     assert not callout.geometry().intersects(callout.target)
 
 

@@ -13,8 +13,12 @@ def test_what_a_summary_names_and_what_was_added() -> None:
         Coverage("instructions", 2, 5, (), verbatim=3),
         Coverage("files", 41, 50, missing),
         Coverage("numbers", 0, 0),
+        Coverage("commands", 1, 1),
     )
-    assert coverage_text(coverage) == "Names 2 of 5 instructions, 3 more verbatim · 41 of 50 files"
+    assert (
+        coverage_text(coverage)
+        == "Names 2 of 5 instructions, 3 more verbatim · 41 of 50 files · 1 of 1 command"
+    )
     listed = ", ".join(f"src/module_{n}.py" for n in range(6))
     assert missing_text(coverage) == f"Added below it: {listed} and 3 more"
     assert missing_text(coverage[:1]) == ""

@@ -28,7 +28,7 @@ CASES = (
     ),
     (
         GitStatus("main", is_known=False, problem="slow"),
-        "main · state not known",
+        "main · status unknown",
         "Branch main|Changes aren't known: git didn't answer in time.",
     ),
 )

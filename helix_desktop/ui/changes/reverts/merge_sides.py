@@ -12,7 +12,6 @@ from helix_desktop.domain.file_history.merge import Chunk
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 
@@ -33,10 +32,10 @@ class CodeEdit(Themed, QPlainTextEdit):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme and the text size in force."""
         super().tint(theme)
+        self.setFont(fonts.ui_font(12, code=True))  # without ligatures, as the diff
         self.setStyleSheet(
             f"QPlainTextEdit {{ background: {theme.code_surface}; color: {theme.text}; border: 1px solid"
-            f" {theme.border}; border-radius: 8px; font-family: '{fonts.MONO_FAMILY}';"
-            f" font-size: {scaled(12)}px; selection-background-color: {theme.text_selection}; }}"
+            f" {theme.border}; border-radius: 8px; selection-background-color: {theme.text_selection}; }}"
             f" QPlainTextEdit:focus {{ border: 2px solid {theme.accent}; }}"
         )
 

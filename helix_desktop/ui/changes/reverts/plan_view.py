@@ -42,6 +42,7 @@ class PlanView(Themed, QWidget):
         self._combos: dict[str, Combo] = {}
         self._merges: dict[str, PushButton] = {}
         self._lines: dict[str, tuple[TextLine, TextLine]] = {}
+        self._effects: list[TextLine] = []  # of the section that is being added
         self._page = QWidget()
         self._page.setObjectName("page")
         self._column = column(margins=(2, 2, 10, 2), gap=4)
@@ -98,8 +99,12 @@ class PlanView(Themed, QWidget):
         heading = label(f"{plan_status_text(status)} · {files_text(len(files))}", "strong", wrap=True)
         heading.setContentsMargins(0, 8 if self._column.count() else 0, 0, 2)
         self._column.addWidget(heading)
+        self._effects.clear()
         for file in files[:MAX_ROWS]:
             self._column.addWidget(self._row(file, previous.get(file.path)))
+        widest = max((effect.sizeHint().width() for effect in self._effects), default=0)
+        for effect in self._effects:
+            effect.setMinimumWidth(widest)  # so that the counts before them stand in columns
         if len(files) > MAX_ROWS:
             more = tr.plural(len(files) - MAX_ROWS, "and %n more file", "and %n more files")
             options = choices_of(files[0])
@@ -117,6 +122,8 @@ class PlanView(Themed, QWidget):
         self._lines[file.path] = counts
         note = problem_text(file.problem) if file.status == "blocked" else effect_text(file)
         words = TextLine(note, 12, role="warn" if file.status == "blocked" else "muted")
+        if file.status != "blocked":
+            self._effects.append(words)
         name = QWidget()
         line = row(IconLabel(icon, px=15, color_token=color), path, *counts, gap=8)
         line.setStretch(1, 1)

@@ -176,9 +176,9 @@ QAbstractItemView { background: transparent; border: 0; outline: 0; color: $text
 QTableView { gridline-color: transparent; alternate-background-color: transparent; }
 QTableView[kind="models"]::item { padding: 0 8px; border: 0; }
 QTableView[kind="models"] QHeaderView::section { background: $surface; padding: 6px 8px; }
-QTreeWidget[kind="checklist"] { border: 2px solid transparent; border-radius: 8px; }
+QTreeWidget[kind="checklist"] { border: 2px solid transparent; border-radius: 8px; padding: 3px; }
 QTreeWidget[kind="checklist"]:focus { border-color: $accent; }
-QTreeWidget[kind="checklist"]::item { padding: 6px 0; }
+QTreeWidget[kind="checklist"]::item { padding: 6px 0; border-radius: 6px; }
 QTreeWidget[kind="checklist"]::item:hover { background: $hover; }
 QTreeWidget[kind="checklist"]::item:selected { background: $selection; color: $text; }
 QTreeWidget[kind="checklist"]::indicator { width: 16px; height: 16px; border: 0; image: none;

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.domain.errors import OutputFormUnavailable
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.dialogs import Choice, ask
 from helix_desktop.ui.inspector.from_window import window_rows
@@ -23,6 +24,7 @@ tr = Translator("Inspector")
 _text = TextContext("Inspector")
 
 _RECALLS = frozenset[RowAction]({"recall", "include"})
+_NAME_CHARS = 40  # of a row, in the title of a question
 _LINE_TOKENS = 40  # tokens of the line that stands for what is excluded, as counted
 
 
@@ -106,14 +108,14 @@ class InspectorActions(QObject):
         return window.pin(row.seq)
 
     async def _cache(self, conversation: Conversation, row: WindowRow) -> None:
-        what = tr("Cache “{name}” now?", name=row.name)
+        what = tr("Cache “{name}” now?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
         cost = price_text(row.cachable, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", Choice("cache", tr("Cache now"), "primary")):
             await conversation.window.cache_now(row.seq)
 
     async def _exclude(self, conversation: Conversation, row: WindowRow) -> None:
-        what = tr("Exclude “{name}” from the requests?", name=row.name)
+        what = tr("Exclude “{name}” from the requests?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("A line says that you excluded it, and the agent can recall it. You can undo this.")
         cost = price_text(row.tokens - _LINE_TOKENS, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", Choice("exclude", tr("Exclude"), "primary")):

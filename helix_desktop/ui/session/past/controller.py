@@ -197,5 +197,5 @@ def past_inspector_state(
     state = inspector_state(past.rows(), past.gauge, past.transcript, policy, totals)
     note = ""
     if past.is_exact is False:
-        note = tr("The policy, system prompt or tools were others then. They are shown as they are now.")
+        note = tr("The policy, system prompt or tools have changed since. They are shown as they are now.")
     return replace(state, past=sent_at_text(step), past_note=note)
