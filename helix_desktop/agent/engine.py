@@ -107,7 +107,7 @@ class TurnEngine:
             await self._end(TurnEnded(self.cancelled_as))
             raise
         except HelixError as error:
-            return await self._end(self._failed_end(error))
+            return await self._end(self._failed_end(error), ErrorRaised.from_error(error))
         except Exception as error:
             ended = TurnEnded(
                 "failed", _text("Something went wrong."), repr(error), _text("Open the log for details.")
@@ -275,8 +275,8 @@ class TurnEngine:
         # Each time fewer images are left, so the repetitions end.
         await self._context_manager.rewriter.mask_messages(error.seqs)
 
-    async def _end(self, ended: TurnEnded) -> TurnEnded:
-        """Record the partial answer, answers for open calls, and the turn's end.
+    async def _end(self, ended: TurnEnded, error_raised: ErrorRaised | None = None) -> TurnEnded:
+        """Record the partial answer, answers for open calls, and the turn's end; `error_raised` caused it.
 
         A failure to record, such as a full disk, is published and not raised.
         """
@@ -285,9 +285,10 @@ class TurnEngine:
             await self._runtime.session.close_calls(ended.how)
             await self._changes.end_open_calls()
             if not await self._runtime.session.end_turn(ended) and ended.how == "failed":
-                self._runtime.session.publish(ErrorRaised(ended.what, ended.why, ended.fix, ended.remedies))
+                failure = ErrorRaised(ended.what, ended.why, ended.fix, ended.remedies)
+                self._runtime.session.publish(error_raised or failure)
         except HelixError as error:
-            self._runtime.session.publish(ErrorRaised(error.what, error.why, error.fix, error.remedies))
+            self._runtime.session.publish(ErrorRaised.from_error(error))
         self._context_manager.after_turn()
         return ended
 

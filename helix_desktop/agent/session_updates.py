@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
+from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
 from helix_desktop.domain.question import Question
@@ -177,13 +178,23 @@ class ExternalChange(msgspec.Struct, frozen=True):
 
 
 class ErrorRaised(msgspec.Struct, frozen=True):
-    """An error that could not be recorded as an event; `is_warning`: the work goes on all the same."""
+    """An error that could not be recorded as an event; `is_warning`: the work goes on all the same.
+
+    `is_unsaved`: nothing could be saved. It is over with the next event that is recorded.
+    """
 
     what: str
     why: str = ""
     fix: str = ""
     remedies: tuple[str, ...] = ()
     is_warning: bool = False
+    is_unsaved: bool = False
+
+    @classmethod
+    def from_error(cls, error: HelixError) -> ErrorRaised:
+        """Return what an error says."""
+        is_unsaved = isinstance(error, StoreWriteFailed)
+        return cls(error.what, error.why, error.fix, error.remedies, is_unsaved=is_unsaved)
 
 
 Update = (

@@ -4258,6 +4258,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/presenter.py" />
+            <source>Before, it failed: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Branch</source>
             <translation type="unfinished" />
@@ -4749,6 +4754,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Sandboxed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/presenter.py" />
+            <source>Saving works again since {time}.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -173,7 +173,7 @@ class ToolRunner:
         try:
             await self._approvals.save_rule(rule)
         except HelixError as error:  # the call itself was answered all the same
-            self._runtime.session.publish(ErrorRaised(error.what, error.why, error.fix))
+            self._runtime.session.publish(ErrorRaised.from_error(error))
             return ""
         return rule.text
 

@@ -70,7 +70,7 @@ class BackgroundJob:
         try:
             await work()
         except HelixError as error:
-            self._runtime.session.publish(ErrorRaised(error.what, error.why, error.fix, error.remedies))
+            self._runtime.session.publish(ErrorRaised.from_error(error))
 
     async def wait(self) -> None:
         """Wait for the end of what runs."""

@@ -60,6 +60,7 @@ from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.side_questions import LiveSideQuestion
 from helix_desktop.words.action_labels import supported_remedies
 from helix_desktop.words.models import model_name
+from helix_desktop.words.times import format_time_of_day
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -91,7 +92,8 @@ class ChatPresenter:
         self._conversation: Conversation | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
         self._is_past = False
-        self._error_rows: list[Row] = []  # of the session on screen: no event brings them back
+        self._error_rows: list[NoticeRow] = []  # of the session on screen: no event brings them back
+        self._unsaved_keys: set[RowKey] = set()  # of those, what could not be saved since
         self._error_count = 0
         self._answer_count = 1
         self._streaming_key = _streaming_row_key(1)
@@ -107,7 +109,7 @@ class ChatPresenter:
         self._unsubscribe = lambda: None
         self._countdown.stop()
         if conversation is not self._conversation:
-            self._error_rows = []
+            self._error_rows, self._unsaved_keys = [], set()
         self._conversation, self._versions, self._is_past = conversation, {}, False
         if conversation is None:
             self._reset([])
@@ -203,6 +205,7 @@ class ChatPresenter:
     def _update(self, update: Update) -> None:
         match update:
             case EventRecorded(recorded=recorded):
+                self._on_saved(recorded.at)
                 self._on_recorded(recorded)
             case ResponseDelta(text=text, is_reasoning=reasoning):
                 self._on_text("" if reasoning else text)
@@ -227,6 +230,8 @@ class ChatPresenter:
     def _update_unseen(self, update: Update) -> None:
         """Say what matters of what comes while the past is on screen; `show_now` shows the rest."""
         match update:
+            case EventRecorded(recorded=recorded):
+                self._on_saved(recorded.at)
             case ApprovalRequested(ask=ask):
                 self._on_approval_requested(translate(ask.summary))
             case QuestionAsked(ask=ask):
@@ -243,7 +248,20 @@ class ChatPresenter:
         what, why, fix = map(translate, (trouble.what, trouble.why, trouble.fix))
         level: NoticeLevel = "warning" if trouble.is_warning else "error"
         self._error_rows.append(NoticeRow(key, level, what, why, fix, actions))
+        if trouble.is_unsaved:
+            self._unsaved_keys.add(key)
         return self._error_rows[-1]
+
+    def _on_saved(self, at_ms: int) -> None:
+        """Let errors of saving say that it works again: an event was saved."""
+        for place, row in enumerate(self._error_rows):
+            if row.key in self._unsaved_keys:
+                what = tr("Saving works again since {time}.", time=format_time_of_day(at_ms))
+                why = tr("Before, it failed: {reason}", reason=row.why or row.what)
+                self._error_rows[place] = NoticeRow(row.key, "info", what, why)
+                if not self._is_past:
+                    self._put_row(self._error_rows[place])
+        self._unsaved_keys.clear()
 
     def _on_recorded(self, recorded: RecordedEvent) -> None:
         conversation = self._conversation

@@ -108,13 +108,19 @@ class RewriteController(QObject):
             )
 
     def compact_up_to(self, seq: int) -> None:
-        """Open the same dialog with the range that ends at an event, or as near before it as can be."""
+        """Open the same dialog with the range that ends at an event, or as near before it as can be.
+
+        What the active handover covers already is summarized by running that one again.
+        """
+
+        def start(conversation: Conversation) -> None:
+            active, again = conversation.session.transcript.handover, 0
+            if active is not None and not active[1].origin and seq <= active[1].upto:
+                again = active[0]
+            self._start(self._run_handover(conversation, again=again, upto=seq), "summarize up to here")
+
         if self.handover_presenter is None:
-            self._with_conversation(
-                lambda conversation: self._start(
-                    self._run_handover(conversation, upto=seq), "summarize up to here"
-                )
-            )
+            self._with_conversation(start)
 
     async def _compact_with_focus(self, focus: str) -> None:
         """Open the dialog with what the handover is to dwell on, as typed behind the command.

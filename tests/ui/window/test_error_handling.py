@@ -12,8 +12,10 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from tests.support.model_servers.chat_server import ChatServer, text_reply
+from tests.support.small_disk import fill_disk, mount_small_disk
 from tests.support.store.builders import make_content
 from tests.support.store.damage import compact_tables, flip_bit_near
 from tests.support.window.buttons import press
@@ -162,3 +164,22 @@ async def test_a_repaired_store_and_later_damage_are_reported_once(
                 await rig.workspace.store.get(digest_of(data))
         assert rig.banner_text().count("is damaged and was not used") == 1
         assert "storing the same output repairs the entry" in rig.banner_text()
+
+
+@pytest.mark.expect_errors("task record .* failed")
+async def test_an_error_of_saving_says_when_saving_works_again(qapp: QApplication, tmp_path: Path) -> None:
+    """The disk was full: red until the next event is saved, then it says since when."""
+    with mount_small_disk(tmp_path, "48m"):
+        async with ChatServer(lambda _: text_reply("Hi.")) as server, open_window(qapp, tmp_path) as rig:
+            await rig.open_folder("project")
+            await rig.use_server(server)
+            await rig.run_turn("Hello")
+            fill_disk(tmp_path / "ballast")
+            rig.type_message("Not saved")
+            await until(lambda: [row for row in rig.rows(NoticeRow) if row.level == "error"], "the error")
+            (tmp_path / "ballast").unlink()
+            await rig.run_turn("Again")
+            (row,) = rig.rows(NoticeRow)
+            assert row.level == "info"
+            assert "works again since" in row.what
+            assert "No space left" in row.why

@@ -279,6 +279,14 @@ async def test_a_shorter_range_covers_less(qapp: QApplication, tmp_path: Path) -
         press(dialog, "hand_over")
         await _closed(rig)
         assert rig.events(HandoverMade)[0].upto == end
+        first = rig.conversation.session.transcript.items[0].seq
+        rig.chat.view.action_triggered.emit(SummarizeUpTo(first))  # covered already: that one again
+        await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog to run it again")
+        dialog = rig.wiring.rewrites.handover_presenter.dialog
+        await until(dialog.isVisible, "its ranges")
+        assert "again" in dialog.windowTitle()
+        dialog.reject()
+        await _closed(rig)
 
 
 async def test_the_writing_can_be_stopped_and_restarted(qapp: QApplication, tmp_path: Path) -> None:
