@@ -55,8 +55,10 @@ def extract(root: Path, paths: Iterable[Path]) -> tuple[list[Entry], list[Proble
     entries: list[Entry] = []
     problems: list[Problem] = []
     for path in paths:
-        name = path.relative_to(root).as_posix()
-        tree = ast.parse(path.read_text(encoding="utf-8"), name)
+        name, code = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+        if not any(maker in code for maker in MAKERS):
+            continue
+        tree = ast.parse(code, name)
         contexts = dict(_contexts(tree))
         for call, context in _calls(tree, contexts):
             try:

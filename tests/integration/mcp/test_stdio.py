@@ -13,8 +13,17 @@ from tests.support.mcp.mcp_rig import McpRig, sdk_server
 
 
 async def test_a_server_is_greeted_listed_and_called(rig: McpRig) -> None:
-    """Its tools have prefixed names, state their origin, and answer."""
+    """Greet one server and call its tools, one after the other: it takes a second to start."""
     await rig.start_servers(sdk_server())
+    await check_greeting_and_list(rig)
+    await check_progress(rig)
+    await check_pictures_and_resources(rig)
+    await check_failing_tool(rig)
+    await check_announced_tools(rig)
+
+
+async def check_greeting_and_list(rig: McpRig) -> None:
+    """Its tools have prefixed names, state their origin, and answer."""
     actor = rig.actor("made")
     assert actor.status.state == "ready", actor.stderr_log.text
     assert actor.server_title == "made 1.0"
@@ -42,9 +51,8 @@ async def test_it_gets_the_configured_environment_and_none_of_the_apps(
     assert not {"OPENAI_API_KEY", "HELIX_SOMETHING", "PYTHON_KEYRING_BACKEND"} & environment.keys()
 
 
-async def test_progress_is_reported_during_a_call(rig: McpRig) -> None:
+async def check_progress(rig: McpRig) -> None:
     """The progress of a call arrives before its answer."""
-    await rig.start_servers(sdk_server())
     progress: list[str] = []
     result = await rig.call("mcp__made__count", progress.append, to=3)
     assert result.content == b"counted to 3"
@@ -66,18 +74,16 @@ async def test_a_cancelled_call_is_cancelled_at_the_server(rig: McpRig, tmp_path
     assert await rig.call_text("mcp__made__say", text="still here") == "You said: still here"
 
 
-async def test_new_tools_are_offered_when_the_server_announces_them(rig: McpRig) -> None:
+async def check_announced_tools(rig: McpRig) -> None:
     """A list that changes is read again."""
-    await rig.start_servers(sdk_server())
     before = rig.tool_names
     assert await rig.call_text("mcp__made__grow") == "grown"
     await rig.wait_until(lambda: "mcp__made__fresh" in rig.tool_names)
     assert set(before) < set(rig.tool_names)
 
 
-async def test_pictures_and_resources_arrive_with_their_text(rig: McpRig) -> None:
+async def check_pictures_and_resources(rig: McpRig) -> None:
     """The image's bytes come next to the text, the resource inside it."""
-    await rig.start_servers(sdk_server())
     result = await rig.call("mcp__made__picture")
     assert len(result.image_data) == 1
     assert result.content.decode() == (
@@ -85,9 +91,8 @@ async def test_pictures_and_resources_arrive_with_their_text(rig: McpRig) -> Non
     )
 
 
-async def test_a_failing_tool_reports_the_reason(rig: McpRig) -> None:
+async def check_failing_tool(rig: McpRig) -> None:
     """Its own message reaches the model, marked as a failure."""
-    await rig.start_servers(sdk_server())
     result = await rig.call("mcp__made__fail")
     assert not result.ok
     assert "it went wrong" in result.content.decode()

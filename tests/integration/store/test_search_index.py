@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -35,6 +36,7 @@ from tests.support.store.search_samples import (
 
 DATAS = [f"number {i} {'wave ' * (i % 50)}\nTide {i % 7}\n".encode() for i in range(90)]
 QUERIES = ("tide", "wave tide", "number 77", "zebra", "e")
+Fill = Callable[[Path], list[list[str]]]
 PAGE = 4096  # bytes of the index file that are damaged at once
 
 
@@ -49,8 +51,8 @@ async def answers(store: LevelDbStore) -> list[list[str]]:
     return [*listed, *[await search_digests(store, query, 30) for query in QUERIES], joined]
 
 
-async def filled(folder: Path) -> list[list[str]]:
-    """A closed store with a complete index; return its results."""
+async def fill(folder: Path) -> list[list[str]]:
+    """Leave a closed store with a complete index; return its results."""
     store = await open_store(folder)
     await fill_store(store, DATAS)
     scanned = await answers(store)
@@ -59,6 +61,19 @@ async def filled(folder: Path) -> list[list[str]]:
     await store.close()
     assert expected == scanned
     return expected
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Fill:
+    """Put a copy of one closed store with a complete index into a folder; return its results."""
+    original = tmp_path_factory.mktemp("filled")
+    expected = asyncio.run(fill(original))
+
+    def copy(folder: Path) -> list[list[str]]:
+        shutil.copytree(original, folder, dirs_exist_ok=True)
+        return expected
+
+    return copy
 
 
 async def search_results(folder: Path) -> list[list[str]]:
@@ -79,8 +94,10 @@ def hit_count(folder: Path, question: str) -> int:
         return int(db.execute(question).fetchone()[0])
 
 
-async def test_an_index_that_fails_with_its_store_still_reports_that_it_cannot_answer(tmp_path: Path) -> None:
-    await filled(tmp_path)
+async def test_an_index_that_fails_with_its_store_still_reports_that_it_cannot_answer(
+    tmp_path: Path, filled: Fill
+) -> None:
+    filled(tmp_path)
     files = open_files(tmp_path, WORKSPACE)
     contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
     work = Indexer(files.store_files.search_index, files.database, contents)
@@ -110,9 +127,9 @@ def fail_as_the_disk(_: SearchIndex) -> None:
     ],
 )
 async def test_a_query_that_sqlite_cannot_run_does_not_drop_the_index(
-    tmp_path: Path, entry_filter: EntryFilter
+    tmp_path: Path, filled: Fill, entry_filter: EntryFilter
 ) -> None:
-    await filled(tmp_path)
+    filled(tmp_path)
     store = await open_store(tmp_path)
     try:
         first = (tmp_path / "search.db").stat().st_ino
@@ -131,8 +148,8 @@ async def test_a_query_that_sqlite_cannot_run_does_not_drop_the_index(
         await store.close()
 
 
-async def test_an_index_with_the_last_write_is_reused(tmp_path: Path) -> None:
-    expected = await filled(tmp_path)
+async def test_an_index_with_the_last_write_is_reused(tmp_path: Path, filled: Fill) -> None:
+    expected = filled(tmp_path)
     assert hit_count(tmp_path, "SELECT count(*) FROM entries WHERE text = 1") == len(DATAS)
     last = hit_count(tmp_path, "SELECT max(id) FROM entries")
     store = await open_store(tmp_path)
@@ -171,15 +188,17 @@ def _make_folder(path: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [Path.unlink, _cut, _garble_head, _empty, _make_folder])
 async def test_a_missing_or_damaged_index_loses_nothing(
-    tmp_path: Path, spoil: Callable[[Path], None]
+    tmp_path: Path, filled: Fill, spoil: Callable[[Path], None]
 ) -> None:
-    expected = await filled(tmp_path)
+    expected = filled(tmp_path)
     spoil(tmp_path / "search.db")
     assert await search_results(tmp_path) == expected
 
 
-async def test_no_damaged_page_changes_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = await filled(tmp_path / "kept")
+async def test_no_damaged_page_changes_an_answer(
+    tmp_path: Path, filled: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = filled(tmp_path / "kept")
     size = (tmp_path / "kept" / "search.db").stat().st_size
     renewed = 0
     for at in range(0, size, PAGE * 11):
@@ -216,8 +235,8 @@ async def test_an_index_corrupted_while_open_loses_nothing(
     assert await search_results(tmp_path)
 
 
-async def test_an_older_and_a_newer_index_are_brought_into_line(tmp_path: Path) -> None:
-    await filled(tmp_path / "a")
+async def test_an_older_and_a_newer_index_are_brought_into_line(tmp_path: Path, filled: Fill) -> None:
+    filled(tmp_path / "a")
     older = (tmp_path / "a" / "search.db").read_bytes()
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     store = await open_store(tmp_path / "a")
@@ -235,8 +254,8 @@ async def test_an_older_and_a_newer_index_are_brought_into_line(tmp_path: Path) 
     assert await search_results(tmp_path / "b") == before
 
 
-async def test_the_index_of_another_workspace_is_thrown_away(tmp_path: Path) -> None:
-    await filled(tmp_path / "mine")
+async def test_the_index_of_another_workspace_is_thrown_away(tmp_path: Path, filled: Fill) -> None:
+    filled(tmp_path / "mine")
     theirs = await LevelDbStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), index_after_s=None)
     await theirs.close()
     shutil.copy(tmp_path / "mine" / "search.db", tmp_path / "theirs" / "search.db")
@@ -250,9 +269,9 @@ async def test_the_index_of_another_workspace_is_thrown_away(tmp_path: Path) -> 
 
 
 async def test_searches_are_complete_while_the_index_is_built(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, filled: Fill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = await filled(tmp_path)
+    expected = filled(tmp_path)
     (tmp_path / "search.db").unlink()
     monkeypatch.setattr(indexer, "_RECORDS_AT_ONCE", 3)
     store = await open_store(tmp_path)
@@ -277,14 +296,16 @@ async def test_without_trigrams_contents_are_scanned_and_lists_are_sorted(
     monkeypatch.setattr(
         index_db, "_WORDS_TABLE", "CREATE VIRTUAL TABLE words USING fts5(text, tokenize='none')"
     )
-    expected = await filled(tmp_path)
+    expected = await fill(tmp_path)
     assert "has no trigrams: searching scans" in caplog.text
     assert hit_count(tmp_path, "SELECT count(*) FROM entries") == len(DATAS)
     assert await search_results(tmp_path) == expected
 
 
-async def test_hits_of_the_index_are_checked_in_the_store_before_they_are_returned(tmp_path: Path) -> None:
-    await filled(tmp_path)
+async def test_hits_of_the_index_are_checked_in_the_store_before_they_are_returned(
+    tmp_path: Path, filled: Fill
+) -> None:
+    filled(tmp_path)
     with closing(sqlite3.connect(tmp_path / "search.db")) as db, db:
         db.execute("INSERT INTO words(rowid, text) SELECT id + 1, 'xylophone' FROM entries")
     assert hit_count(tmp_path, "SELECT count(*) FROM words WHERE words MATCH 'xyl'") == len(DATAS)
