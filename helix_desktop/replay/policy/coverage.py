@@ -6,8 +6,11 @@ policy, so that is read once; of a window only what stands there instead of mess
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
+from itertools import chain
+from typing import NamedTuple
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
@@ -25,7 +28,16 @@ from helix_desktop.replay.coverage import (
     words_of,
 )
 
+_RUN = re.compile(r"[\w./@~+#:-]+")  # all characters that identifiers have
 _FEW_WORDS = 50  # so many are found faster one by one than by reading all words of a text
+
+
+class NameUse(NamedTuple):
+    """A name that an answer uses, its key word, and the messages before that hold it."""
+
+    name: str
+    word: str
+    holders: Sequence[int]
 
 
 class UsedNames:
@@ -35,7 +47,8 @@ class UsedNames:
         self._texts: list[tuple[int, str]] = []  # of all messages, each with its event
         self._read = 0  # texts that were searched for all names so far
         self._calls: list[tuple[int, tuple[str, ...]]] = []  # answers with the names in their arguments
-        self._names_by_word: dict[str, list[str]] = {}
+        self._words: set[str] = set()  # by which the names are found
+        self._compounds: dict[str, list[str]] = {}  # names of more than one word, by that
         self._seqs: dict[str, list[int]] = {}  # the messages that hold a name, ascending
 
     def add(self, events: Iterable[RecordedEvent]) -> None:
@@ -52,7 +65,10 @@ class UsedNames:
             self._texts += [(recorded.seq, text) for text in message_texts(message)]
         for name in new_names:
             self._seqs[name] = []
-            self._names_by_word.setdefault(key_word(name), []).append(name)
+            word = key_word(name)
+            self._words.add(word)
+            if name != word:
+                self._compounds.setdefault(word, []).append(name)
         self._search_earlier(new_names)
 
     def _search_earlier(self, names: Iterable[str]) -> None:
@@ -68,26 +84,50 @@ class UsedNames:
 
     def read(self, texts: int) -> bool:
         """Search the next texts, at most so many; return True while some are left."""
-        words = self._names_by_word.keys()
         for seq, text in self._texts[self._read : self._read + texts]:
-            for word in words & words_of(text):
-                self._note(seq, text, self._names_by_word[word])
+            words = words_of(text)
+            for name in self._seqs.keys() & words:
+                self._hold(seq, name)
+            runs = _compound_runs(text, words) if self._compounds.keys() & words else {}
+            for word in self._compounds.keys() & runs.keys():
+                self._note(seq, "\n".join(runs[word]), self._compounds[word])
         self._read = min(self._read + texts, len(self._texts))
         return self._read < len(self._texts)
 
     def _note(self, seq: int, text: str, names: Iterable[str]) -> None:
         for name in names:
-            seqs = self._seqs[name]
-            if (not seqs or seqs[-1] != seq) and occurs_in(name, text):
-                seqs.append(seq)
+            if occurs_in(name, text):
+                self._hold(seq, name)
 
-    def by_call(self) -> dict[int, list[tuple[str, list[int]]]]:
+    def _hold(self, seq: int, name: str) -> None:
+        seqs = self._seqs[name]
+        if not seqs or seqs[-1] != seq:
+            seqs.append(seq)
+
+    @property
+    def key_words(self) -> Set[str]:
+        """Return the words by which the names are found."""
+        return self._words
+
+    def by_call(self) -> dict[int, list[NameUse]]:
         """Return what each answer uses of what occurred before it, with the messages that hold it by then."""
-        uses: dict[int, list[tuple[str, list[int]]]] = {}
+        uses: dict[int, list[NameUse]] = {}
         for seq, names in self._calls:
-            uses_of_call = [(name, self._seqs[name][: bisect_left(self._seqs[name], seq)]) for name in names]
-            uses[seq] = [(name, seqs) for name, seqs in uses_of_call if seqs]
+            uses_of_call = [
+                NameUse(name, key_word(name), self._seqs[name][: bisect_left(self._seqs[name], seq)])
+                for name in names
+            ]
+            uses[seq] = [use for use in uses_of_call if use.holders]
         return uses
+
+
+def _compound_runs(text: str, words: Set[str]) -> dict[str, list[str]]:
+    """Return the runs of characters of more than one word by their words: no name goes beyond its run."""
+    runs: dict[str, list[str]] = {}
+    for run in set(_RUN.findall(text)) - words:
+        for word in words_of(run):
+            runs.setdefault(word, []).append(run)
+    return runs
 
 
 def _as_message(recorded: RecordedEvent) -> Message | None:
@@ -101,24 +141,45 @@ def _as_message(recorded: RecordedEvent) -> Message | None:
     return None
 
 
+class _Form(NamedTuple):
+    """What stands in the window instead of a message: its text, the words in it, and what it depends on."""
+
+    text: str
+    words: Set[str]
+    state: object = None
+
+
 class WindowNames:
     """Tells whether a name is in the window of one run; reads of it only what changed since the last time."""
 
-    def __init__(self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> None:
+    def __init__(
+        self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame, key_words: Set[str]
+    ) -> None:
+        """With the `key_words` of all names that will be asked for."""
         self._transcript, self._policy, self._frame = transcript, policy, frame
+        self._key_words = key_words
         self._rewrite_seq, self._count = -1, 0
+        self._entries: list[WindowEntry] | None = None  # as they were read last, `_count` of them
         self._raw: set[int] = set()
-        self._other = ""
-        self._rendered: dict[int, tuple[object, str]] = {}
+        self._forms: dict[int, _Form] = {}  # of single messages in the window, by event
+        self._by_word: dict[str, set[int]] = {}  # their events by each of the words
+        self._others: list[_Form] = []  # of the opening, of notes and all else: few, with many words each
+        self._rendered: dict[int, _Form] = {}
         self.used = self.found = 0
 
-    def add(self, uses: Sequence[tuple[str, Sequence[int]]], seqs: dict[int, int]) -> None:
+    def add(self, uses: Sequence[NameUse], seqs: dict[int, int]) -> None:
         """Count the uses of an answer against the window of its request; `seqs` as PolicyEngine has them."""
         self._update()
         self.used += len(uses)
-        for name, holders in uses:
+        for use in uses:
+            holders = use.holders
             is_raw = seqs[holders[-1]] in self._raw or not self._raw.isdisjoint(map(seqs.get, holders))
-            self.found += is_raw or occurs_in(name, self._other)
+            self.found += is_raw or self._is_in_form(use.name, use.word)
+
+    def _is_in_form(self, name: str, word: str) -> bool:
+        of_messages = (self._forms[seq] for seq in self._by_word.get(word, ()))
+        others = (other for other in self._others if word in other.words)
+        return any(name == word or occurs_in(name, found.text) for found in chain(others, of_messages))
 
     @property
     def result(self) -> Coverage:
@@ -126,27 +187,50 @@ class WindowNames:
         return Coverage(self.used, self.found)
 
     def _update(self) -> None:
-        transcript = self._transcript
-        entries = transcript.window_entries()
-        if transcript.last_rewrite_seq != self._rewrite_seq or len(entries) < self._count:
-            self._rewrite_seq, self._count = transcript.last_rewrite_seq, 0
-            self._raw.clear()
-            texts = [text.text for text in transcript.opening or ()]
-            texts += [
-                self._text_of(entry)
-                for entry in entries
-                if not isinstance(entry, LogItem) or self._is_changed(entry)
-            ]
-            self._other = "\n".join(texts)
-        added = [entry for entry in entries[self._count :] if not isinstance(entry, LogItem)]
-        if self._count and added:
-            self._other = "\n".join([self._other, *map(self._text_of, added)])
-        self._raw.update(
-            entry.seq
-            for entry in entries[self._count :]
-            if isinstance(entry, LogItem) and not self._is_changed(entry)
-        )
-        self._count = len(entries)
+        entries, last_seq = self._transcript.window_entries(), self._rewrite_seq
+        self._rewrite_seq = self._transcript.last_rewrite_seq
+        # An arranged window is another list: in the same one, entries were only added or swept.
+        seqs = self._transcript.swept_since(last_seq) if entries is self._entries else None
+        if seqs is None or len(entries) < self._count:
+            self._read_all(entries)
+        else:
+            present = (seq for seq in seqs if seq in self._raw or seq in self._forms)
+            items = (item for seq in present if (item := self._transcript.item(seq)) is not None)
+            for entry in chain(items, entries[self._count :]):
+                self._read_entry(entry)
+        self._entries, self._count = entries, len(entries)
+
+    def _read_all(self, entries: Sequence[WindowEntry]) -> None:
+        left = {entry.seq for entry in entries if isinstance(entry, LogItem)}
+        for seq in self._forms.keys() - left:
+            self._hide(seq)
+        self._raw.clear()
+        opening = "\n".join(text.text for text in self._transcript.opening or ())
+        self._others = [self._read(opening)]
+        for entry in entries:
+            self._read_entry(entry)
+
+    def _read_entry(self, entry: WindowEntry) -> None:
+        if not isinstance(entry, LogItem):
+            self._others.append(self._form_of(entry))
+        elif self._is_changed(entry):
+            self._raw.discard(entry.seq)
+            self._show(entry.seq, self._form_of(entry))
+        else:
+            self._hide(entry.seq)
+            self._raw.add(entry.seq)
+
+    def _show(self, seq: int, form: _Form) -> None:
+        if self._forms.get(seq) is not form:
+            self._hide(seq)
+            self._forms[seq] = form
+            for word in form.words:
+                self._by_word.setdefault(word, set()).add(seq)
+
+    def _hide(self, seq: int) -> None:
+        if seq in self._forms:
+            for word in self._forms.pop(seq).words:
+                self._by_word[word].discard(seq)
 
     def _is_changed(self, item: LogItem) -> bool:
         """Return True if a message stands in the window in another form than it came in."""
@@ -155,8 +239,8 @@ class WindowNames:
             item.seq in rewrites.masked or item.seq in rewrites.chosen_forms or item.seq in rewrites.excluded
         )
 
-    def _text_of(self, entry: WindowEntry) -> str:
-        """Return the texts of an entry that is no message as it was first sent."""
+    def _form_of(self, entry: WindowEntry) -> _Form:
+        """Return what an entry shows that is no message as it was first sent."""
         rewrites = self._transcript.rewrites
         if isinstance(entry, LogItem):
             forms = rewrites.chosen_forms.get(entry.seq), rewrites.excluded.get(entry.seq)
@@ -164,9 +248,12 @@ class WindowNames:
         elif isinstance(entry, SummaryBlock):
             state = (entry.covers, self._transcript.exclusions_of(entry))
         else:
-            return render_entry(entry, self._transcript, self._policy, self._frame)[0].text
+            return self._read(render_entry(entry, self._transcript, self._policy, self._frame)[0].text)
         rendered = self._rendered.get(entry.seq)
-        if rendered is None or rendered[0] != state:
+        if rendered is None or rendered.state != state:
             message, _ = render_entry(entry, self._transcript, self._policy, self._frame)
-            rendered = self._rendered[entry.seq] = (state, "\n".join(message_texts(message)))
-        return rendered[1]
+            rendered = self._rendered[entry.seq] = self._read("\n".join(message_texts(message)), state)
+        return rendered
+
+    def _read(self, text: str, state: object = None) -> _Form:
+        return _Form(text, self._key_words & words_of(text), state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request
@@ -11,7 +11,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, T
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay.policy.approximation import SessionSums, approximate_policy
-from helix_desktop.replay.policy.coverage import UsedNames, WindowNames
+from helix_desktop.replay.policy.coverage import NameUse, UsedNames, WindowNames
 from helix_desktop.replay.policy.engine import PolicyEngine, run_inline
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.session import ReplayableEvents, SessionFacts
@@ -53,7 +53,7 @@ class SessionReplay:
         self.events: list[RecordedEvent] = []
         self._replayable = ReplayableEvents()
         self._names, self._sums = UsedNames(), SessionSums()
-        self._uses: dict[int, list[tuple[str, list[int]]]] | None = None  # None: to be read
+        self._uses: dict[int, list[NameUse]] | None = None  # None: to be read
 
     def add(self, log: Sequence[RecordedEvent]) -> None:
         """Add the next events of the session's log."""
@@ -83,7 +83,7 @@ class SessionReplay:
     def run(self, policy: ContextPolicy, should_stop: ShouldStop = lambda: False) -> PolicyReplay:
         """Return the exact replay of a policy. Raises ReplayStopped once `should_stop` returns True."""
         self.prepare(should_stop)
-        run = _Run(policy, self.facts, self._counter, self._uses or {})
+        run = _Run(policy, self.facts, self._counter, self._uses or {}, self._names.key_words)
         run_inline(lambda: run.play(self.events, should_stop))
         return run.result()
 
@@ -96,13 +96,14 @@ class _Run:
         policy: ContextPolicy,
         facts: SessionFacts,
         counter: LineTokenCounter,
-        uses: dict[int, list[tuple[str, list[int]]]],
+        uses: dict[int, list[NameUse]],
+        key_words: Set[str],
     ) -> None:
         self._facts, self._uses = facts, uses
         self._engine = PolicyEngine(policy, facts, counter, self._on_rewrite)
         transcript = self._transcript = self._engine.transcript
         self._sums = RequestSums(transcript, facts.fixed_tokens)
-        self._in_window = WindowNames(transcript, self._engine.policy, self._engine.frame)
+        self._in_window = WindowNames(transcript, self._engine.policy, self._engine.frame, key_words)
         self._points: list[WindowPoint] = []
         self._rewrites: list[PolicyRewrite] = []
         self._seq = 0  # the newest event of the session's own log

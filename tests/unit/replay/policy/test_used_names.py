@@ -1,0 +1,75 @@
+"""Which messages hold the names that calls use: found by words, as a search of each text would find them."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, UserSpoke
+from helix_desktop.domain.identifiers import argument_identifiers
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.replay.coverage import occurs_in
+from helix_desktop.replay.policy.coverage import UsedNames
+
+pieces = st.sampled_from(
+    [
+        "src",
+        "/",
+        "app",
+        ".py",
+        ".lock",
+        "_",
+        "readFile",
+        " ",
+        "\n",
+        ":3",
+        "#12",
+        "-",
+        "é",
+        "~",
+        "ValueError",
+        "'",
+    ]
+)
+texts = st.lists(pieces, max_size=14).map("".join)
+messages = st.lists(st.tuples(texts, texts), max_size=6)
+
+
+@given(messages, messages)
+def test_a_name_is_held_by_each_message_before_in_whose_texts_it_occurs(
+    first: list[tuple[str, str]], then: list[tuple[str, str]]
+) -> None:
+    """Also if the message came, and was read, before the first call that uses the name."""
+    names = UsedNames()
+    for part in (first, then):
+        start = 2 * len(first) if part is then else 0
+        names.add(events_of(part, start))
+        while names.read(1):
+            pass
+    held: list[tuple[int, str]] = []
+    for number, (text, arguments) in enumerate(first + then):
+        used = names.by_call().get(2 * number + 2, [])
+        held.append((2 * number + 1, text))
+        expected = {
+            name: sorted({seq for seq, earlier in held if occurs_in(name, earlier)})
+            for name in argument_identifiers(as_json(arguments))
+        }
+        assert {use.name: use.holders for use in used} == {
+            name: seqs for name, seqs in expected.items() if seqs
+        }
+        held.append((2 * number + 2, arguments))
+
+
+def events_of(part: list[tuple[str, str]], start: int) -> list[RecordedEvent]:
+    """A message of the user and an answer with one call for each pair."""
+    events: list[Event] = []
+    for text, arguments in part:
+        call = ToolCall("call", "write", as_json(arguments))
+        events += [UserSpoke(text, 1), AssistantSpoke("", "model", 1, (call,))]
+    return [RecordedEvent(seq, 0, event) for seq, event in enumerate(events, start + 1)]
+
+
+def as_json(arguments: str) -> str:
+    return json.dumps({"text": arguments})
