@@ -11011,6 +11011,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Excluded by you · some of its names stay in a list until that is rewritten</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Exclude…</source>
             <translation type="unfinished" />

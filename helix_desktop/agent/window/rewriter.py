@@ -215,6 +215,7 @@ class WindowRewriter:
         if not policy.anchor_tokens or fold_plan.how == "truncate":
             return ""
         visible = self._names.visible_in(transcript, transcript.masked, fold_plan, note)
+        visible |= self._names.only_in(transcript.excluded_items())  # of what the user left out: never named
         share = 1.0 if fold_plan.how == "condense" else FOLD_SHARE
         max_tokens = min(int(policy.anchor_tokens * share), fold_plan.gain // 2)
         return self._names.anchor_line(FOLD_TITLE, visible, max_tokens)
@@ -231,6 +232,7 @@ class WindowRewriter:
             return SweepMade(plan.masked, plan.saved, reason)
         self._names.update(transcript)
         visible = self._names.visible_in(transcript, transcript.masked | set(plan.masked))
+        visible |= self._names.only_in(transcript.excluded_items())
         names = self._names.names_of(item for seq in plan.masked if (item := transcript.item(seq)))
         line = self._names.anchor_line(SWEEP_TITLE, visible, int(policy.anchor_tokens * SWEEP_SHARE), names)
         if not line:

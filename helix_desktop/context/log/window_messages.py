@@ -204,6 +204,13 @@ class WindowMessages(MessageLog):
             and not any(after < item.seq <= upto and item.seq != left_out for after, upto, left_out in covers)
         ]
 
+    def excluded_items(self) -> list[LogItem]:
+        """Return the messages that the user excluded, and those that an excluded summary stands for."""
+        items = [item for seq in self.rewrites.excluded if (item := self.item(seq)) is not None]
+        for after, upto, left_out in self.rewrites.excluded_covers:
+            items += [item for item in self.between(after, upto) if item.seq != left_out]
+        return items
+
     @property
     def window_tokens(self) -> tuple[int, int]:
         """Return the tokens of all entries as shown now, and their images' share; without the handover."""

@@ -135,10 +135,12 @@ class IdentifierIndex:
                 seq = entry.seq
                 if after < seq <= upto:
                     continue
-                if seq not in masked:
+                is_excluded = seq in transcript.rewrites.excluded
+                if seq not in masked and not is_excluded:
                     names.append(self._of_item(entry))
                     continue
-                names.append(self._names_in_markers(entry))
+                if not is_excluded:
+                    names.append(self._names_in_markers(entry))
                 if seq in anchors:
                     names.append(anchors[seq].anchors.split())
             elif isinstance(entry, PinnedCopy):
@@ -164,6 +166,11 @@ class IdentifierIndex:
     def names_of(self, items: Iterable[LogItem]) -> Set[str]:
         """Return the identifiers of messages."""
         return set().union(*map(self._of_item, items))
+
+    def only_in(self, items: Iterable[LogItem]) -> Set[str]:
+        """Return the identifiers of messages that no other one has."""
+        times = Counter(chain.from_iterable(map(self._of_item, items)))
+        return {name for name, count in times.items() if self._times[name] <= count}
 
     def anchor_line(
         self, title: str, visible: Set[str], max_tokens: int, among: Set[str] | None = None

@@ -216,9 +216,21 @@ def _with_actions(row: WindowItem, entry: WindowEntry, transcript: Transcript) -
     if exclusions := transcript.exclusions_of(entry):
         tokens = transcript.entry_tokens(entry)
         row = msgspec.structs.replace(_excluded_item(row, exclusions[-1], transcript), tokens=tokens)
+        if isinstance(entry, LogItem) and _is_named_elsewhere(entry, transcript):
+            why = text("Excluded by you · some of its names stay in a list until that is rewritten")
+            row = msgspec.structs.replace(row, why=why)
     elif isinstance(entry, LogItem) and entry.seq not in transcript.rewrites.pinned:
         row = msgspec.structs.replace(row, cachable=max(0, transcript.masking_savings(entry)))
     return row
+
+
+def _is_named_elsewhere(item: LogItem, transcript: Transcript) -> bool:
+    """Return True if the line of an earlier sweep names what an excluded output says: it never changes."""
+    names = {*item.event.identifiers} if isinstance(item.event, ToolAnswered) else set[str]()
+    sweeps = transcript.rewrites.anchors.values()
+    return any(
+        item.seq in sweep.masked and names & {*sweep.anchors.replace(";", " ").split()} for sweep in sweeps
+    )
 
 
 def _excluded_item(row: WindowItem, event: Excluded, transcript: Transcript) -> WindowItem:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.anchors import FOLD_TITLE, IdentifierIndex
+from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Event,
@@ -14,7 +16,10 @@ from helix_desktop.domain.events.session import (
     ToolAnswered,
     UserSpoke,
 )
+from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay import Replayer
+from tests.support.session_rewrites import exclude
+from tests.support.session_simulator import SessionSimulator, count_tokens
 
 STEPS = 40
 
@@ -93,3 +98,45 @@ def test_what_leaves_a_long_session_stays_in_sight() -> None:
         assert f"module_{number}.py" in request
         assert f"handler_{number}" in request
     replay.close()
+
+
+def read_module(simulator: SessionSimulator, number: int) -> int:
+    """Play a step that reads a module with a name of its own; return the event of the output."""
+    simulator.step("", 1)
+    (call,) = simulator.transcript.open_calls.values()
+    text = f"def handler_{number:03}():\n" + "    pass  # and so on\n" * 120
+    digest, tokens = simulator.store_content(text), count_tokens(text)
+    answer = ToolAnswered(call.id, "read_file", text, digest, len(text), tokens, 30, "src/a.py", whole=True)
+    simulator.record(msgspec.structs.replace(answer, identifiers=(f"handler_{number:03}",)))
+    return simulator.transcript.last_seq
+
+
+def exclude_output(simulator: SessionSimulator, seq: int) -> str:
+    """Let the user exclude an output; return what its row in the inspector says."""
+    entries = simulator.window().entries
+    place = next(n for n, entry in enumerate(entries) if isinstance(entry, LogItem) and entry.seq == seq)
+    assert exclude(simulator, place)
+    rows = break_down_window(simulator.window(), simulator.transcript, simulator.frame)
+    return str(next(row for row in rows if row.seq == seq).why)
+
+
+def test_no_line_names_what_only_an_excluded_output_said() -> None:
+    """A line that was sent before keeps it until its part is rewritten, and the row says so."""
+    policy = msgspec.structs.replace(PROFILES["balanced"], sweep_min=500, fold_least=500, observe_at=0.0)
+    simulator = SessionSimulator(policy, ModelInfo("test", "large", window=100_000, reserve=200))
+    simulator.send_message("Look at all modules.")
+    seqs = [read_module(simulator, number) for number in range(2)]
+    assert exclude_output(simulator, seqs[0]) == "Excluded by you"
+    while not simulator.transcript.rewrites.anchors:
+        seqs.append(read_module(simulator, len(seqs)))
+    masked = next(iter(simulator.transcript.rewrites.anchors.values())).masked
+    number = seqs.index(masked[-1])
+    assert f"handler_{number:03}" in str(simulator.window().request)
+    assert "some of its names stay in a list" in exclude_output(simulator, masked[-1])
+    while len(seqs) < STEPS:
+        seqs.append(read_module(simulator, len(seqs)))
+    request = str(simulator.window().request)
+    assert FOLD_TITLE in request
+    assert "handler_000" not in request
+    assert f"handler_{number:03}" not in request
+    assert f"handler_{number + 1:03}" in request
