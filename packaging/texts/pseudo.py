@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from texts.extract import Entry
 from texts.ts_file import Translation
 
-LONG, CHINESE, RIGHT_TO_LEFT = "en_XA", "zh_XB", "ar_XB"
+LONG, CHINESE, RIGHT_TO_LEFT = "en_XA", "zh_XB", "he_XC"
 """Their codes: the longest of European languages, one without spaces, and one from right to left."""
 
 _KEEP = re.compile(r"(\{[^{}]*\}|%n|&(?=\w)|\{\{|\}\})")
@@ -28,12 +28,7 @@ _ENDINGS = {
     ":": "\N{FULLWIDTH COLON}",
     "?": "\N{FULLWIDTH QUESTION MARK}",
 }
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
-_MARK, _OVERRIDE, _END = (
-    "\N{RIGHT-TO-LEFT MARK}",
-    "\N{RIGHT-TO-LEFT OVERRIDE}",
-    "\N{POP DIRECTIONAL FORMATTING}",
-)
+_HEBREW = str.maketrans(_PLAIN, "אבגדהוזחטיכלמנסעפצקרשתךםןף" * 2)
 _CHINESE_SHARE = 0.6  # of the English characters: what Chinese needs, and its glyphs are about twice as wide
 
 
@@ -50,12 +45,8 @@ def pseudo_chinese(entry: Entry) -> Translation:
 
 
 def pseudo_right_to_left(entry: Entry) -> Translation:
-    """Return a text with accents on every letter, each word written from right to left."""
-    form = _replace(entry.source, _backward)
-    if not entry.singular:
-        return Translation((form,))
-    # Qt's forms of Arabic: none, one, two, few, many, other.
-    return Translation((form, _replace(entry.singular, _backward), form, form, form, form))
+    """Return a text in Hebrew letters without meaning, one for each letter."""
+    return Translation(tuple(_replace(text, lambda part: part.translate(_HEBREW)) for text in _texts(entry)))
 
 
 LANGUAGES: Mapping[str, Callable[[Entry], Translation]] = {
@@ -78,11 +69,6 @@ def _padding(text: str) -> str:
     missing = round(len(_KEEP.sub("", text)) * _GROWTH)
     full, rest = divmod(missing, _LONG_WORD + 1)
     return (" " + "~" * _LONG_WORD) * full + (" " + "~" * (rest - 1) if rest > 1 else "~" * rest)
-
-
-def _backward(part: str) -> str:
-    """Return every word between the characters that turn its direction, as CLDR's own such language does."""
-    return _WORD.sub(lambda word: f"{_MARK}{_OVERRIDE}{_accented(word[0])}{_END}{_MARK}", part)
 
 
 def _chinese(part: str) -> str:

@@ -6,13 +6,18 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 import pytest_asyncio
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from texts import pseudo
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.cache.cell_delegate import PAD
+from helix_desktop.ui.cache.columns import COLUMN_INDEX
+from helix_desktop.ui.cache.table import CacheTable
 from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import retint
 from tests.support.galleries import every_screen, panes_gallery
@@ -89,6 +94,16 @@ async def test_longer_texts_fit(code: str, screens: Callable[[], Iterator[Screen
     assert not found, "\n".join(found)
 
 
+def _cut_sizes(pane: QWidget) -> list[str]:
+    """Return the sizes of outputs that their column has no room for."""
+    table = pane.findChild(CacheTable)
+    assert table is not None
+    model, column = table.model(), COLUMN_INDEX["size"]
+    sizes = [str(model.index(row, column).data() or "") for row in range(model.rowCount())]
+    room = table.columnWidth(column) - 2 * PAD if not table.isColumnHidden(column) else 10_000
+    return [size for size in sizes if QFontMetricsF(ui_font(12)).horizontalAdvance(size) > room]
+
+
 @pytest.mark.parametrize("code", _LANGUAGES)
 async def test_longer_texts_fit_the_cache_browser(code: str, scope: TaskScope, qtbot: QtBot) -> None:
     found = []
@@ -100,7 +115,8 @@ async def test_longer_texts_fit_the_cache_browser(code: str, scope: TaskScope, q
                 for _ in range(2):  # narrower in two steps: the preview shortens its buttons after the first
                     pane.resize(*size)
                     await panes_gallery.settle(_SETTLE_ROUNDS)
-                found += [f"{shot.__name__}, {pane.width()} px: {problem}" for problem in cut_texts(pane)]
+                problems = [*cut_texts(pane), *_cut_sizes(pane)]
+                found += [f"{shot.__name__}, {pane.width()} px: {problem}" for problem in problems]
                 if pane.width() > size[0]:
                     found.append(f"{shot.__name__}: needs {pane.width()} px, has {size[0]}")
     assert not found, "\n".join(found)

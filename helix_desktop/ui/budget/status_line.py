@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton
 
 from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.themed import Themed
@@ -63,6 +64,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         """Icon and words, and with a budget a bar and its share."""
         theme, state = self._theme, self._state
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), QColor(theme.hover if self.underMouse() else theme.canvas))
         painter.fillRect(QRectF(0, 0, self.width(), 1), QColor(theme.border))
@@ -72,7 +74,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         color = theme.warn if state.is_near_limit else theme.faint
         middle = self.height() / 2
         picture = pixmap("gauge", color, _ICON, self.devicePixelRatioF())
-        painter.drawPixmap(20, round(middle - _ICON / 2), picture)
+        draw_pixmap(painter, 20, round(middle - _ICON / 2), picture)
         left = self._paint_text(painter, 20 + _ICON + 7, self._usage_text(), color)
         if state.budget_text:
             left = self._paint_bar(painter, left + 14, middle, state)
@@ -88,7 +90,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         metrics = QFontMetricsF(font)
         room = max(0.0, self.width() - left - 12)
         elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
-        painter.drawText(QRectF(left, 0, room, self.height()), Qt.AlignmentFlag.AlignVCenter, elided)
+        draw_text(painter, QRectF(left, 0, room, self.height()), Qt.AlignmentFlag.AlignVCenter, elided)
         return left + metrics.horizontalAdvance(elided)
 
     def _paint_bar(self, painter: QPainter, left: float, middle: float, state: CostState) -> float:

@@ -14,6 +14,7 @@ from helix_desktop.ui.cache.columns import COLUMNS, CellStyle
 from helix_desktop.ui.cache.rows import CacheRow, CacheState
 from helix_desktop.ui.cache.state_labels import STATE_LABELS
 from helix_desktop.ui.cache.table_model import CacheTableModel
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -90,6 +91,15 @@ class CacheDelegate(QStyledItemDelegate):
     ) -> None:
         """Draw a cell."""
         rect: QRect = option.rect
+        if option.direction == Qt.LayoutDirection.LeftToRight:
+            self._paint_cell(painter, rect, index)  # hundreds at once: without saving what does not change
+            return
+        painter.save()
+        mirror(painter, rect)
+        self._paint_cell(painter, rect, index)
+        painter.restore()
+
+    def _paint_cell(self, painter: QPainter, rect: QRect, index: QModelIndex | QPersistentModelIndex) -> None:
         column, row = COLUMNS[index.column()], self._model.entry(index.row())
         if row is None:
             self._placeholder(painter, rect, column.style, self._model.digest_at(index.row()))
@@ -104,7 +114,8 @@ class CacheDelegate(QStyledItemDelegate):
             paint_pill(painter, box, text, self._pill_colors[row.state], self._pill_font)
             place = QRect(int(box.right()) + 4, rect.center().y() - _ICON // 2, _ICON, _ICON)
             for name, color in self._icons(row):
-                painter.drawPixmap(place, pixmap(name, color, _ICON, painter.device().devicePixelRatioF()))
+                picture = pixmap(name, color, _ICON, painter.device().devicePixelRatioF())
+                draw_pixmap(painter, place.x(), place.y(), picture)
                 place.translate(_ICON + 2, 0)
         else:
             self._text(painter, rect, text, column.style)
@@ -121,8 +132,8 @@ class CacheDelegate(QStyledItemDelegate):
         painter.setFont(font)
         painter.setPen(color)
         inner = rect.adjusted(PAD, 0, -PAD, 0)
-        painter.drawText(
-            inner, _RIGHT if style == "number" else _LEFT, self._elide(text, style, inner.width())
+        draw_text(
+            painter, inner, _RIGHT if style == "number" else _LEFT, self._elide(text, style, inner.width())
         )
 
     def _elide(self, text: str, style: CellStyle, width: int) -> str:

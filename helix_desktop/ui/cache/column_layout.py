@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QFontMetricsF
 from PySide6.QtWidgets import QMenu, QTableView
 
-from helix_desktop.ui.cache.cell_delegate import widest_state
+from helix_desktop.ui.cache.cell_delegate import PAD, widest_state
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey, column_widths, fitting_columns
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")
@@ -69,7 +72,7 @@ class ColumnLayout(QObject):
             self._table.horizontalHeader().resizeSection(COLUMN_INDEX[key], column_width)
 
     def _title_widths(self) -> dict[ColumnKey, int]:
-        """Return what the names of columns need in pixels, and what the states below their name need."""
+        """Return what the names of columns need in pixels, and what states and sizes below them need."""
         metrics, model = QFontMetricsF(ui_font(*_TITLE_FONT)), self._table.model()
         titles = {
             column.key: str(model.headerData(COLUMN_INDEX[column.key], Qt.Orientation.Horizontal))
@@ -78,8 +81,17 @@ class ColumnLayout(QObject):
         widths = {
             key: round(metrics.horizontalAdvance(title)) + _TITLE_PAD_PX for key, title in titles.items()
         }
-        return widths | {"state": max(widths["state"], widest_state())}
+        return widths | {
+            "state": max(widths["state"], widest_state()),
+            "size": max(widths["size"], _widest_size()),
+        }
 
     def _clear_overrides(self) -> None:
         self._overrides = {}
         self.fit()
+
+
+def _widest_size() -> int:
+    """Return the pixels that a size of three digits needs, with its unit as the language writes it."""
+    metrics = QFontMetricsF(ui_font(12))
+    return 2 * PAD + ceil(max(metrics.horizontalAdvance(format_size(888 << step)) for step in (0, 10, 20)))

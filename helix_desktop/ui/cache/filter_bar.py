@@ -25,6 +25,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.numbers import format_size
@@ -83,7 +84,7 @@ class CacheFilterBar(Themed, QWidget):
         for button in (self.filters, self.saved, self.session):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         column = QVBoxLayout(self)
-        column.setContentsMargins(18, 11, 12, 11)
+        set_margins(column, 18, 11, 12, 11)
         column.setSpacing(9)
         row = QHBoxLayout()
         row.setSpacing(8)
@@ -258,7 +259,7 @@ class CacheFilterBar(Themed, QWidget):
     def _build_progress(self) -> QWidget:
         self.progress_row = QWidget()
         row = QHBoxLayout(self.progress_row)
-        row.setContentsMargins(0, 0, 6, 0)
+        set_margins(row, 0, 0, 6, 0)
         row.setSpacing(12)
         self._progress_text, self._progress_bar = TextLine("", 12, role="muted"), QProgressBar()
         self._progress_bar.setTextVisible(False)

@@ -12,6 +12,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.rows import HandoverLink
 from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.words.translation import Translator
 
@@ -33,7 +34,7 @@ class HandoverHits(QWidget):
         self.caption.setFixedHeight(scaled(21))  # a chip's, so that both stand on one line
         self.chips = ChipRow()
         row = QHBoxLayout(self)
-        row.setContentsMargins(18, 0, 12, 11)
+        set_margins(row, 18, 0, 12, 11)
         row.setSpacing(9)
         row.addWidget(self.caption, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.chips, 1, Qt.AlignmentFlag.AlignTop)

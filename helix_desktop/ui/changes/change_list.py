@@ -13,6 +13,7 @@ from helix_desktop.ui.changes.delegate import FOLD_PX, ChangeDelegate
 from helix_desktop.ui.changes.list_model import ChangeListModel, CountsOf
 from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, file_of
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
+from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.translation import Translator
@@ -124,7 +125,7 @@ class ChangeList(Themed, QListView):
         if (
             event.button() == Qt.MouseButton.LeftButton
             and isinstance(entry, ChangeGroup)
-            and event.position().x() < FOLD_PX
+            and mirrored_x(self.viewport(), event.position().x()) < FOLD_PX
         ):
             self._set_unfolded(entry, not self.list_model.is_unfolded(entry))
 

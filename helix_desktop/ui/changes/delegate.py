@@ -21,6 +21,7 @@ from helix_desktop.ui.changes.texts import (
     who_text,
 )
 from helix_desktop.ui.design.focus import paint_row_focus
+from helix_desktop.ui.design.mirror import draw_chevron, draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.pill import paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -59,11 +60,12 @@ class ChangeDelegate(QStyledItemDelegate):
         entry, box = index.data(ENTRY_ROLE), QRectF(option.rect)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        mirror(painter, box)
         self._paint_ground(painter, box, option.state, entry)
         if isinstance(entry, ChangeGroup):
             if self._model.can_unfold(entry):
-                name = "chevron-down" if self._model.is_unfolded(entry) else "chevron-right"
-                self._paint_icon(painter, QPointF(box.x() + 9, box.center().y()), name, "faint", _CHEVRON)
+                top, is_open = box.center().y() - _CHEVRON / 2, self._model.is_unfolded(entry)
+                draw_chevron(painter, box.x() + 9, top, self.theme.faint, _CHEVRON, is_open=is_open)
             if entry.head is None:
                 self._paint_heading(painter, box, entry)
             else:
@@ -185,7 +187,7 @@ class ChangeDelegate(QStyledItemDelegate):
         fitted = metrics.elidedText(text, elide, max(0.0, room.width()))
         painter.setFont(font)
         painter.setPen(QPen(QColor(str(getattr(self.theme, color)))))
-        painter.drawText(room, _RIGHT if at_right else _VCENTER, fitted)
+        draw_text(painter, room, _RIGHT if at_right else _VCENTER, fitted)
         width = metrics.horizontalAdvance(fitted)
         return room.right() - width - _GAP if at_right else room.x() + width
 
@@ -193,4 +195,4 @@ class ChangeDelegate(QStyledItemDelegate):
         """Paint an icon whose left edge and middle are at a point."""
         ratio = painter.device().devicePixelRatioF()
         picture = pixmap(name, str(getattr(self.theme, color)), px, ratio)
-        painter.drawPixmap(QPointF(at.x(), at.y() - px / 2), picture)
+        draw_pixmap(painter, at.x(), at.y() - px / 2, picture)

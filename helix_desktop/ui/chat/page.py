@@ -16,7 +16,7 @@ from helix_desktop.ui.chat.composer.queue_list import QueueList
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.chat.viewport.view import SCROLL_BAR_PX, ChatView
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.drops import DropHint
@@ -203,9 +203,12 @@ class ChatPage(QWidget):
         for changed in (self.model.rows_reset, self.model.row_appended, self.model.row_removed):
             changed.connect(self._update_page)
         strips = (self.past_strip, self.trust_strip, self.key_strip)
-        stack = column(
-            *(self.find_bar, self._pages, self.todo_panel, self.next_messages, *strips, self.composer), gap=0
+        below = column(
+            *(self.todo_panel, self.next_messages, *strips, self.composer),
+            margins=(0, 0, SCROLL_BAR_PX, 0),
+            gap=0,
         )
+        stack = column(self.find_bar, self._pages, below, gap=0)
         stack.setStretch(1, 1)
         self.setLayout(stack)
         self._update_page()

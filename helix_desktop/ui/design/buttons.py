@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.ui.design.accessibility import TabInterface
+from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
@@ -129,7 +130,7 @@ class IconButton(EnterActivates, Themed, QToolButton):
 
 
 class Switch(Themed, QAbstractButton):
-    """An on/off switch with its text at the right."""
+    """An on/off switch with its text behind it."""
 
     def __init__(self, text: str, *, on: bool = False) -> None:
         """Start on or off."""
@@ -180,6 +181,7 @@ class Switch(Themed, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint track, knob, focus ring and text."""
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setOpacity(1.0 if self.isEnabled() else _OFF_OPACITY)
         track = QRectF(2, (self.height() - 18) / 2, 32, 18)
@@ -188,7 +190,8 @@ class Switch(Themed, QAbstractButton):
             painter.drawRoundedRect(track.adjusted(-1.5, -1.5, 1.5, 1.5), 10.5, 10.5)
         self._paint_track(painter, track)
         painter.setPen(QColor(self._theme.text if self.isEnabled() else self._theme.faint))
-        painter.drawText(
+        draw_text(
+            painter,
             QRect(_SWITCH_TEXT_X, 0, self.width() - _SWITCH_TEXT_X, self.height()),
             Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap,
             self.text(),

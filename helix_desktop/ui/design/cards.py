@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAccessibleWidget, QFrame, QHBoxLayout, QVBoxLayou
 from helix_desktop.ui.design.accessibility import LabelInterface
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
+from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.translation import Translator
@@ -38,7 +39,7 @@ class Card(Themed, QFrame):
 
 
 class KeyValue(Themed, QWidget):
-    """A name on the left, its value on the right, and before both a colored dot if there is a color."""
+    """A name, its value at the other end, and before both a colored dot if there is a color."""
 
     def __init__(
         self, name: str, value: str, dot: Callable[[Theme], str] | None = None, mono: bool = False
@@ -46,7 +47,7 @@ class KeyValue(Themed, QWidget):
         super().__init__()
         self._dot = dot
         row = QHBoxLayout(self)
-        row.setContentsMargins(17 if dot else 0, 0, 0, 0)
+        set_margins(row, 17 if dot else 0, 0, 0, 0)
         row.setSpacing(8)
         self._name = TextLine(name, 12, role="muted")
         self._value = TextLine(value, 12, 400 if mono else 500, role="muted" if mono else "text", mono=mono)
@@ -72,6 +73,7 @@ class KeyValue(Themed, QWidget):
         if self._dot is None:
             return
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(self._dot(self._theme)))

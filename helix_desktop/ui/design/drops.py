@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.themed import Themed
 
@@ -100,4 +101,4 @@ class DropHint(Themed, QWidget):
         painter.setFont(ui_font(_TEXT_PX, 600))
         room = frame.adjusted(_PAD_PX, 4, -_PAD_PX, -4)
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-        painter.drawText(room, flags, self.words)
+        draw_text(painter, room, flags, self.words)

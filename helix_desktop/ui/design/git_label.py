@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QEnterEvent, QFontMetricsF, QPainter, QPaintEv
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -94,15 +95,16 @@ class GitLabel(EnterActivates, Themed, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw icon and text."""
         painter = QPainter(self)
+        mirror(painter, self.rect())
         color = self._theme.text if self.underMouse() else self._theme.muted
         if self.hasFocus():
             painter.setPen(QPen(QColor(self._theme.accent), 2))
             painter.drawLine(0, self.height() - 1, self.width(), self.height() - 1)
         top = (self.height() - _ICON_PX) // 2
-        painter.drawPixmap(0, top, pixmap("git-branch", color, _ICON_PX, self.devicePixelRatioF()))
+        draw_pixmap(painter, 0, top, pixmap("git-branch", color, _ICON_PX, self.devicePixelRatioF()))
         left = _ICON_PX + _GAP_PX
         room = QRectF(left, 0, self.width() - left, self.height())
         painter.setFont(self._font)
         painter.setPen(QColor(color))
         line = fit_git_text(self._text, QFontMetricsF(self._font), room.width())
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, line)
+        draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter, line)

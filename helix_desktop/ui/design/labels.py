@@ -9,6 +9,7 @@ from PySide6.QtGui import (
     QAccessible,
     QColor,
     QFontMetricsF,
+    QGuiApplication,
     QKeySequence,
     QPainter,
     QPaintEvent,
@@ -16,6 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
+from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -30,9 +32,17 @@ _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
 def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
     """Return a plain-text label in one of the style sheet's roles."""
     result = WrappedLabel(text) if wrap else QLabel(text)
+    align_with_window(result)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setProperty("role", role)
     return result
+
+
+def align_with_window(words: QLabel) -> None:
+    """Begin lines where those of the window do; Qt's own labels begin them where their first letter says."""
+    if QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft:
+        side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute
+        words.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
 
 
 def key_label(keys: str) -> QLabel:
@@ -76,6 +86,7 @@ class ElidedLabel(QLabel):
     def __init__(self, text: str = "", role: str = "") -> None:
         """Show a text in one of the style sheet's roles."""
         super().__init__()
+        align_with_window(self)
         self._full_text = ""
         self._fallbacks: tuple[str, ...] = ()
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -181,10 +192,11 @@ class TextLine(Themed, QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the text."""
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setFont(self._font)
         painter.setPen(QColor(role_color(self._theme, self._role)))
         elided = self._metrics.elidedText(self._text, self.elide, self.width())
-        painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter | self.align, elided)
+        draw_text(painter, QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter | self.align, elided)
 
     def _update_tooltip(self) -> None:
         fits = self._metrics.horizontalAdvance(self._text) <= self.width() + 1
@@ -198,6 +210,7 @@ class SelectableText(Themed, QLabel):
         self, text: str = "", px: int = 13, role: TextRole = "text", mono: bool = False, weight: int = 400
     ) -> None:
         super().__init__()
+        align_with_window(self)
         self._full_text = ""
         self.setText(text)
         self._px, self._role, self._mono, self._weight = px, role, mono, weight

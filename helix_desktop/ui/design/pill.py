@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QSizePolicy, QWidget
 
 from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -36,7 +37,7 @@ def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
 def paint_pill(
     painter: QPainter, rect: QRectF, text: str, colors: tuple[str, str, str], font: QFont, left: float = 8
 ) -> None:
-    """Paint a filled capsule with `text`, beginning `left` pixels from its left end."""
+    """Paint a filled capsule with `text`, beginning `left` pixels from its beginning."""
     color, fill, outline = colors
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(QColor(outline), 1))
@@ -44,8 +45,11 @@ def paint_pill(
     painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
     painter.setFont(font)
     painter.setPen(QColor(color))
-    painter.drawText(
-        rect.adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text
+    draw_text(
+        painter,
+        rect.adjusted(left, 0, 0, 0),
+        Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
+        text,
     )
 
 
@@ -97,6 +101,7 @@ class Pill(EnterActivates, Themed, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the capsule."""
         painter = QPainter(self)
+        mirror(painter, self.rect())
         color, fill, outline = tone_colors(self._theme, self._tone)
         if self._clickable and (self.underMouse() or self.hasFocus()):
             outline = self._theme.accent
@@ -104,8 +109,8 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         left = 8 + (_PILL_ICON + 4 if self._icon_name else 0)
         paint_pill(painter, body, self.text(), (color, fill, outline), self._font, left)
         if self._icon_name:
-            place = QRect(8, (self.height() - _PILL_ICON) // 2, _PILL_ICON, _PILL_ICON)
-            painter.drawPixmap(place, pixmap(self._icon_name, color, _PILL_ICON, self.devicePixelRatioF()))
+            picture = pixmap(self._icon_name, color, _PILL_ICON, self.devicePixelRatioF())
+            draw_pixmap(painter, 8, (self.height() - _PILL_ICON) // 2, picture)
 
 
 class Badge(Themed, QWidget):
@@ -149,7 +154,7 @@ class Badge(Themed, QWidget):
         painter.setFont(self._font())
         text_token = "accent_text" if self._color_token == "accent" else self._color_token
         painter.setPen(QColor(getattr(self._theme, text_token)))
-        painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignCenter, self._text)
+        draw_text(painter, QRectF(self.rect()), Qt.AlignmentFlag.AlignCenter, self._text)
 
     def _font(self) -> QFont:
         return fonts.sized(self.font(), 11, QFont.Weight.DemiBold)

@@ -24,6 +24,7 @@ from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
@@ -82,6 +83,7 @@ class LineDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(option.rect).adjusted(0, 1, 0, -1)
+        mirror(painter, box)
         if option.state & QStyle.StateFlag.State_Selected:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(self.theme.selection))
@@ -89,7 +91,7 @@ class LineDelegate(QStyledItemDelegate):
         if index.data(_HEADING_ROLE):
             painter.setFont(fonts.sized(self.view.font(), 11, QFont.Weight.DemiBold))
             painter.setPen(QColor(self.theme.muted))
-            painter.drawText(box.adjusted(12, 6, -12, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data()))
+            draw_text(painter, box.adjusted(12, 6, -12, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data()))
         else:
             self.paint_line(painter, box, index)
         painter.restore()

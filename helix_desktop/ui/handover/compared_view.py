@@ -20,6 +20,7 @@ from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import clear_layout, column
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.handover.compare_rows import change_count
@@ -156,6 +157,6 @@ def _name(change: ItemChange) -> str:
 def _body() -> tuple[QWidget, QVBoxLayout]:
     body, rows = QWidget(), QVBoxLayout()
     body.setLayout(rows)
-    rows.setContentsMargins(20, 0, 4, 6)
+    set_margins(rows, 20, 0, 4, 6)
     rows.setSpacing(3)
     return body, rows

@@ -17,6 +17,7 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import clear_layout, column
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle, retint
@@ -187,7 +188,7 @@ class EditDialog(Themed, SizedDialog):
     def _lay_out(self) -> None:
         scroll, page = FocusableScrollArea(), QWidget()
         page.setObjectName("page")
-        self._fields.setContentsMargins(0, 0, 12, 0)
+        set_margins(self._fields, 0, 0, 12, 0)
         page.setLayout(self._fields)
         scroll.setWidget(page)
         scroll.setWidgetResizable(True)

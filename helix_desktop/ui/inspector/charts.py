@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from helix_desktop.ui.design.mirror import mirror, mirrored_x
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.inspector.rows import Level, Saving, Segment, SegmentKind
@@ -97,7 +98,7 @@ class WindowBar(Themed, QWidget):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Name the level or the segment under the mouse."""
-        tip = self.tooltip_at(event.position().x())
+        tip = self.tooltip_at(mirrored_x(self, event.position().x()))
         if tip:
             QToolTip.showText(event.globalPosition().toPoint(), tip, self)
 
@@ -117,6 +118,7 @@ class WindowBar(Themed, QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw segments and ticks."""
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         body = QRectF(0, _OVER, self.width(), _BAR)
         shape = QPainterPath()
@@ -213,7 +215,7 @@ class SavingsBars(Themed, QWidget):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Say what the rewrite under the mouse saved."""
-        at = int(event.position().x() // self._pitch())
+        at = int(mirrored_x(self, event.position().x()) // self._pitch())
         if 0 <= at < len(self._savings):
             saving = self._savings[at]
             text = tr.plural(saving.tokens, "%n token saved", "%n tokens saved")
@@ -223,6 +225,7 @@ class SavingsBars(Themed, QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the bars."""
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         highest, pitch = max((*(saving.tokens for saving in self._savings), 1)), self._pitch()

@@ -42,6 +42,7 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -166,6 +167,7 @@ class RequestDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         rect: QRect = option.rect
+        mirror(painter, rect)
         self._paint_background(painter, rect, option.state)
         if index.row():
             painter.setPen(QPen(QColor(self._theme.border), 1))
@@ -198,7 +200,7 @@ class RequestDelegate(QStyledItemDelegate):
         device = painter.device()
         ratio = device.devicePixelRatioF() if device is not None else 1.0
         picture = pixmap(_GLYPHS[kind], SEGMENT_COLORS[kind](self._theme), 15, ratio)
-        painter.drawPixmap(QPoint(rect.left() + _PAD, rect.top() + (rect.height() - 15) // 2), picture)
+        draw_pixmap(painter, rect.left() + _PAD, rect.top() + (rect.height() - 15) // 2, picture)
 
     def _paint_first_line(
         self, painter: QPainter, rect: QRect, middle: float, row: WindowRow, covered: int
@@ -211,14 +213,14 @@ class RequestDelegate(QStyledItemDelegate):
         line = QRectF(
             right - width, middle - self._name_metrics.height(), width + 1, self._name_metrics.height()
         )
-        painter.drawText(line, _VCENTER, tokens)
+        draw_text(painter, line, _VCENTER, tokens)
         room = right - width - 8 - rect.left() - _TEXT_X
         painter.setFont(self._name)
         painter.setPen(QColor(self._theme.text))
         is_message = row.kind in ("user", "assistant")
         elide = Qt.TextElideMode.ElideRight if is_message else Qt.TextElideMode.ElideMiddle
         name = self._name_metrics.elidedText(row.name, elide, room)
-        painter.drawText(QRectF(rect.left() + _TEXT_X, line.top(), room, line.height()), _VCENTER, name)
+        draw_text(painter, QRectF(rect.left() + _TEXT_X, line.top(), room, line.height()), _VCENTER, name)
 
     def _paint_second_line(
         self, painter: QPainter, rect: QRect, middle: float, row: WindowRow, covered: int
@@ -239,7 +241,7 @@ class RequestDelegate(QStyledItemDelegate):
             line.setLeft(line.left() + self._paint_change(painter, line, row))
         painter.setPen(QColor(self._theme.muted))
         why = self._small_metrics.elidedText(row.reason_text, Qt.TextElideMode.ElideRight, line.width())
-        painter.drawText(line, _VCENTER, why)
+        draw_text(painter, line, _VCENTER, why)
 
     def _paint_change(self, painter: QPainter, line: QRectF, row: WindowRow) -> int:
         """Draw what became of a row, as an icon and a word; return the room that they take, in pixels."""
@@ -247,13 +249,13 @@ class RequestDelegate(QStyledItemDelegate):
         device = painter.device()
         ratio = device.devicePixelRatioF() if device is not None else 1.0
         icon = pixmap("circle-plus" if row.change == "new" else "diff", color, _MARK_PX, ratio)
-        painter.drawPixmap(QPointF(line.left(), line.center().y() - _MARK_PX / 2), icon)
+        draw_pixmap(painter, line.left(), line.center().y() - _MARK_PX / 2, icon)
         words = line.adjusted(_MARK_PX + 4, 0, 0, 0)
         painter.setPen(QColor(color))
         shortened = self._small_metrics.elidedText(
             row.change_text, Qt.TextElideMode.ElideRight, words.width()
         )
-        painter.drawText(words, _VCENTER, shortened)
+        draw_text(painter, words, _VCENTER, shortened)
         return _MARK_PX + 12 + round(self._small_metrics.horizontalAdvance(shortened))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStyle, QWidget
 
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.style.fonts import scaled
@@ -88,7 +88,7 @@ def _resent_text(resent: int) -> str:
 
 
 class RowButtons(Themed, QWidget):
-    """The buttons of one row, over its right end."""
+    """The buttons of one row, over its end."""
 
     triggered = Signal(str, object)  # RowAction, WindowRow
     left = Signal()  # the mouse or the keyboard left it
@@ -123,7 +123,8 @@ class RowButtons(Themed, QWidget):
                 button.set_tip(action_text(action, row))
         width = len(actions) * (scaled(_EDGE) + _GAP) + 8
         height = scaled(_EDGE) + 4
-        self.setGeometry(rect.right() - width - 9, rect.center().y() - height // 2, width, height)
+        place = QRect(rect.right() - width - 9, rect.center().y() - height // 2, width, height)
+        self.setGeometry(QStyle.visualRect(self.layoutDirection(), rect, place))
         self.show()
         self.raise_()
 

@@ -16,6 +16,7 @@ from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import line
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import Themed, retint
@@ -124,7 +125,7 @@ class Inspector(Themed, QWidget):
         page = QWidget(self._scroll.viewport())
         page.setObjectName("page")
         column = QVBoxLayout(page)
-        column.setContentsMargins(*_MARGINS)
+        set_margins(column, *_MARGINS)
         column.setSpacing(12)
         column.addWidget(self._title())
         column.addWidget(self._past_card())
@@ -142,7 +143,7 @@ class Inspector(Themed, QWidget):
         # The scroll bar takes the right margin's place, so that cards do not change their width much.
         bar = self._scroll.verticalScrollBar()
         bar.rangeChanged.connect(
-            lambda _, end: column.setContentsMargins(*(_MARGINS if end == 0 else _BAR_MARGINS))
+            lambda _, end: set_margins(column, *(_MARGINS if end == 0 else _BAR_MARGINS))
         )
         return self._scroll
 
@@ -209,7 +210,7 @@ class Inspector(Themed, QWidget):
         self._pending_row, self.pending = _icon_row("eye", "seg_observations")
         card.body.addWidget(self._pending_row)
         self._due_texts = SelectableText("", 12, "muted")
-        self._due_texts.setContentsMargins(20, 0, 0, 4)
+        set_margins(self._due_texts, 20, 0, 0, 4)
         self.due = Disclosure(DisclosureHead(tr("What comes next"), "", "muted"), lambda: self._due_texts)
         self._due_texts.setParent(self.due)
         self._due_texts.hide()
@@ -236,7 +237,7 @@ class Inspector(Themed, QWidget):
     def _request_card(self) -> Card:
         card = Card((1, 6, 1, 6), 2)
         head = QHBoxLayout()
-        head.setContentsMargins(15, 4, 8, 2)
+        set_margins(head, 15, 4, 8, 2)
         head.setSpacing(8)
         self._count = TextLine("", 12, role="faint")
         show_request = IconButton("eye", tr("Show request"), px=15, edge=28)
@@ -254,7 +255,7 @@ class Inspector(Themed, QWidget):
         self.gone.setObjectName("gone")
         self.gone.toggled.connect(self.gone_rows.setVisible)
         foot = QHBoxLayout()
-        foot.setContentsMargins(13, 0, 8, 0)
+        set_margins(foot, 13, 0, 8, 0)
         foot.addWidget(self.gone)
         card.body.addLayout(foot)
         card.body.addWidget(self.gone_rows)

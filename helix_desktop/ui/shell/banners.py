@@ -9,8 +9,8 @@ from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.focus import FocusReturn
 from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import column, row
-from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.words.translation import Translator, translate
@@ -22,6 +22,7 @@ _ICONS = {
     "warning": ("triangle-alert", "warn"),
     "info": ("info", "accent_text"),
 }
+_TEXT_PX = 440  # that a longer text keeps beside its buttons; else they stand below it
 
 
 class _BannerCard(QFrame):
@@ -39,14 +40,14 @@ class _BannerCard(QFrame):
         rest = translate(join_sentences(banner.why, banner.fix))
         if rest:
             words.addWidget(label(rest, "note", wrap=True))
-        if banner.actions:
-            words.addSpacing(2)
-            words.addWidget(self._buttons(banner))
+        text = QWidget()
+        text.setLayout(words)
+        message = BesideOrBelow(text, self._buttons(banner), _TEXT_PX) if banner.actions else text
         close = IconButton("x", tr("Dismiss"), px=15, edge=26)
         close.clicked.connect(lambda: self.dismissed.emit(banner.id))
         close.setVisible(banner.dismissable)
         face, color = _ICONS[banner.level]
-        line = row(IconLabel(face, px=17, color_token=color), words, close, margins=(14, 10, 8, 10), gap=11)
+        line = row(IconLabel(face, px=17, color_token=color), message, close, margins=(14, 10, 8, 10), gap=11)
         line.setStretch(1, 1)
         line.setAlignment(close, Qt.AlignmentFlag.AlignTop)
         item = line.itemAt(0)
@@ -54,8 +55,8 @@ class _BannerCard(QFrame):
             item.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)
 
-    def _buttons(self, banner: Banner) -> FlowBox:
-        buttons = []
+    def _buttons(self, banner: Banner) -> list[QWidget]:
+        buttons: list[QWidget] = []
         for action in banner.actions:
             button = PushButton(action.text)
             button.setObjectName(f"{banner.id}:{action.id}")
@@ -63,7 +64,7 @@ class _BannerCard(QFrame):
                 lambda _=False, action_id=action.id: self.action_clicked.emit(banner.id, action_id)
             )
             buttons.append(button)
-        return FlowBox(buttons)
+        return buttons
 
 
 class BannerArea(Themed, QWidget):

@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, Q
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color
@@ -80,6 +81,7 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint pill, bar, tick and words."""
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(self.rect()).adjusted(0.75, 0.75, -0.75, -0.75)
         edge = self._theme.accent if self.hasFocus() else self._theme.border_strong
@@ -96,7 +98,7 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
             self._paint_hold(painter)
         left = self._text_left(self._detail)
         room = QRectF(left, 0, self.width() - left - 12, self.height())
-        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, self.text())
+        draw_text(painter, room, Qt.AlignmentFlag.AlignCenter, self.text())
 
     def _paint_bar(self, painter: QPainter, bar: QRectF) -> None:
         state, theme = self._state, self._theme

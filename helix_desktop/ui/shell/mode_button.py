@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMenu, QPushButton
 from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.themed import Themed
@@ -80,6 +81,7 @@ class ModeButton(EnterActivates, Themed, QPushButton):
         theme = self._theme
         color, background = (getattr(theme, name) for name in _COLOR_TOKENS[self._mode])
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         edge = theme.accent if self.hasFocus() else theme.border_strong if self.underMouse() else theme.border
         painter.setPen(QPen(QColor(edge), 2 if self.hasFocus() else 1))
@@ -88,7 +90,8 @@ class ModeButton(EnterActivates, Themed, QPushButton):
         painter.drawRoundedRect(bounds, 9, 9)
         top = (self.height() - _ICON_PX) // 2
         left = _PAD_PX if self._detail == "word" else (self.width() - _ICON_PX) // 2
-        painter.drawPixmap(left, top, pixmap(_ICONS[self._mode], color, _ICON_PX, self.devicePixelRatioF()))
+        picture = pixmap(_ICONS[self._mode], color, _ICON_PX, self.devicePixelRatioF())
+        draw_pixmap(painter, left, top, picture)
         if self._detail == "word":
             self._paint_text(painter, color, bounds)
 
@@ -96,7 +99,7 @@ class ModeButton(EnterActivates, Themed, QPushButton):
         painter.setFont(self._font())
         painter.setPen(QColor(color))
         place = area.adjusted(_PAD_PX + _ICON_PX + 5, 0, -_CHEVRON_PX, 0)
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, translate(_NAMES[self._mode]))
+        draw_text(painter, place, Qt.AlignmentFlag.AlignVCenter, translate(_NAMES[self._mode]))
         painter.setPen(QPen(QColor(color), 1.5, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
         x, y = self.width() - _PAD_PX - 5.0, self.height() / 2 - 1.5
         painter.drawPolyline([QPointF(x - 3, y), QPointF(x, y + 3), QPointF(x + 3, y)])

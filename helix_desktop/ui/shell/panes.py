@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
 from helix_desktop.ui.design.style import fonts
@@ -14,6 +15,8 @@ INSPECTOR_MIN_WINDOW_PX = 1120
 SIDEBAR_MIN_WINDOW_PX = 760
 """Widths of the window, at 100 % text, below which a pane folds away by itself."""
 _FIRST_WIDTHS = (272, 826, 278)
+_SIDE_SHARES, _WIDEST_SIDES = (0.14, 0.155), (350, 390)
+"""Of all that is there, until the user moves a handle: a large window has room for longer titles."""
 _SIDES_PX = 328  # the rail and the sidebar
 
 
@@ -49,9 +52,10 @@ class Panes(QSplitter):
         self.setStretchFactor(1, 1)
         self.setSizes(list(_FIRST_WIDTHS))
         widths = layout_store.load("splitter")
+        self._has_own_widths = bool(widths)
         if widths:
             self.restoreState(QByteArray(widths))
-        self.splitterMoved.connect(lambda *_: self.changed.emit())
+        self.splitterMoved.connect(self._on_moved)
 
     def set_available(self, sidebar: bool, inspector: bool) -> None:
         """Say which panes the place has at all."""
@@ -79,9 +83,23 @@ class Panes(QSplitter):
         self._remember_visible("inspector", visible)
         self._apply(self._sidebar.isVisibleTo(self), visible)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give both sides their share of a large window, until the user moves a handle."""
+        super().resizeEvent(event)
+        if not self._has_own_widths:
+            left, right = (
+                max(first, min(widest, round(self.width() * share)))
+                for first, widest, share in zip(_FIRST_WIDTHS[::2], _WIDEST_SIDES, _SIDE_SHARES, strict=True)
+            )
+            self.setSizes([left, max(0, self.width() - left - right), right])
+
     def save(self) -> None:
         """Remember the widths."""
         self._layout_store.save("splitter", bytes(self.saveState().data()))
+
+    def _on_moved(self) -> None:
+        self._has_own_widths = True
+        self.changed.emit()
 
     def _remember_visible(self, key: str, visible: bool) -> None:
         self._requested[key] = visible

@@ -16,6 +16,7 @@ from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.disclosure import refused_disclosure
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.timeline.card_data import (
@@ -217,7 +218,7 @@ class SweepView(Card):
                 pills.append(Pill(tr.plural(len(self._digests) - _MAX_DIGESTS, "%n more", "%n more")))
             self._pills = FlowBox(pills)
             self.body.addWidget(self._pills)
-            self.body.setContentsMargins(14, 5, 8, 10)
+            set_margins(self.body, 14, 5, 8, 10)
             retint(self._pills, self._theme)
         else:
             self._pills.setVisible(self._pills.isHidden())
@@ -260,7 +261,7 @@ class FormView(Card):
         for text in filter(None, self._details()):
             below.addWidget(SelectableText(text, 12, "muted"))
         if below.count():
-            self.body.setContentsMargins(14, 5, 12, 10)
+            set_margins(self.body, 14, 5, 12, 10)
         self.body.addLayout(below)
         self.setAccessibleName(" · ".join(filter(None, (title, *self._details()))))
 

@@ -22,6 +22,7 @@ from helix_desktop.ui.design.layout.disclosure import (
     refused_disclosure,
 )
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import TextRole, retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
@@ -63,7 +64,7 @@ def section_disclosure(
     def build() -> QWidget:
         body = QWidget()
         column = QVBoxLayout(body)
-        column.setContentsMargins(20, 0, 0, 6)
+        set_margins(column, 20, 0, 0, 6)
         column.setSpacing(3)
         for bullet in section.bullets:
             view = BulletView(bullet, role, is_flagged=is_flagged)
@@ -138,7 +139,7 @@ class HandoverView(Card):
     def _summary(self) -> QWidget:
         gist, column = QWidget(), QVBoxLayout()
         gist.setLayout(column)
-        column.setContentsMargins(0, 0, 4, 0)
+        set_margins(column, 0, 0, 4, 0)
         column.setSpacing(3)
         bullets = gist_bullets(self._card.sections)
         for bullet in bullets:
@@ -208,7 +209,7 @@ class HandoverView(Card):
     def _build_details(self) -> QWidget:
         everything, column = QWidget(), QVBoxLayout()
         everything.setLayout(column)
-        column.setContentsMargins(0, 0, 4, 0)
+        set_margins(column, 0, 0, 4, 0)
         column.setSpacing(2)
         column.addWidget(line())
         column.addSpacing(4)
@@ -256,7 +257,7 @@ def _quotes_disclosure(quotes: Sequence[str], role: TextRole) -> Disclosure:
 
     def build() -> QWidget:
         words = SelectableText("\n\n".join(quotes), 13, "muted")
-        words.setContentsMargins(20, 0, 0, 4)
+        set_margins(words, 20, 0, 0, 4)
         return words
 
     return Disclosure(head, build)

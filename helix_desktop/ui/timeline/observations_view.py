@@ -18,6 +18,7 @@ from helix_desktop.ui.design.layout.disclosure import (
     refused_disclosure,
 )
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.timeline.bullet_view import BulletView
@@ -170,6 +171,6 @@ class ObservationsView(Card):
 def _column() -> tuple[QWidget, QVBoxLayout]:
     body = QWidget()
     column = QVBoxLayout(body)
-    column.setContentsMargins(20, 0, 0, 6)
+    set_margins(column, 20, 0, 0, 6)
     column.setSpacing(3)
     return body, column

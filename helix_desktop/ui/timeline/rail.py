@@ -1,4 +1,4 @@
-"""The rail on the timeline's left, and the nodes on it."""
+"""The rail beside the timeline's cards, and the nodes on it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.themed import Themed
 
 Node: TypeAlias = Literal["live", "handover", "observations", "fold", "sweep", "failure", "mark"]
 
-_RAIL_X = 15.0  # pixels from the left edge to the rail
+_RAIL_X = 15.0  # pixels from the edge to the rail
 _CARD_X = 38
 _TOP_PX = 5  # between two cards, half of it
 
@@ -27,7 +28,7 @@ class RailRow(Themed, QWidget):
         self._first = self._last = False
         self.card = card
         row = QHBoxLayout(self)
-        row.setContentsMargins(_CARD_X, _TOP_PX, 0, _TOP_PX)
+        set_margins(row, _CARD_X, _TOP_PX, 0, _TOP_PX)
         row.addWidget(card)
 
     def set_ends(self, first: bool, last: bool) -> None:
@@ -39,6 +40,7 @@ class RailRow(Themed, QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the rail and the node."""
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         small = self.node in ("sweep", "fold", "mark")
         y, space = float(self.node_y), 7.0 if small else 10.0

@@ -10,6 +10,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
@@ -54,6 +55,7 @@ class PhaseSteps(Themed, QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the four steps and the lines between them."""
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         x, middle, running = 1.0, self.height() / 2, PHASES.index(self._phase)
         steps, between = self._fitting_steps(running)
@@ -63,7 +65,7 @@ class PhaseSteps(Themed, QWidget):
             x += 23
             painter.setFont(font)
             painter.setPen(QColor(color if at <= running else self._theme.faint))
-            painter.drawText(QRectF(x, 0, width + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, text)
+            draw_text(painter, QRectF(x, 0, width + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, text)
             x += width + 10
             if at + 1 < len(PHASES):
                 painter.setPen(QPen(QColor(self._theme.border_strong), 1.5))
@@ -91,7 +93,7 @@ class PhaseSteps(Themed, QWidget):
             painter.setBrush(QColor(self._theme.ok_soft))
             painter.drawEllipse(center, 8, 8)
             picture = pixmap("check", self._theme.ok, 10, self.devicePixelRatioF())
-            painter.drawPixmap(center - QPointF(5, 5), picture)
+            draw_pixmap(painter, center.x() - 5, center.y() - 5, picture)
             return
         painter.setPen(QPen(QColor(self._theme.accent if order == 0 else self._theme.border_strong), 2))
         painter.setBrush(QColor(self._theme.accent_soft) if order == 0 else Qt.BrushStyle.NoBrush)

@@ -110,6 +110,21 @@ def test_splitter_widths_are_restored(qtbot: QtBot, layout_states: dict[str, byt
     second.allow_close()
 
 
+def test_the_sides_have_their_share_of_a_large_window_until_a_handle_is_moved(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    work(window)
+    window.show()
+    usual, large = ((window.resize(*size), window._panes.sizes())[1] for size in ((1400, 900), (2560, 1400)))
+    assert (usual[0], usual[2]) == (272, 278)
+    assert large[0] > usual[0]
+    assert large[2] > usual[2]
+    window._panes.moveSplitter(300, 1)
+    moved = window._panes.sizes()
+    window.resize(2400, 1400)
+    assert (window._panes.sizes()[0], window._panes.sizes()[2]) == (moved[0], moved[2])
+
+
 def test_a_narrow_window_folds_panes_and_a_wide_one_restores_them(qtbot: QtBot, window: MainWindow) -> None:
     work(window)
 

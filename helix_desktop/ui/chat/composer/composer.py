@@ -198,11 +198,11 @@ class Composer(Themed, QWidget):
         )
         self._tint_note()
         for button, name, px, gap in (
-            (self.model_button, "cpu", 13, 2 * ICON_GAP_PX),
+            (self.model_button, "cpu", 13, ICON_GAP_PX),
             (self._attach, "paperclip", 15, 0),
         ):
             edge = round(style.px(px))
-            button.setIcon(icon(name, theme.muted, edge))
+            button.setIcon(icon(name, theme.muted, edge, gap=gap))
             button.setIconSize(QSize(edge + gap, edge))
         tall = round(style.px(_LINE))
         self.model_button.setFixedHeight(tall)

@@ -101,7 +101,9 @@ def paint_line(
     if style.width(text, font) > rect.width():
         elided = style.metrics(font).elidedText(text[:2_000], Qt.TextElideMode.ElideRight, rect.width())
     side = Qt.AlignmentFlag.AlignRight if align_right else Qt.AlignmentFlag.AlignLeft
-    flags = Qt.AlignmentFlag.AlignVCenter | side | Qt.TextFlag.TextSingleLine
+    # Absolute: what is painted so keeps its order from left to right, whatever the language.
+    side |= Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignAbsolute
+    flags = side | Qt.TextFlag.TextSingleLine
     painter.drawText(rect, int(flags), elided)
 
 

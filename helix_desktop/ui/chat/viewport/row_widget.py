@@ -14,6 +14,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.viewport.accessibility import RowArea, RowButton, RowText
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow
+from helix_desktop.ui.design.mirror import keep_left_to_right
 
 _BLEED = 6  # pixels on each side of a row, for rings and pills that reach over the column's edge
 
@@ -148,6 +149,7 @@ class RowWidget(QWidget):
         if self.item is None:
             return
         painter = QPainter(self)
+        keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.translate(_BLEED, 0)
         paint = self._pool.paint_state(self.index, self.item)

@@ -49,6 +49,9 @@ tr = Translator("Chat")
 _LINE = 44.0  # pixels an arrow key scrolls
 _PAGE_OVERLAP = 48.0
 
+SCROLL_BAR_PX = 12
+"""Width beside the rows: what stands below them leaves it free too, to be in line with them."""
+
 
 class ChatView(Themed, QAbstractScrollArea):
     """Shows a ChatModel; reading, selecting, finding and answering happen here."""
@@ -319,7 +322,7 @@ def _is_typed(event: QKeyEvent) -> bool:
 def _style(theme: Theme) -> str:
     return (
         f"ChatView {{ background: {theme.canvas}; border: 0; }}"
-        "QScrollBar:vertical { background: transparent; width: 12px; margin: 0; border: 0; }"
+        f"QScrollBar:vertical {{ background: transparent; width: {SCROLL_BAR_PX}px; margin: 0; border: 0; }}"
         f"QScrollBar::handle:vertical {{ background: {theme.scrollbar}; border-radius: 4px; min-height: 36px;"
         " margin: 2px; }"
         f"QScrollBar::handle:vertical:hover {{ background: {theme.faint}; }}"

@@ -17,6 +17,7 @@ from helix_desktop.ui.design.diff.row_painting import SIGN_WIDTH, Marks, RowPain
 from helix_desktop.ui.design.diff.rows import DiffRows, Row, Stretch
 from helix_desktop.ui.design.diff.selection import DiffSelection, Side
 from helix_desktop.ui.design.diff.syntax import SyntaxRuns
+from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
@@ -34,6 +35,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def __init__(self) -> None:
         super().__init__()
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
         self._diff, self._opened = _EMPTY, set[int]()
         self._columns = 0  # of the longest line
         self._side_by_side = self._can_revert = False
@@ -168,6 +170,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the rows in sight."""
         painter = QPainter(self.viewport())
+        keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(event.rect(), self._painter.ground("same"))
         top, panes = self.verticalScrollBar().value(), self._panes()

@@ -10,6 +10,7 @@ from helix_desktop.domain.file_history.diff import FileDiff, Hunk
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
 from helix_desktop.ui.design.diff.rows import Stretch
 from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
@@ -44,6 +45,7 @@ class FoldRow(EnterActivates, Themed, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the row."""
         theme, painter = self._theme, QPainter(self)
+        keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), QColor(theme.hover if self.underMouse() else theme.no_line))
         if self.hasFocus():

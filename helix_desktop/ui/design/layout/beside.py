@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QRect, QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStyle, QWidget
 
 from helix_desktop.ui.design.layout.flow import FlowBox
 
@@ -66,7 +66,7 @@ class BesideOrBelow(QWidget):
 
     def _place(self) -> None:
         for part, box in zip((self._text, self._others), self._boxes(self.width()), strict=True):
-            part.setGeometry(box)
+            part.setGeometry(QStyle.visualRect(self.layoutDirection(), self.rect(), box))
 
     def _boxes(self, width: int) -> tuple[QRect, QRect]:
         """Return where the text and the others stand at a width."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
+from helix_desktop.ui.design.mirror import set_margins
+
 LayoutItem = QWidget | QLayout | int | None
 """What a row or column takes: a widget, a layout, a gap in pixels, or None for a stretch."""
 
@@ -11,7 +13,7 @@ LayoutItem = QWidget | QLayout | int | None
 def _fill(
     layout: QBoxLayout, items: tuple[LayoutItem, ...], margins: tuple[int, int, int, int], gap: int
 ) -> None:
-    layout.setContentsMargins(*margins)
+    set_margins(layout, *margins)
     layout.setSpacing(gap)
     for part in items:
         if part is None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import SelectableText
+from helix_desktop.ui.design.mirror import draw_chevron, draw_text, mirror, set_margins
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed, retint
 from helix_desktop.words.translation import Translator
@@ -66,15 +66,13 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw chevron, title and note, shortened to the room there is."""
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.hasFocus():
             painter.setPen(QPen(QColor(self._theme.accent), 1.5))
             painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 6, 6)
-        name = "chevron-down" if self.isChecked() else "chevron-right"
         color = self._theme.text if self.underMouse() else self._theme.faint
-        painter.drawPixmap(
-            QPoint(0, (self.height() - 14) // 2), pixmap(name, color, 14, self.devicePixelRatioF())
-        )
+        draw_chevron(painter, 0, (self.height() - 14) // 2, color, 14, is_open=self.isChecked())
         room = self.rect().adjusted(_TITLE_X, 0, 0, 0)
         painter.setFont(ui_font(13, 600))
         painter.setPen(QColor(str(getattr(self._theme, self._role))))
@@ -86,7 +84,7 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
 
     def _draw_shortened(self, painter: QPainter, room: QRect, text: str) -> None:
         fitting = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, max(room.width(), 0))
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, fitting)
+        draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter, fitting)
 
 
 class Disclosure(Themed, QWidget):
@@ -118,7 +116,7 @@ def refused_disclosure(text: str, role: TextRole) -> Disclosure:
 
     def build() -> QWidget:
         words = SelectableText(text, 13, "muted")
-        words.setContentsMargins(20, 0, 0, 4)
+        set_margins(words, 20, 0, 0, 4)
         return words
 
     return Disclosure(head, build)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStyle, QWidget
 
 FLOW_GAP = 6  # pixels between two parts of a row, and between rows
 
@@ -16,7 +16,7 @@ def flow_height(
 ) -> int:
     """Return the height in pixels of all rows of the parts that are not hidden; `place` moves them there.
 
-    The parts from number `right_from` on stand at the right end of their row.
+    The parts from number `right_from` on stand at the end of their row.
     """
     rows: list[list[tuple[int, QWidget, QSize]]] = [[]]
     x = 0
@@ -43,7 +43,8 @@ def _place_row(line: Sequence[tuple[int, QWidget, QSize]], room: QRect, right_fr
     for number, part, size in line:
         if is_left and number >= right_from:
             x, is_left = x + max(0, missing), False
-        part.setGeometry(QRect(QPoint(x, room.y() + (room.height() - size.height()) // 2), size))
+        place = QRect(QPoint(x, room.y() + (room.height() - size.height()) // 2), size)
+        part.setGeometry(QStyle.visualRect(part.layoutDirection(), room, place))
         x += size.width() + FLOW_GAP
 
 
@@ -57,7 +58,7 @@ class FlowBox(QWidget):
     """Widgets side by side, in as many rows as they need."""
 
     def __init__(self, parts: Sequence[QWidget], right_from: int | None = None) -> None:
-        """Place parts from the left; those from number `right_from` on at the right end of their row."""
+        """Place parts from where lines begin; those from number `right_from` on at the end of their row."""
         super().__init__()
         self._parts, self._right_from = list(parts), right_from
         for part in self._parts:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QTreeView
 
+from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -87,6 +88,7 @@ class JsonView(Themed, QTreeView):
     def __init__(self) -> None:
         super().__init__()
         self._model = JsonModel(self)
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
         self._delegate = _JsonDelegate(self._model, self)
         self.setModel(self._model)
         self.setItemDelegate(self._delegate)
@@ -198,6 +200,7 @@ class _JsonDelegate(QStyledItemDelegate):
         node, code = self._model.node(index), self._theme.code
         rect = QRectF(option.rect)
         painter.save()
+        keep_left_to_right(painter)
         painter.setFont(ui_font(12, code=True))
         name, value = row_texts(node)
         is_name = node.parent is not None and not isinstance(node.parent.value, list) and node.kind != "group"

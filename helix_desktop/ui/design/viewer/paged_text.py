@@ -16,6 +16,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
+from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -53,6 +54,7 @@ class PagedText(Themed, QPlainTextEdit):
 
     def __init__(self) -> None:
         super().__init__()
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
         self._content, self._page_index, self._name = _EMPTY, 0, ""
         self._rows: list[PageRow] = []
         self._gutter = _Gutter(self)
@@ -167,6 +169,7 @@ class PagedText(Themed, QPlainTextEdit):
     def paint_gutter(self, gutter: QWidget, dirty: QRect) -> None:
         """Draw line numbers to the left of the rows in sight."""
         painter = QPainter(gutter)
+        keep_left_to_right(painter)
         painter.fillRect(dirty, QColor(self._theme.code_surface))
         painter.setFont(ui_font(11, code=True))
         painter.setPen(QColor(self._theme.faint))

@@ -10,6 +10,7 @@ from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPainterPa
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
+from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
@@ -68,6 +69,7 @@ class ReplayChart(Themed, QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._comparison = Comparison()
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # time runs to the right
         self._seqs: list[int] = []
         self._curves: tuple[list[WindowPoint], list[WindowPoint]] = ([], [])
         self.setObjectName("policy_chart")
@@ -108,6 +110,7 @@ class ReplayChart(Themed, QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw axis, bounds, both curves and the rewrites."""
         painter = QPainter(self)
+        keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         plot, theme, replay = self._plot(), self._theme, self._comparison.replay
         if not self._seqs:

@@ -18,6 +18,7 @@ from helix_desktop import APP_NAME
 from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel
+from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
@@ -72,6 +73,7 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint bar, square, initials and dot."""
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         square = QRectF(13, 6, 38, 38)
         self._paint_bar(painter)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, Q
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from helix_desktop.ui.design.mirror import draw_chevron, draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -42,6 +43,7 @@ class SessionDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         bounds = QRectF(option.rect)
+        mirror(painter, bounds)
         if isinstance(entry, str):
             self._paint_heading(painter, bounds, index, option.state)
         elif isinstance(entry, SessionItem):
@@ -66,11 +68,11 @@ class SessionDelegate(QStyledItemDelegate):
         """Lay the field over the title."""
         area: QRect = option.rect
         entry = index.data(ITEM_ROLE)
-        if isinstance(entry, SessionItem) and entry.parent:
-            editor.setGeometry(area.adjusted(30 + _indent(entry), 1, -12, -1))
-            return
         indent = _indent(entry) if isinstance(entry, SessionItem) else 0
-        editor.setGeometry(area.adjusted(12 + indent, 3, -12, -max(3, area.height() - 36)))
+        place = area.adjusted(12 + indent, 3, -12, -max(3, area.height() - 36))
+        if isinstance(entry, SessionItem) and entry.parent:
+            place = area.adjusted(30 + indent, 1, -12, -1)
+        editor.setGeometry(QStyle.visualRect(editor.layoutDirection(), area, place))
 
     def _paint_heading(
         self, painter: QPainter, bounds: QRectF, index: _Index, state: QStyle.StateFlag
@@ -80,16 +82,16 @@ class SessionDelegate(QStyledItemDelegate):
         words = bounds.adjusted(20, 8, 0, 0)
         if is_folded is not None:
             self._paint_background(painter, bounds.adjusted(8, 8, -8, -1), state)
-            side, ratio = 13, painter.device().devicePixelRatioF()
-            mark = pixmap("chevron-right" if is_folded else "chevron-down", self.theme.muted, side, ratio)
-            painter.drawPixmap(QPointF(bounds.right() - 20 - side, words.center().y() - side / 2), mark)
+            side = 13
+            left, top = bounds.right() - 20 - side, words.center().y() - side / 2
+            draw_chevron(painter, left, top, self.theme.muted, side, is_open=not is_folded)
             if is_folded and index.data(RUNNING_ROLE):
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(QColor(self.theme.seg_assistant))
                 painter.drawEllipse(QPointF(bounds.right() - 33 - side, words.center().y()), 3.5, 3.5)
         painter.setFont(fonts.sized(self._base(), 11, QFont.Weight.DemiBold))
         painter.setPen(QColor(self.theme.faint))
-        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, str(index.data()))
+        draw_text(painter, words, Qt.AlignmentFlag.AlignVCenter, str(index.data()))
 
     def _paint_background(
         self, painter: QPainter, box: QRectF, state: QStyle.StateFlag, is_active: bool = False
@@ -113,7 +115,7 @@ class SessionDelegate(QStyledItemDelegate):
         side = 14
         ratio = painter.device().devicePixelRatioF()
         top = box.center().y() - side / 2
-        painter.drawPixmap(QPointF(box.x() + 9, top), pixmap("bot", color, side, ratio))
+        draw_pixmap(painter, box.x() + 9, top, pixmap("bot", color, side, ratio))
         busy = item.running or item.waiting
         font = fonts.sized(self._base(), 12, QFont.Weight.Medium if item.active else QFont.Weight.Normal)
         painter.setFont(font)
@@ -121,7 +123,7 @@ class SessionDelegate(QStyledItemDelegate):
         room = box.width() - 31 - (26 if busy else 12)
         title = QFontMetricsF(font).elidedText(item.title, Qt.TextElideMode.ElideRight, room)
         place = QRectF(box.x() + 31, box.y(), room, box.height())
-        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, title)
+        draw_text(painter, place, Qt.AlignmentFlag.AlignVCenter, title)
         if busy:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(self.theme.seg_output if item.waiting else self.theme.seg_assistant))
@@ -133,8 +135,11 @@ class SessionDelegate(QStyledItemDelegate):
         painter.setPen(QColor(self.theme.muted if item.active else self.theme.faint))
         width = QFontMetricsF(small).horizontalAdvance(when)
         top, height = box.y() + box.height() * 0.11, box.height() * 0.4
-        painter.drawText(
-            QRectF(box.right() - 12 - width, top, width + 1, height), Qt.AlignmentFlag.AlignVCenter, when
+        draw_text(
+            painter,
+            QRectF(box.right() - 12 - width, top, width + 1, height),
+            Qt.AlignmentFlag.AlignVCenter,
+            when,
         )
         bold = fonts.sized(self._base(), 13, QFont.Weight.DemiBold if item.active else QFont.Weight.Medium)
         painter.setFont(bold)
@@ -143,13 +148,13 @@ class SessionDelegate(QStyledItemDelegate):
         marks = (("archive", item.place.archived), ("git-branch", bool(item.branch_of)))
         for name in (name for name, is_marked in marks if is_marked):
             mark = pixmap(name, self.theme.muted, _MARK_PX, painter.device().devicePixelRatioF())
-            painter.drawPixmap(QPointF(box.x() + left, top + (height - _MARK_PX) / 2), mark)
+            draw_pixmap(painter, box.x() + left, top + (height - _MARK_PX) / 2, mark)
             left += _MARK_PX + 6
         room = box.width() - left - 12 - width - 10
         # Titles of branches begin alike, and end with their number.
         mode = Qt.TextElideMode.ElideMiddle if item.branch_of else Qt.TextElideMode.ElideRight
         title = QFontMetricsF(bold).elidedText(item.title, mode, room)
-        painter.drawText(QRectF(box.x() + left, top, room, height), Qt.AlignmentFlag.AlignVCenter, title)
+        draw_text(painter, QRectF(box.x() + left, top, room, height), Qt.AlignmentFlag.AlignVCenter, title)
 
     def _paint_second_line(self, painter: QPainter, box: QRectF, item: SessionItem) -> None:
         small = fonts.sized(self._base(), 12)
@@ -158,7 +163,7 @@ class SessionDelegate(QStyledItemDelegate):
         top, height = box.y() + box.height() * 0.5, box.height() * 0.36
         room = box.width() - 24 - _BAR_PX - 24
         text = QFontMetricsF(small).elidedText(item.subtitle, Qt.TextElideMode.ElideRight, room)
-        painter.drawText(QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, text)
+        draw_text(painter, QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, text)
         middle = top + height / 2
         bar = QRectF(box.right() - 12 - _BAR_PX, middle - 2, _BAR_PX, 4)
         if item.used is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QLinearGradient, QPainter
 
+from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
@@ -27,4 +28,4 @@ def paint_workspace_badge(
     painter.drawRoundedRect(rect, rect.width() * 0.29, rect.width() * 0.29)
     painter.setFont(fonts.sized(reference, rect.width() * 0.34, QFont.Weight.DemiBold))
     painter.setPen(QColor(theme.muted if missing else theme.on_accent))
-    painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, workspace.display_initials())
+    draw_text(painter, rect, Qt.AlignmentFlag.AlignCenter, workspace.display_initials())

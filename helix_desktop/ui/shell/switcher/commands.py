@@ -9,6 +9,7 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF, 
 from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QStandardItem
 from PySide6.QtWidgets import QMenu, QMenuBar
 
+from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.shell.actions import action_shortcut
@@ -122,7 +123,7 @@ def _paint_text(
     side = Qt.AlignmentFlag.AlignRight if at_end else Qt.AlignmentFlag.AlignLeft
     painter.setFont(font)
     painter.setPen(QColor(color))
-    painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter, elided)
+    draw_text(painter, area, side | Qt.AlignmentFlag.AlignVCenter, elided)
     gap = 12 if elided else 0
     return area.right() - wide - gap if at_end else area.left() + wide + gap
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, 
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
 from helix_desktop.ui.design.git_label import fit_git_text
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
@@ -73,8 +74,8 @@ class SwitcherDelegate(LineDelegate):
 
     def _paint_icon(self, painter: QPainter, box: QRectF, name: str) -> None:
         """Paint what kind of line this is."""
-        at = QPointF(box.x() + 25 - _KIND_PX / 2, box.center().y() - _KIND_PX / 2)
-        painter.drawPixmap(at, pixmap(name, self.theme.muted, _KIND_PX, self.view.devicePixelRatioF()))
+        picture = pixmap(name, self.theme.muted, _KIND_PX, self.view.devicePixelRatioF())
+        draw_pixmap(painter, box.x() + 25 - _KIND_PX / 2, box.center().y() - _KIND_PX / 2, picture)
 
     def _paint_end(self, painter: QPainter, box: QRectF, words: str, badge: WorkspaceBadge = "") -> float:
         """Paint words at the right, with the dot of a badge; returns their left edge."""
@@ -83,7 +84,7 @@ class SwitcherDelegate(LineDelegate):
         painter.setFont(small)
         painter.setPen(QColor(self.theme.muted))
         left = box.right() - _EDGE_PX - width
-        painter.drawText(QRectF(left, box.y(), width + 1, box.height()), _VCENTER, words)
+        draw_text(painter, QRectF(left, box.y(), width + 1, box.height()), _VCENTER, words)
         if badge:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(getattr(self.theme, BADGE_COLOR_TOKENS[badge])))
@@ -102,11 +103,11 @@ class SwitcherDelegate(LineDelegate):
         left = right - metrics.horizontalAdvance(words)
         painter.setFont(small)
         painter.setPen(QColor(self.theme.muted))
-        painter.drawText(QRectF(left, box.y(), right - left + 1, box.height()), _VCENTER, words)
+        draw_text(painter, QRectF(left, box.y(), right - left + 1, box.height()), _VCENTER, words)
         left -= _ICON_PX + 5
         ratio = self.view.devicePixelRatioF()
         branch = pixmap("git-branch", self.theme.muted, _ICON_PX, ratio)
-        painter.drawPixmap(QPointF(left, box.center().y() - _ICON_PX / 2), branch)
+        draw_pixmap(painter, left, box.center().y() - _ICON_PX / 2, branch)
         return left
 
     def _paint_text(
@@ -128,4 +129,4 @@ class SwitcherDelegate(LineDelegate):
         painter.setFont(font)
         painter.setPen(QColor(self.theme.text if is_name else self.theme.muted))
         elided = QFontMetricsF(font).elidedText(text, side, room)
-        painter.drawText(QRectF(x, box.y(), room, box.height()), _VCENTER, elided)
+        draw_text(painter, QRectF(x, box.y(), room, box.height()), _VCENTER, elided)

@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
 
 from helix_desktop.context.log.steps import Step
+from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
@@ -89,6 +90,7 @@ class UsageChart(Themed, QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._points: list[UsagePoint] = []
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # time runs to the right
         self._seqs: list[int] = []
         self._window, self._threshold, self._top = 0, 0.85, 1
         self._picture: QPixmap | None = None  # of all but what moves: a step must not draw the curve again
@@ -218,7 +220,9 @@ class UsageChart(Themed, QWidget):
             self._picture = QPixmap(self.size() * ratio)
             self._picture.setDevicePixelRatio(ratio)
             self._picture.fill(Qt.GlobalColor.transparent)
-            self._paint_chart(QPainter(self._picture))
+            picture_painter = QPainter(self._picture)
+            keep_left_to_right(picture_painter)
+            self._paint_chart(picture_painter)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.drawPixmap(0, 0, self._picture)

@@ -1,0 +1,81 @@
+"""Where texts run from right to left, places are mirrored, and words and icons are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.mirror import draw_chevron, draw_pixmap, draw_text, mirror, set_margins
+from helix_desktop.ui.design.style.icons import pixmap
+
+_SIZE = 120, 20
+
+
+@pytest.fixture
+def _right_to_left(qapp: QGuiApplication) -> Iterator[None]:
+    """An application in a language from right to left."""
+    qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    yield
+    qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+
+
+def _picture(paint: Callable[[QPainter], object], *, is_mirrored: bool = False) -> QImage:
+    image = QImage(*_SIZE, QImage.Format.Format_ARGB32)
+    image.fill(Qt.GlobalColor.white)
+    painter = QPainter(image)
+    painter.setLayoutDirection(
+        Qt.LayoutDirection.RightToLeft if is_mirrored else Qt.LayoutDirection.LeftToRight
+    )
+    mirror(painter, QRectF(0, 0, *_SIZE))
+    paint(painter)
+    painter.end()
+    return image
+
+
+def test_places_are_mirrored() -> None:
+    image = _picture(
+        lambda painter: painter.fillRect(QRectF(0, 0, 30, 20), QColor("black")), is_mirrored=True
+    )
+    assert [image.pixelColor(x, 10).name() for x in (15, 105)] == ["#ffffff", "#000000"]
+
+
+@pytest.mark.parametrize("text", ["read_file", "שלום"])
+def test_words_stand_at_the_mirrored_place_and_can_be_read(qapp: QGuiApplication, text: str) -> None:
+    """They begin where lines begin: at the right end of the mirrored place."""
+    left, right = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute
+    mirrored = _picture(lambda p: draw_text(p, QRectF(0, 0, 80, 20), left, text), is_mirrored=True)
+    plain = _picture(lambda p: p.drawText(QRectF(40, 0, 80, 20), int(right), text))
+    assert mirrored == plain
+
+
+def test_icons_are_not_mirrored_but_a_fold_points_where_texts_run(qapp: QGuiApplication) -> None:
+    icon, back = pixmap("history", "#000000", 14), pixmap("chevron-left", "#000000", 14)
+    mirrored = _picture(lambda p: draw_pixmap(p, 0, 3, icon), is_mirrored=True)
+    assert mirrored == _picture(lambda p: p.drawPixmap(120 - 14, 3, icon))
+    closed = _picture(lambda p: draw_chevron(p, 0, 3, "#000000", 14, is_open=False), is_mirrored=True)
+    assert closed == _picture(lambda p: p.drawPixmap(120 - 14, 3, back))
+
+
+@pytest.mark.usefixtures("_right_to_left")
+def test_rows_of_widgets_margins_and_labels_begin_at_the_right(qtbot: QtBot) -> None:
+    parts = [QWidget(), QWidget(), QWidget()]
+    for part in parts:
+        part.setFixedSize(30, 20)
+    box = FlowBox(parts, right_from=2)
+    qtbot.addWidget(box)
+    box.resize(200, 20)
+    box.show()
+    assert [part.x() for part in parts] == [170, 134, 0]
+    layout = QHBoxLayout()
+    set_margins(layout, 20, 1, 4, 2)
+    assert layout.contentsMargins().right() == 20
+    path = label("/home/mara")
+    qtbot.addWidget(path)
+    assert path.alignment() & Qt.AlignmentFlag.AlignRight
