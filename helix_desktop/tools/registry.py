@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ class ToolRegistry:
             raise ToolError(f"There is no tool {call.name[:80]!r}.", fix=f"The tools are: {names}.") from None
 
 
+@cache
 def spec_of(tool: type[Tool[Any]], descriptions: Path) -> ToolSpec:
     """Return the spec of a tool, with its description file and its argument schema."""
     description, argument_descriptions = parse_description(description_of(tool.name, descriptions))

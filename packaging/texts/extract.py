@@ -80,7 +80,7 @@ def _contexts(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _calls(tree: ast.Module, contexts: dict[str, str]) -> Iterator[tuple[ast.Call, str]]:
-    for node in ast.walk(tree):
+    for node in ast.walk(tree) if contexts else ():
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in contexts:
                 yield node, contexts[name]

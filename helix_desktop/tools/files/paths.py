@@ -60,10 +60,12 @@ def is_git_internal(parts: Sequence[str]) -> bool:
 
 
 def relative_parts(paths: Iterable[Path], root: Path) -> tuple[tuple[str, ...], ...]:
-    """Return the `paths` below `root`, as components relative to it."""
-    forms = (form for path in paths for form in (path, path.resolve()))
-    relative = (form.relative_to(root).parts for form in forms if form != root and form.is_relative_to(root))
-    return tuple(dict.fromkeys(relative))
+    """Return the `paths` below `root`, as components relative to it; links resolved too."""
+    # Compared as text: every jail compares fifty, and a Path costs more than the question to the system.
+    top = os.path.normcase(os.path.join(root, ""))
+    forms = (form for path in map(os.fspath, paths) for form in (path, os.path.realpath(path)))
+    relative = (Path(form[len(top) :]).parts for form in forms if os.path.normcase(form).startswith(top))
+    return tuple(parts for parts in dict.fromkeys(relative) if parts)
 
 
 def _refuse_hidden_characters(path: str) -> None:

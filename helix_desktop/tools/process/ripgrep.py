@@ -9,8 +9,9 @@ import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, distribution
+from itertools import chain
 from pathlib import Path
 
 from helix_desktop.domain.errors import ToolError
@@ -29,20 +30,20 @@ def find_ripgrep() -> Path | None:
     frozen = getattr(sys, "_MEIPASS", "")
     if frozen:
         folders[:0] = [Path(frozen), Path(frozen) / "bin"]
-    for path in (*(folder / _NAME for folder in folders), *_installed()):
+    for path in chain((folder / _NAME for folder in folders), _installed()):
         if path.is_file():
             return path
     system = shutil.which("rg")
     return Path(system) if system else None
 
 
-def _installed() -> list[Path]:
-    """Return where the ripgrep package installed the program: environments may share packages."""
+def _installed() -> Iterator[Path]:
+    """Yield where the ripgrep package installed the program: environments may share packages."""
     try:
         files = distribution("ripgrep").files or ()
     except PackageNotFoundError:
-        return []
-    return [Path(str(file.locate())).resolve() for file in files if file.name == _NAME]
+        return
+    yield from (Path(str(file.locate())).resolve() for file in files if file.name == _NAME)
 
 
 def normalize_path(name: str, windows: bool = os.name == "nt") -> str:

@@ -27,7 +27,7 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.themed import Themed, set_style_sheet
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate
 
@@ -228,9 +228,10 @@ class CacheFilterBar(Themed, QWidget):
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
-        self.session.setStyleSheet(
+        set_style_sheet(
+            self.session,
             f"QPushButton:checked {{ background: {theme.accent_soft}; color: {theme.accent_text};"
-            f" border-color: {theme.accent}; }}"
+            f" border-color: {theme.accent}; }}",
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:

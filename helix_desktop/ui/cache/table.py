@@ -28,7 +28,7 @@ from helix_desktop.ui.cache.table_model import CacheTableModel, Index
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.themed import Themed, set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Cache")
@@ -147,11 +147,12 @@ class CacheTable(Themed, QTableView):
         self._delegate.tint(theme)
         self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
         self.horizontalHeader().setFixedHeight(scaled(ROW_HEIGHT))
-        self.setStyleSheet(
+        set_style_sheet(
+            self,
             f"QTableView {{ background: {theme.canvas}; border: 0; }} QHeaderView::section {{ background:"
             f" {theme.canvas}; color: {theme.faint}; border: 0; border-bottom: 1px solid {theme.border};"
             f" padding: 0 {PAD}px; font-size: {scaled(12)}px; font-weight: 500; }}"
-            f" QHeaderView::section:first {{ padding-left: {EDGE}px; }}"
+            f" QHeaderView::section:first {{ padding-left: {EDGE}px; }}",
         )
         self.columns.fit()
         self.viewport().update()

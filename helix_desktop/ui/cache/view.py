@@ -39,8 +39,7 @@ from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.boxes import column as stack_of
 from helix_desktop.ui.design.menus import popup_below
-from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
@@ -87,7 +86,6 @@ class CacheBrowser(Themed, QWidget):
         self._lay_out()
         self._wire()
         add_shortcuts(self, self.filter_bar, self.entry_actions)
-        retint(self, LIGHT)
 
     def set_source(self, source: CacheSource | None) -> None:
         """Show another workspace's cache; None shows nothing."""

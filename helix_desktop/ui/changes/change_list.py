@@ -15,7 +15,7 @@ from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, file_of
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.themed import Themed, set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -97,7 +97,7 @@ class ChangeList(Themed, QListView):
         """Take the colors of a theme and the text size in force."""
         super().tint(theme)
         self._delegate.theme = theme
-        self.setStyleSheet(f"QListView {{ background: {theme.canvas}; border: 0; outline: 0; }}")
+        set_style_sheet(self, f"QListView {{ background: {theme.canvas}; border: 0; outline: 0; }}")
         self.scheduleDelayedItemsLayout()
 
     def currentChanged(

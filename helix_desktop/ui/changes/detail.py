@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QWidget
@@ -41,7 +43,7 @@ from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator
 
@@ -62,25 +64,25 @@ class ChangeDetail(Themed, QWidget):
     menu_requested = Signal(QWidget)
     hunk_revert_requested = Signal(int)
     """The number (from 0) of a hunk."""
+    diff_built = Signal(QWidget)
+    """The text of the diff was built, when the first one was to be shown."""
 
     def __init__(self, start: StartCoroutine | None, now: ClockMs) -> None:
         """`start` owns the coroutines of the diff, `now` is for words like "2 min ago"."""
         super().__init__()
-        self._now = now
+        self._start, self._now = start, now
         self.entry: Entry | None = None
         self.has_diff = False
         """Whether the diff of the selected file is on screen."""
         self._place: tuple[str, Contents] | None = None
         self._build_parts()
         self.empty = EmptyState("diff", tr("Select a file to see its changes."))
-        self.diff = DiffView(start)
-        self.diff.hunk_revert_requested.connect(self.hunk_revert_requested)
         self.summary = SelectableText("", 13, "muted")
         self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.summary.setContentsMargins(18, 12, 18, 12)
         self.body = QStackedWidget(self)
         self._summary_page = VerticalScrollArea(self.summary)
-        for part in (self.empty, self._summary_page, self.diff):
+        for part in (self.empty, self._summary_page):
             self.body.addWidget(part)
         self.body.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.body.setMinimumHeight(_BODY_PX)
@@ -88,6 +90,16 @@ class ChangeDetail(Themed, QWidget):
         layout.setStretch(1, 1)
         self.setLayout(layout)
         self.show_entry(None)
+
+    @cached_property
+    def diff(self) -> DiffView:
+        """The lines that changed."""
+        view = DiffView(self._start)
+        view.hunk_revert_requested.connect(self.hunk_revert_requested)
+        self.body.addWidget(view)
+        retint(view, self._theme)
+        self.diff_built.emit(view.text)
+        return view
 
     def show_entry(self, entry: Entry | None) -> None:
         """Show whose a change is; its diff comes later."""
@@ -129,7 +141,7 @@ class ChangeDetail(Themed, QWidget):
 
     def go_to_change(self, by: int) -> bool:
         """Go to the next change (1) or the previous one (-1); False behind the last one."""
-        if not self.has_diff or self.body.currentWidget() is not self.diff:
+        if not self.has_diff or not isinstance(self.body.currentWidget(), DiffView):
             return False
         text = self.diff.text
         previous = text.current_row
@@ -138,7 +150,7 @@ class ChangeDetail(Themed, QWidget):
 
     def focus_body(self) -> None:
         """Give the keyboard to the diff."""
-        if self.body.currentWidget() is self.diff:
+        if isinstance(self.body.currentWidget(), DiffView):
             self.diff.text.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def paintEvent(self, event: QPaintEvent) -> None:

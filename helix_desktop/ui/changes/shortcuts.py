@@ -34,4 +34,4 @@ def add_shortcuts(page: QWidget, actions: ChangeActions, bar: ChangesFilterBar, 
     for key in ("Down", "Return", "Enter"):
         add_shortcut(bar.field, key, changes.setFocus, here)
     add_shortcut(bar.field, "Escape", bar.field.clear, here)
-    add_shortcut(detail.diff.text, "Escape", changes.setFocus, here)
+    detail.diff_built.connect(lambda text: add_shortcut(text, "Escape", changes.setFocus, here))

@@ -36,8 +36,7 @@ from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.menus import popup_below
-from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
@@ -78,7 +77,6 @@ class ChangesPage(Themed, QWidget):
         self._wire()
         add_shortcuts(self, self.change_actions, self.filter_bar, self.detail)
         self.set_state(self._state)
-        retint(self, LIGHT)
 
     @property
     def entry(self) -> Entry | None:

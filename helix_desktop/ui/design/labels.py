@@ -22,7 +22,7 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import TextRole, Themed, role_color
+from helix_desktop.ui.design.themed import TextRole, Themed, role_color, set_style_sheet
 from helix_desktop.words.numbers import keep_units
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
@@ -236,10 +236,11 @@ class SelectableText(Themed, QLabel):
             return
         self._styled = styled
         family = fonts.MONO_FAMILY if self._mono else fonts.UI_FAMILY
-        self.setStyleSheet(
+        set_style_sheet(
+            self,
             f"QLabel {{ color: {role_color(theme, self._role)}; font-family: '{family}';"
             f" font-size: {scaled(self._px)}px; font-weight: {self._weight}; background: transparent;"
-            f" selection-background-color: {theme.text_selection}; selection-color: {theme.text}; }}"
+            f" selection-background-color: {theme.text_selection}; selection-color: {theme.text}; }}",
         )
 
 

@@ -43,6 +43,12 @@ def restyle(widget: QWidget, name: str, value: object) -> None:
     widget.style().polish(widget)
 
 
+def set_style_sheet(widget: QWidget, sheet: str) -> None:
+    """Set a widget's own style sheet if it is another one: Qt reads the same one, and styles it, again."""
+    if widget.styleSheet() != sheet:
+        widget.setStyleSheet(sheet)
+
+
 def role_color(theme: Theme, role: TextRole) -> str:
     """Return the theme's color of a role."""
     return str(getattr(theme, role))

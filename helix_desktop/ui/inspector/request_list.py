@@ -47,7 +47,7 @@ from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.row_actions import ACTION_KEYS, RowButtons, action_key, action_text
 from helix_desktop.ui.inspector.rows import RowAction, RowKind, WindowRow
@@ -301,7 +301,7 @@ class RequestList(Themed, QListView):
         """Take the colors of a theme and the text size in force."""
         self._delegate.tint(theme)
         retint(self.buttons, theme)
-        self.setStyleSheet("QListView { background: transparent; border: 0; }")
+        set_style_sheet(self, "QListView { background: transparent; border: 0; }")
         self.setFixedHeight(self.entries.rowCount() * scaled(ROW_HEIGHT))
         self.viewport().update()
 

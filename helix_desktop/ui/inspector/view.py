@@ -18,7 +18,6 @@ from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
@@ -77,10 +76,11 @@ class Inspector(Themed, QWidget):
             rows.selectionModel().currentChanged.connect(partial(self._scroll_to_current, rows))
         self.empty.button_clicked.connect(self.compose_requested)
         self.set_state(None)
-        retint(self, LIGHT)
 
     def set_state(self, state: InspectorState | None) -> None:
         """Show another state; None: there is no session."""
+        if state is not None and state == self._state:
+            return
         self._state = state
         if state is None or (not state.rows and not state.used):
             self._stack.setCurrentWidget(self.empty)

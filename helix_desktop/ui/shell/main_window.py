@@ -105,6 +105,7 @@ class MainWindow(QMainWindow):
         self._center_page: CenterPage = "welcome"
         self._theme = LIGHT
         self._pages: dict[str, QWidget] = {}
+        self._workspace_lists: tuple[tuple[WorkspaceRow, ...], tuple[str, ...]] | None = None
         self.commands = make_actions(self)
         self.key_bindings = KeyBindings(self.commands)
         self.rail, self.sidebar = Rail(self.commands), Sidebar(self.commands)
@@ -247,6 +248,10 @@ class MainWindow(QMainWindow):
 
     def show_workspaces(self, workspaces: Sequence[WorkspaceRow], recent_ids: Sequence[str] = ()) -> None:
         """Show the workspaces in rail, header and switcher: there those of `recent_ids` first."""
+        lists = (tuple(workspaces), tuple(recent_ids))
+        if lists == self._workspace_lists:
+            return  # every event of a session asks for it
+        self._workspace_lists = lists
         self.rail.show_workspaces(workspaces)
         self.switcher.show_workspaces(workspaces, recent_ids)
         active = next((workspace for workspace in workspaces if workspace.active), None)

@@ -322,14 +322,18 @@ class TopBar(QWidget):
 
     def show_git(self, text: GitText) -> None:
         """Show the git state of the workspace, where no sidebar does."""
-        self._git_text = text
-        self._git.show_text(text if self.sidebar.isVisibleTo(self) else NO_GIT)
-        self._shorten()
+        if text != self._git_text:
+            self._git_text = text
+            self._show_git()
 
     def show_sidebar_button(self, is_visible: bool) -> None:
         """Show the button that brings the sidebar back, and what the sidebar would say."""
         self.sidebar.setVisible(is_visible)
-        self.show_git(self._git_text)
+        self._show_git()
+
+    def _show_git(self) -> None:
+        self._git.show_text(self._git_text if self.sidebar.isVisibleTo(self) else NO_GIT)
+        self._shorten()
 
     def show_gauge(self, state: GaugeState) -> None:
         """Show how full the window is."""

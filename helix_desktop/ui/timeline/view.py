@@ -20,8 +20,8 @@ from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.timeline.card_data import (
@@ -114,7 +114,6 @@ class Timeline(Themed, QWidget):
         self._lay_out()
         self._wire()
         self.set_state(self._state)
-        retint(self, LIGHT)
 
     @property
     def card_count(self) -> int:

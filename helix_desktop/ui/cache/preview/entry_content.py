@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import cached_property
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
@@ -15,6 +16,7 @@ from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.diff.view import DiffView
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.viewer.json_tree import MAX_JSON_BYTES, JsonNode, may_be_json, parse_json
 from helix_desktop.ui.design.viewer.json_view import JsonView
@@ -38,6 +40,9 @@ class EntryContent(ContentViewer):
     diff_requested = Signal(str, str)
     """The digests of a previous version and of the entry on show: `show_diff` is to show their diff."""
 
+    part_built = Signal(QWidget)
+    """A part that takes keys was built, when its view was first needed."""
+
     def __init__(self, start: StartCoroutine, now: ClockMs = wall_clock_ms) -> None:
         super().__init__(start)
         self._begin, self._now = start, now
@@ -51,13 +56,37 @@ class EntryContent(ContentViewer):
         self._save: Callable[[str, bytes], None] = lambda _key, _value: None
         names = {"image": tr("Image"), "text": tr("Text"), "tree": tr("Tree"), "hex": tr("Hex")}
         self.switch = ViewSwitch(tr("View"), {**names, "diff": tr("Diff")})
-        self.diff, self.tree, self.image = DiffView(start), JsonView(), ImageView(start)
-        for page in (self.diff, self.tree, self.image):
-            self.pages.addWidget(page)
         self.head.insertWidget(2, self.switch)
         self.head.insertSpacing(3, _GAP_PX)
         self.switch.view_selected.connect(self.choose)
         self.indexed.connect(self._find_tree)
+
+    @cached_property
+    def diff(self) -> DiffView:
+        """What differs from the previous version."""
+        view = DiffView(self._begin)
+        self._add_views(view, view.text)
+        return view
+
+    @cached_property
+    def tree(self) -> JsonView:
+        """The content as a tree."""
+        view = JsonView()
+        self._add_views(view)
+        return view
+
+    @cached_property
+    def image(self) -> ImageView:
+        """The content as a picture."""
+        view = ImageView(self._begin)
+        self._add_views(view)
+        return view
+
+    def _add_views(self, page: QWidget, *parts: QWidget) -> None:
+        self.pages.addWidget(page)
+        retint(page, self._theme)
+        for part in (page, *parts):
+            self.part_built.emit(part)
 
     @property
     def view(self) -> str:
@@ -67,8 +96,15 @@ class EntryContent(ContentViewer):
     @property
     def page(self) -> QWidget:
         """Return what shows the content, and takes keys."""
-        pages: dict[str, QWidget] = {"diff": self.diff.text, "tree": self.tree, "image": self.image}
-        return pages.get(self._view, self.text)
+        match self._view:
+            case "diff":
+                return self.diff.text
+            case "tree":
+                return self.tree
+            case "image":
+                return self.image
+            case _:
+                return self.text
 
     def remember(self, load: Callable[[str], bytes], save: Callable[[str, bytes], None]) -> None:
         """Take the choices of the last run, and save those of this one."""

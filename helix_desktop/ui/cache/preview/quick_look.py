@@ -33,8 +33,9 @@ class QuickLook(QObject):
         self._sizes: Sequence[int] = ()
         self.is_open = False
         content = preview.content
-        for part in (preview, content.text, content.tree, content.image, content.diff.text, content.diff):
+        for part in (preview, content.text):
             part.installEventFilter(self)
+        content.part_built.connect(lambda part: part.installEventFilter(self))
         table.quick_look_requested.connect(self.open)
         preview.quick_look_button.clicked.connect(self.toggle)
 

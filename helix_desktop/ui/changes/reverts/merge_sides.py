@@ -13,7 +13,7 @@ from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.themed import Themed, set_style_sheet
 
 Side: TypeAlias = Literal["base", "ours", "theirs"]
 
@@ -33,10 +33,11 @@ class CodeEdit(Themed, QPlainTextEdit):
         """Take the colors of a theme and the text size in force."""
         super().tint(theme)
         self.setFont(fonts.ui_font(12, code=True))  # without ligatures, as the diff
-        self.setStyleSheet(
+        set_style_sheet(
+            self,
             f"QPlainTextEdit {{ background: {theme.code_surface}; color: {theme.text}; border: 1px solid"
             f" {theme.border}; border-radius: 8px; selection-background-color: {theme.text_selection}; }}"
-            f" QPlainTextEdit:focus {{ border: 2px solid {theme.accent}; }}"
+            f" QPlainTextEdit:focus {{ border: 2px solid {theme.accent}; }}",
         )
 
     def show_grounds(self, grounds: Sequence[tuple[int, int, str]]) -> None:

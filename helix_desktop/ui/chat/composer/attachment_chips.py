@@ -23,6 +23,7 @@ from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.layout.flow import FLOW_GAP, flow_height
 from helix_desktop.ui.design.style.icons import icon as icon_of
+from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -137,9 +138,10 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         for place, (button, name) in enumerate(self._buttons, 1):
             button.setIcon(icon_of(name, theme.accent_text, 12))
             button.setIconSize(QSize(12, 12))
-            button.setStyleSheet(
+            set_style_sheet(
+                button,
                 "QToolButton { background: transparent; border: 0; border-radius: 9px; padding: 0; }"
-                f"QToolButton:hover, QToolButton:focus {{ background: {theme.surface}; }}"
+                f"QToolButton:hover, QToolButton:focus {{ background: {theme.surface}; }}",
             )
             x = self.width() - _EDGE - place * (_BUTTON + 2) + 2
             button.setGeometry(x, (_HEIGHT - _BUTTON) // 2, _BUTTON, _BUTTON)
@@ -242,7 +244,7 @@ class AttachmentBar(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setStyleSheet("QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; }")
+        set_style_sheet(self, "QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; }")
         self.setFixedHeight(0)
 
     @property

@@ -33,6 +33,7 @@ from helix_desktop.ui.chat.style import REGULAR, SEMIBOLD, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.motion import is_motion_reduced
+from helix_desktop.ui.design.themed import set_style_sheet
 
 _LINE_PX, _MAX_LINES = 30, 8
 _EDGE_PX, _GAP_PX = 6, 6  # around the lines; between popup and composer
@@ -212,8 +213,8 @@ class CompletionPopup(QFrame):
         self._delegate.chat_style = self._spinner.chat_style = style
         self._note.setFont(style.font(SMALL))
         look = f"color: {style.theme.faint}; font-size: {style.px(SMALL):.0f}px; background: transparent;"
-        self._note.setStyleSheet(f"QLabel {{ {look} }}")
-        self.list_view.setStyleSheet("QListView { background: transparent; border: 0; }")
+        set_style_sheet(self._note, f"QLabel {{ {look} }}")
+        set_style_sheet(self.list_view, "QListView { background: transparent; border: 0; }")
         self.list_view.viewport().update()
 
     def show_rows(self, name: str, completions: Sequence[Completion]) -> None:

@@ -19,7 +19,7 @@ from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.themed import Themed, set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -188,13 +188,15 @@ class Composer(Themed, QWidget):
         self._chips.set_style(style)
         self.completer.set_style(style)
         self.editor.setFont(style.font(BODY))
-        self.editor.setStyleSheet(_editor_style(style))
+        set_style_sheet(self.editor, _editor_style(style))
         palette = self.editor.palette()
         palette.setColor(QPalette.ColorRole.PlaceholderText, style.color(theme.faint))
         self.editor.setPalette(palette)
         self._status.setFont(style.font(SMALL))
-        self._status.setStyleSheet(
-            f"QLabel {{ color: {theme.faint}; font-size: {style.px(SMALL):.0f}px; background: transparent; }}"
+        set_style_sheet(
+            self._status,
+            f"QLabel {{ color: {theme.faint}; font-size: {style.px(SMALL):.0f}px;"
+            " background: transparent; }",
         )
         self._tint_note()
         for button, name, px, gap in (
@@ -206,12 +208,12 @@ class Composer(Themed, QWidget):
             button.setIconSize(QSize(edge + gap, edge))
         tall = round(style.px(_LINE))
         self.model_button.setFixedHeight(tall)
-        self.model_button.setStyleSheet(_outline_style(style, 12))
+        set_style_sheet(self.model_button, _outline_style(style, 12))
         self._attach.setFixedSize(tall, tall)
-        self._attach.setStyleSheet(_bare_style(theme))
+        set_style_sheet(self._attach, _bare_style(theme))
         for button in (self._queue, self._steer):
             button.setFixedHeight(max(_BUTTON - 2, tall))
-            button.setStyleSheet(_outline_style(style, 9))
+            set_style_sheet(button, _outline_style(style, 9))
         self._refresh()
         self.editor.fit_height()
         self.update()
@@ -281,9 +283,10 @@ class Composer(Themed, QWidget):
     def _tint_note(self) -> None:
         theme = self._style.theme
         self._note.setFont(self._style.font(SMALL))
-        self._note.setStyleSheet(
+        set_style_sheet(
+            self._note,
             f"QLabel {{ color: {theme.warn if self._is_warning else theme.faint};"
-            f" font-size: {self._style.px(SMALL):.0f}px; background: transparent; }}"
+            f" font-size: {self._style.px(SMALL):.0f}px; background: transparent; }}",
         )
 
     def _on_text_changed(self) -> None:
@@ -331,11 +334,12 @@ class Composer(Themed, QWidget):
         self._send.setIcon(icon("square" if self._running else "arrow-up", color, 17))
         self._send.setIconSize(QSize(17, 17) if not self._running else QSize(14, 14))
         background = theme.accent if lit else theme.hover
-        self._send.setStyleSheet(
+        set_style_sheet(
+            self._send,
             f"QPushButton {{ background: {background}; border: 2px solid {background};"
             " border-radius: 9px; padding: 0; }"
             f"QPushButton:hover {{ border-color: {theme.accent_text if lit else background}; }}"
-            f"QPushButton:focus {{ border-color: {theme.text}; }}"
+            f"QPushButton:focus {{ border-color: {theme.text}; }}",
         )
         for button in (self._queue, self._steer):
             button.setFont(self._style.font(SMALL, MEDIUM))

@@ -14,7 +14,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -35,10 +35,11 @@ class _EditField(Themed, Editor):
             super().keyPressEvent(event)
 
     def tint(self, theme: Theme) -> None:
-        self.setStyleSheet(
+        set_style_sheet(
+            self,
             f"QPlainTextEdit {{ background: {theme.hover}; color: {theme.text}; border: 0; padding: 0 4px;"
             f" border-radius: 6px; selection-background-color: {theme.text_selection};"
-            f" selection-color: {theme.text}; }}"
+            f" selection-color: {theme.text}; }}",
         )
         self.fit_height()
 

@@ -16,7 +16,7 @@ from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import TextRole, Themed, retint
+from helix_desktop.ui.design.themed import TextRole, Themed, retint, set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -122,12 +122,13 @@ class TodoPanel(Themed, QWidget):
     def tint(self, theme: Theme) -> None:
         """Paint with these tokens from now on."""
         super().tint(theme)
-        self._frame.setStyleSheet(
+        set_style_sheet(
+            self._frame,
             f"QFrame#todo {{ background: {theme.raised}; border: 1px solid {theme.border};"
             " border-radius: 10px; }"
             "QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; }"
             "QScrollArea#todo_items { border: 2px solid transparent; border-radius: 9px; }"
-            f"QScrollArea#todo_items:focus {{ border-color: {theme.accent}; }}"
+            f"QScrollArea#todo_items:focus {{ border-color: {theme.accent}; }}",
         )
 
     def _build_layout(self) -> QVBoxLayout:

@@ -18,6 +18,7 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import LayoutItem, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -111,7 +112,7 @@ class QuestionCard(QWidget):
         self._hint.setText(self._hint_text())
         for option in self.options:
             option.set_style(style)
-        self.setStyleSheet(_style(style))
+        set_style_sheet(self, _style(style))
         self.field.fit_height()
         self._update()
 

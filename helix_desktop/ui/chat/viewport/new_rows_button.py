@@ -9,6 +9,7 @@ from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -31,13 +32,14 @@ class NewRowsButton(EnterActivates, QPushButton):
         self.setFont(style.font(SMALL, MEDIUM))
         self.setIcon(icon("arrow-down", theme.accent_text, 14))
         self.setIconSize(QSize(14, 14))
-        self.setStyleSheet(
+        set_style_sheet(
+            self,
             f"QPushButton {{ background: {theme.surface}; color: {theme.accent_text};"
             f" border: 1px solid {theme.border_strong}; border-radius: 15px; padding: 0 13px;"
             " min-height: 28px;"
             f" font-size: {round(style.px(SMALL))}px; font-weight: 500; }}"
             f"QPushButton:hover, QPushButton:focus {{ background: {theme.accent_soft};"
-            f" border-color: {theme.accent}; }}"
+            f" border-color: {theme.accent}; }}",
         )
 
     def watch(self, chat_viewport: ChatViewport, area: QWidget) -> None:

@@ -40,7 +40,7 @@ from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.focus import FocusRing, mark_pane_stop
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.themed import Themed, set_style_sheet
 from helix_desktop.ui.design.what_is_this import TopicLinks
 from helix_desktop.words.translation import Translator
 
@@ -112,7 +112,7 @@ class ChatView(Themed, QAbstractScrollArea):
         self.chat_viewport.item_cache.set_style(style)
         self._new_rows_button.set_style(style)
         self._ring.tint(theme)
-        self.setStyleSheet(_style(theme))
+        set_style_sheet(self, _style(theme))
         self.chat_viewport.refresh()
         self.chat_viewport.repaint()
 

@@ -12,7 +12,7 @@ from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.themed import Themed, set_style_sheet
 from helix_desktop.ui.design.viewer.json_tree import GROUP_SIZE, JsonNode
 from helix_desktop.words.translation import Translator
 
@@ -153,10 +153,11 @@ class JsonView(Themed, QTreeView):
         self._delegate.tint(theme)
         self.setFont(ui_font(12, code=True))
         self.setIndentation(scaled(18))
-        self.setStyleSheet(
+        set_style_sheet(
+            self,
             f"QTreeView {{ background: {theme.code_surface}; color: {theme.text}; border: 0;"
             f" border-radius: 0; padding: 4px 8px; outline: 0; show-decoration-selected: 0; }}"
-            f" QTreeView::item:selected {{ background: transparent; }}"
+            f" QTreeView::item:selected {{ background: transparent; }}",
         )
 
     def _unfold(self, top: QModelIndex, most_rows: int) -> None:

@@ -20,7 +20,7 @@ from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.themed import Themed, set_style_sheet
 from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, Match, PagedContent, PageRow
 from helix_desktop.words.translation import Translator
 
@@ -151,11 +151,12 @@ class PagedText(Themed, QPlainTextEdit):
         """Paint with these tokens, at the text size in force, from now on."""
         super().tint(theme)
         self.setFont(ui_font(12, code=True))
-        self.setStyleSheet(
+        set_style_sheet(
+            self,
             f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
             f" border: 0; border-radius: 0; padding: 0; font-family: '{fonts.MONO_FAMILY}';"
             f" font-size: {scaled(12)}px;"
-            f" selection-background-color: {theme.text_selection}; selection-color: {theme.text}; }}"
+            f" selection-background-color: {theme.text_selection}; selection-color: {theme.text}; }}",
         )
         self.setViewportMargins(self.gutter_width(), 0, 0, 0)
         self._gutter.update()

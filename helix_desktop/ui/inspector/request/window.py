@@ -16,7 +16,7 @@ from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.viewer.view_switch import ViewSwitch
 from helix_desktop.ui.inspector.request.document import RequestDocument
@@ -171,7 +171,7 @@ class _PartList(Themed, QListView):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme and the text size in force."""
         self._delegate.tint(theme)
-        self.setStyleSheet("QListView { background: transparent; border: 0; }")
+        set_style_sheet(self, "QListView { background: transparent; border: 0; }")
         self.viewport().update()
 
     def _go_to(self, index: QModelIndex) -> None:

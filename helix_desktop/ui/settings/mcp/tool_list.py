@@ -13,7 +13,7 @@ from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, current_language, translate
 
@@ -129,7 +129,8 @@ class LogView(Themed, QPlainTextEdit):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         self.setFont(ui_font(12, code=True))
-        self.setStyleSheet(
+        set_style_sheet(
+            self,
             f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
-            f" border: 1px solid {theme.border}; border-radius: 8px; padding: 6px 8px; }}"
+            f" border: 1px solid {theme.border}; border-radius: 8px; padding: 6px 8px; }}",
         )
