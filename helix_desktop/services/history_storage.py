@@ -49,9 +49,11 @@ class WorkspaceHistoryStorage:
         """Return the captures that are in no log any more, and will come into none."""
         gone: set[str] = set()
         captures = await self._storage.captures()  # read first: a session is listed before it captures
+        unlisted = captures.keys() - {summary.id for summary in await self._store.sessions()}
+        if not unlisted:
+            return gone  # the trash has no index: it is found by reading every entry's record
         trash = await self._store.retention.trash()
-        listed = {summary.id for summary in (*await self._store.sessions(), *trash.sessions)}
-        for session in captures.keys() - listed:
+        for session in unlisted - {summary.id for summary in trash.sessions}:
             # Of a deleted session that branches begin with, the part of the log is left that they need.
             events = (recorded.event for recorded in await self._store.events(session))
             gone |= captures[session] - {

@@ -36,7 +36,8 @@ def read_plan(view: ReadView, contents: ContentStore, rule: RetentionRule, at_ms
 
 def read_purgeable(view: ReadView, contents: ContentStore, before_ms: int) -> list[str]:
     """Return the contents that may be deleted for good. Raise RowDamaged."""
-    entries = purgeable_entries(_entries(view), _index_reader(view, contents), before_ms)
+    candidates = _entries(view, is_chosen=lambda record: bool(record.trashed) or record.kind == "index")
+    entries = purgeable_entries(candidates, _index_reader(view, contents), before_ms)
     return [entry.digest for entry in entries]
 
 
@@ -53,7 +54,7 @@ def _index_reader(view: ReadView, contents: ContentStore) -> Callable[[str], byt
 
 def read_trash(view: ReadView) -> list[CacheEntry]:
     """Return the contents in the trash, last trashed first. Raise RowDamaged."""
-    trashed = [entry for entry in _entries(view) if entry.trashed]
+    trashed = _entries(view, is_chosen=lambda record: bool(record.trashed))
     return sorted(trashed, key=lambda entry: (-entry.trashed, entry.digest))
 
 
@@ -62,7 +63,9 @@ def newest_created(view: ReadView) -> int:
     return next((keys.created_ms_in(key) for key, _ in view.scan(keys.TIME_INDEX)), 0)
 
 
-def _entries(view: ReadView) -> Iterator[CacheEntry]:
+def _entries(
+    view: ReadView, is_chosen: Callable[[EntryRecord], bool] = lambda record: True
+) -> Iterator[CacheEntry]:
     in_drafts = read_draft_digests(view)
     for key, row in view.scan(keys.RECORDS):
         digest = keys.digest_in(key)
@@ -70,6 +73,8 @@ def _entries(view: ReadView) -> Iterator[CacheEntry]:
             record = ROWS.record.decode(key, row)
         except RowDamaged:
             continue  # an entry whose record is unreadable stays
+        if not is_chosen(record):
+            continue  # before its references are looked for, which takes longer than all else
         if not record.references and (digest in in_drafts or is_referenced(view, digest)):
             record = msgspec.structs.replace(record, references=1)
         yield record.to_entry(digest)

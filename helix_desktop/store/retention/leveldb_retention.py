@@ -105,8 +105,8 @@ class LevelDbRetention:
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
         """Delete for good what was trashed before `before_ms` (ms since 1970; 0: everything in the trash)."""
         limit = before_ms or MAX_TIME_MS
-        trash = await self.trash()
-        removed = [summary.id for summary in trash.sessions if await self._remove_session(summary.id, limit)]
+        sessions = await self._access.run_query(session_trash.read_trashed)
+        removed = [summary.id for summary in sessions if await self._remove_session(summary.id, limit)]
         contents = self._access.contents
         purgeable = await self._access.run_query(
             lambda view: garbage_collection.read_purgeable(view, contents, limit)

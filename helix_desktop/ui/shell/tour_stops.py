@@ -56,7 +56,7 @@ class TourController(QObject):
             self.tour.follow()
 
     def _stops(self) -> tuple[TourStop, ...]:
-        window, marker = self._window, _LeftOutput(self._window, self._chat)
+        window = self._window
         chat = _shows(lambda: window.show_page("chat"))
         return (
             TourStop(
@@ -69,16 +69,7 @@ class TourController(QObject):
                 chat,
                 lambda: _place_of(window.top_bar.gauge),
             ),
-            TourStop(
-                "marker",
-                text("An output that left the context"),
-                text(
-                    "The model reads a marker or a summary in its place. Nothing is lost: recall brings all "
-                    "of it back, or only the lines that are needed."
-                ),
-                marker.show,
-                marker.place,
-            ),
+            *self._marker_stops(),
             TourStop(
                 "cache",
                 text("Every output, byte for byte"),
@@ -107,6 +98,23 @@ class TourController(QObject):
                 lambda: _place_of(self._inspector),
             ),
         )
+
+    def _marker_stops(self) -> tuple[TourStop, ...]:
+        """Return the stop at an output that left the context, if there is one now, as stops are counted."""
+        marker = _LeftOutput(self._window, self._chat)
+        if not marker.is_in_chat:
+            return ()
+        stop = TourStop(
+            "marker",
+            text("An output that left the context"),
+            text(
+                "The model reads a marker or a summary in its place. Nothing is lost: recall brings all "
+                "of it back, or only the lines that are needed."
+            ),
+            marker.show,
+            marker.place,
+        )
+        return (stop,)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Follow the chart: it gets its height when its points are read."""
@@ -146,6 +154,11 @@ class _LeftOutput:
 
     def __init__(self, window: MainWindow, view: ChatView) -> None:
         self._window, self._view = window, view
+
+    @property
+    def is_in_chat(self) -> bool:
+        """Return True if there is one."""
+        return self._index() is not None
 
     def show(self) -> None:
         self._window.show_page("chat")

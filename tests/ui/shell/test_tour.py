@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.ui.onboarding.tour import Tour, beside
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -45,6 +45,22 @@ def _check_place(rig: WindowRig, tour: Tour) -> None:
     assert rig.window.rect().contains(callout.geometry())
     assert rig.window.rect().contains(tour.ring.geometry())
     assert not callout.geometry().intersects(callout.target)
+
+
+@pytest.mark.qt_loop
+async def test_the_stops_are_counted_right_from_the_first_one(qapp: QApplication, tmp_path: Path) -> None:
+    """A session in which nothing has left the context has one stop less."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        rig.window.commands.tour.trigger()
+        tour = rig.wiring.tour.tour
+        assert tour is not None
+        counts = []
+        while tour.stop:
+            texts = [label.text() for label in tour.callout.findChildren(QLabel)]
+            counts += [text for text in texts if text[:1].isdigit()]
+            _press(tour, Qt.Key.Key_Return)
+        assert counts == ["1 of 4", "2 of 4", "3 of 4", "4 of 4"]
 
 
 @pytest.mark.qt_loop
