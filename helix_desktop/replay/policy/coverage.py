@@ -155,9 +155,9 @@ class WindowNames:
     def __init__(
         self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame, key_words: Set[str]
     ) -> None:
-        """With the `key_words` of all names that will be asked for."""
+        """With the `key_words` of all names that will be asked for; there may be more of them later."""
         self._transcript, self._policy, self._frame = transcript, policy, frame
-        self._key_words = key_words
+        self._key_words, self._known_words = key_words, len(key_words)
         self._rewrite_seq, self._count = -1, 0
         self._entries: list[WindowEntry] | None = None  # as they were read last, `_count` of them
         self._raw: set[int] = set()
@@ -187,6 +187,8 @@ class WindowNames:
         return Coverage(self.used, self.found)
 
     def _update(self) -> None:
+        if len(self._key_words) != self._known_words:
+            self._forget()
         entries, last_seq = self._transcript.window_entries(), self._rewrite_seq
         self._rewrite_seq = self._transcript.last_rewrite_seq
         # An arranged window is another list: in the same one, entries were only added or swept.
@@ -199,6 +201,13 @@ class WindowNames:
             for entry in chain(items, entries[self._count :]):
                 self._read_entry(entry)
         self._entries, self._count = entries, len(entries)
+
+    def _forget(self) -> None:
+        """Forget what was read of the window: it was searched for fewer words."""
+        self._known_words, self._entries = len(self._key_words), None
+        self._forms.clear()
+        self._by_word.clear()
+        self._rendered.clear()
 
     def _read_all(self, entries: Sequence[WindowEntry]) -> None:
         left = {entry.seq for entry in entries if isinstance(entry, LogItem)}

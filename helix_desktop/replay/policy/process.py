@@ -24,7 +24,7 @@ from helix_desktop.replay.policy.messages import (
     decode_request,
     encode,
 )
-from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay
+from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay, ShouldStop
 from helix_desktop.replay.policy_replay import PolicyReplay, effect_of
 
 _MAX_RESULTS = 16  # exact replays that are remembered until the session goes on
@@ -48,7 +48,7 @@ class _Server:
         self._session: SessionReplay | None = None
         self._results: dict[ContextPolicy, PolicyReplay] = {}
         self._current: StartReplay | None = None
-        self._is_stopped = False
+        self._is_stopped = self._has_garbage = False
 
     def run(self) -> None:
         while True:
@@ -56,18 +56,31 @@ class _Server:
                 self._receive()
             if self._jobs:
                 self._work(self._jobs.popleft())
-                gc.collect()
 
     def _prepare(self) -> bool:
-        """Read ahead while nothing is asked; return True if something was."""
+        """Read and replay ahead while nothing is asked; return True if something was.
+
+        The profiles are what is asked for most: they are exact at once then.
+        """
         if self._session is None or self._connection.poll(_QUIET_S):
             return False
         try:
             self._session.prepare(self._has_message)
+            for policy in PROFILES.values():
+                self._exact(policy, self._has_message)
         except ReplayStopped:
             self._receive()
             return True
+        except Exception:  # noqa: BLE001 - told to the window once it asks for that policy
+            return False
+        self._collect()
         return False
+
+    def _collect(self) -> None:
+        """Free what replays left behind; not between two answers, it takes a quarter of a second."""
+        if self._has_garbage:
+            self._has_garbage = False
+            gc.collect()
 
     def _has_message(self) -> bool:
         return self._connection.poll()
@@ -118,19 +131,21 @@ class _Server:
         policy = job.policy
         if job.field:
             default = getattr(PROFILES[policy.profile], job.field)
-            own, other = self._exact(policy), self._exact(replace(policy, **{job.field: default}))
+            own = self._exact(policy, self._should_stop)
+            other = self._exact(replace(policy, **{job.field: default}), self._should_stop)
             self._send(EffectDone(job.number, effect_of(job.field, own, other)))
             return
         if policy not in self._results:
             self._send(ReplayDone(job.number, self._session.approximate(policy)))
-        self._send(ReplayDone(job.number, self._exact(policy)))
+        self._send(ReplayDone(job.number, self._exact(policy, self._should_stop)))
 
-    def _exact(self, policy: ContextPolicy) -> PolicyReplay:
+    def _exact(self, policy: ContextPolicy, should_stop: ShouldStop) -> PolicyReplay:
         result = self._results.get(policy)
         if result is None:
             if self._session is None:
                 raise ReplayStopped
-            result = self._session.run(policy, self._should_stop)
+            self._has_garbage = True
+            result = self._session.run(policy, should_stop)
             while len(self._results) >= _MAX_RESULTS:
                 del self._results[next(iter(self._results))]
             self._results[policy] = result

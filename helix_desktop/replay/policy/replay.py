@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 
-from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnRetried
@@ -21,6 +21,8 @@ from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, Wind
 MS = 1_000
 _ASKED_EVERY = 64  # events between two looks at whether the replay is still wanted
 _TEXTS_AT_ONCE = 200  # read between two such looks
+_PROFILES = frozenset(PROFILES.values())
+_MAX_RUNS = len(_PROFILES) + 3  # that can go on with the session; each takes some 40 MB at 10,000 events
 ShouldStop = Callable[[], bool]
 
 
@@ -54,6 +56,7 @@ class SessionReplay:
         self._replayable = ReplayableEvents()
         self._names, self._sums = UsedNames(), SessionSums()
         self._uses: dict[int, list[NameUse]] | None = None  # None: to be read
+        self._runs: dict[ContextPolicy, _Run] = {}  # the newest last
 
     def add(self, log: Sequence[RecordedEvent]) -> None:
         """Add the next events of the session's log."""
@@ -81,25 +84,41 @@ class SessionReplay:
         return approximate_policy(self._sums, policy, self.facts)
 
     def run(self, policy: ContextPolicy, should_stop: ShouldStop = lambda: False) -> PolicyReplay:
-        """Return the exact replay of a policy. Raises ReplayStopped once `should_stop` returns True."""
+        """Return the exact replay of a policy, from where an earlier one of it ended or was called off.
+
+        Raises ReplayStopped once `should_stop` returns True.
+        """
         self.prepare(should_stop)
-        run = _Run(policy, self.facts, self._counter, self._uses or {}, self._names.key_words)
-        run_inline(lambda: run.play(self.events, should_stop))
+        run = self._runs.pop(policy, None)
+        if run is None:
+            run = _Run(policy, self.facts, self._counter, self._names.key_words)
+        try:
+            run_inline(lambda: run.play(self.events, self._uses or {}, should_stop))
+        except ReplayStopped:
+            self._keep(policy, run)
+            raise
+        self._keep(policy, run)
         return run.result()
+
+    def _keep(self, policy: ContextPolicy, run: _Run) -> None:
+        while len(self._runs) >= _MAX_RUNS:
+            del self._runs[next(other for other in self._runs if other not in _PROFILES)]
+        self._runs[policy] = run
 
 
 class _Run:
-    """One replay in progress."""
+    """One replay in progress; between two events nothing runs in its background."""
 
     def __init__(
         self,
         policy: ContextPolicy,
         facts: SessionFacts,
         counter: LineTokenCounter,
-        uses: dict[int, list[NameUse]],
         key_words: Set[str],
     ) -> None:
-        self._facts, self._uses = facts, uses
+        self._facts = facts
+        self._uses: Mapping[int, Sequence[NameUse]] = {}
+        self._played = 0  # events
         self._engine = PolicyEngine(policy, facts, counter, self._on_rewrite)
         transcript = self._transcript = self._engine.transcript
         self._sums = RequestSums(transcript, facts.fixed_tokens)
@@ -109,17 +128,24 @@ class _Run:
         self._seq = 0  # the newest event of the session's own log
         self._scale = facts.ratio
 
-    async def play(self, events: Sequence[RecordedEvent], should_stop: ShouldStop) -> None:
-        """Feed all events, with a request before each answer."""
+    async def play(
+        self,
+        events: Sequence[RecordedEvent],
+        uses: Mapping[int, Sequence[NameUse]],
+        should_stop: ShouldStop,
+    ) -> None:
+        """Feed the events that were not fed before, with a request before each answer."""
+        self._uses = uses
         try:
-            for number, recorded in enumerate(events):
-                if number % _ASKED_EVERY == 0 and should_stop():
+            for recorded in events[self._played :]:
+                if self._played % _ASKED_EVERY == 0 and should_stop():
                     raise ReplayStopped
                 if isinstance(recorded.event, AssistantSpoke):
                     await self._request(recorded.seq, recorded.event)
                 self._note_retry(recorded)
                 await self._engine.step(recorded)
                 self._seq = recorded.seq
+                self._played += 1
         finally:
             await self._engine.scope.close()
 

@@ -34,7 +34,7 @@ from helix_desktop.system.task_scope import TaskScope
 _text = TextContext("Replay")
 
 IDLE_S = 180.0
-"""Seconds without a replay after which the process ends; it takes some 150 MB."""
+"""Seconds without a replay after which the process ends; it takes 150 to 400 MB, by the session's length."""
 
 _EVENTS_AT_ONCE = 250  # encoded while the interpreter's lock is held
 _TRIES = 2

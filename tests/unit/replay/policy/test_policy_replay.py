@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,7 +24,7 @@ from helix_desktop.replay import Replayer
 from helix_desktop.replay.coverage import CoverageCounter, find_uses
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
-from helix_desktop.replay.policy.replay import SessionReplay, replay_policy
+from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay, replay_policy
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy_replay import PolicyReplay
 from helix_desktop.replay.recording import as_message, with_turn_ends
@@ -209,3 +210,33 @@ def test_the_first_picture_has_every_request_and_no_coverage() -> None:
 def test_an_empty_session_is_replayed() -> None:
     replay = replay_policy([], PROFILES["balanced"], MODEL, 100)
     assert (replay.points, replay.rewrites, replay.sent, replay.coverage) == ((), (), 0, None)
+
+
+@pytest.mark.parametrize("name", ["balanced", "handovers", "observations"])
+def test_a_replay_goes_on_with_its_session_as_if_it_had_begun_anew(name: str) -> None:
+    """Also one that was called off, and with names that no call had used before."""
+    log = run_live(session(7, 40), POLICIES["lean"]).log
+    replay = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled())
+    for start in range(0, len(log), 30):
+        replay.add(log[start : start + 30])
+        with suppress(ReplayStopped):
+            replay.run(POLICIES[name], partial(next, iter((False, True)), True))
+        assert replay.run(POLICIES[name]) == replay_policy(log[: start + 30], POLICIES[name], MODEL, 500)
+
+
+def test_only_what_is_new_in_a_session_is_replayed() -> None:
+    log = run_live(session(3, 40), POLICIES["lean"]).log
+    replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
+    looks = 0
+
+    def count_looks() -> bool:
+        nonlocal looks
+        looks += 1
+        return False
+
+    replay.add(log[:-1])
+    replay.run(POLICIES["balanced"], count_looks)
+    first, looks = looks, 0
+    replay.add(log[-1:])
+    replay.run(POLICIES["balanced"], count_looks)
+    assert looks < first

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from multiprocessing import Pipe
+
+from msgspec.structs import replace
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.session import (
@@ -17,6 +20,15 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.replay.policy.messages import (
+    AddEvents,
+    OpenSession,
+    ReplayDone,
+    StartReplay,
+    decode_reply,
+    encode,
+)
+from helix_desktop.replay.policy.process import _Server
 from helix_desktop.replay.policy.replay import replay_policy
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
@@ -26,6 +38,8 @@ from helix_desktop.system.task_scope import TaskScope
 USER_TEXT = TextContext("Agent")  # what a live log holds until it is read back
 MODEL = ModelInfo("test", "small", 12_000, reserve=0)
 FACTS = SessionFacts(MODEL, 100)
+CHANGED = {name: replace(PROFILES[name], ledger_tokens=500) for name in ("lean", "classic")}
+"""Profiles with a change of the user's: they are not replayed ahead."""
 
 
 def log_of(turns: int) -> list[RecordedEvent]:
@@ -45,12 +59,12 @@ async def test_the_exact_replay_follows_a_first_picture_and_a_later_change_ends_
     log, worker, scope = log_of(30), PolicyReplayWorker(), TaskScope()
     try:
         await worker.load(log, FACTS)
-        first = scope.start(pictures(worker, PROFILES["lean"]), "lean")
+        first = scope.start(pictures(worker, CHANGED["lean"]), "lean")
         effect = scope.start(worker.effect(PROFILES["balanced"], "handover_at"), "effect")
         await asyncio.sleep(0)
-        found = await pictures(worker, PROFILES["classic"])
+        found = await pictures(worker, CHANGED["classic"])
         assert [picture.is_exact for picture in found] == [False, True]
-        assert found[-1] == await asyncio.to_thread(replay_policy, log, PROFILES["classic"], MODEL, 100)
+        assert found[-1] == await asyncio.to_thread(replay_policy, log, CHANGED["classic"], MODEL, 100)
         assert not any(picture.is_exact for picture in await first)
         assert (await effect).billed == 0
         process = worker.process_id
@@ -92,3 +106,21 @@ async def test_the_process_ends_when_nobody_asks() -> None:
         while worker.is_running:  # noqa: ASYNC110 - a timer ends it
             await asyncio.sleep(0.005)
     await worker.close()
+
+
+def test_the_profiles_are_replayed_ahead_while_nothing_is_asked() -> None:
+    """Their pictures are exact at once; a policy that was changed has its first picture before."""
+    window, end = Pipe()
+    with window, end:
+        server = _Server(end)
+        for request in (OpenSession(FACTS), AddEvents(log_of(30))):
+            window.send_bytes(encode(request))
+            server._receive()
+        assert not server._prepare()
+        for number, policy in enumerate((*PROFILES.values(), CHANGED["lean"])):
+            window.send_bytes(encode(StartReplay(number, policy)))
+            server._receive()
+            server._work(server._jobs.popleft())
+            reply = decode_reply(window.recv_bytes())
+            assert isinstance(reply, ReplayDone)
+            assert reply.replay.is_exact == (policy in PROFILES.values())
