@@ -151,6 +151,8 @@ class WelcomePage(QWidget):
             button.setObjectName(f"suggestion:{parts[0]}")
             button.clicked.connect(signal)
             self._cards.addWidget(framed, 1)
+            if self.focusProxy() is None:
+                self.setFocusProxy(button)  # the first way to begin: Enter goes it
         self._scan_button.clicked.connect(self.scan_requested)
         lead = label(
             tr(

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -112,6 +112,7 @@ class WorkspaceController(QObject):
                 self._window.show_page(self._window.last_page())
         else:
             self._window.show_center_page("welcome")
+            self._window.welcome.setFocus(Qt.FocusReason.OtherFocusReason)
 
     async def open_sample(self) -> None:
         """Open the guided sample, at first with a session that is prepared now."""

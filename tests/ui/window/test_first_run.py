@@ -38,6 +38,15 @@ async def test_a_local_server_is_two_clicks_away(qapp: QApplication, tmp_path: P
         assert rig.conversation.model.window == 16_384
 
 
+async def test_enter_starts_the_sample_at_once(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        focused = QApplication.focusWidget()
+        assert focused is not None, "the keyboard is on the page without Tab"
+        QTest.keyClick(focused, Qt.Key.Key_Return)
+        await until(lambda: rig.wiring.session_controller.conversation is not None, "the sample's session")
+
+
 async def test_two_concurrent_requests_copy_the_sample_once(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
         for _ in range(2):
