@@ -12,7 +12,6 @@ from helix_desktop.context.rewrites.anchors import (
     FOLD_SHARE,
     FOLD_TITLE,
     SWEEP_SHARE,
-    SWEEP_TITLE,
     IdentifierIndex,
 )
 from helix_desktop.context.rewrites.fold import FoldPlan
@@ -214,7 +213,7 @@ class WindowRewriter:
         transcript = self._runtime.transcript
         if not policy.anchor_tokens or fold_plan.how == "truncate":
             return ""
-        visible = self._names.visible_in(transcript, transcript.masked, fold_plan, note)
+        visible = self._names.visible_in(transcript, fold_plan, note)
         visible |= self._names.only_in(transcript.excluded_items())  # of what the user left out: never named
         share = 1.0 if fold_plan.how == "condense" else FOLD_SHARE
         max_tokens = min(int(policy.anchor_tokens * share), fold_plan.gain // 2)
@@ -231,10 +230,7 @@ class WindowRewriter:
         if not answers or not policy.anchor_tokens:
             return SweepMade(plan.masked, plan.saved, reason)
         self._names.update(transcript)
-        visible = self._names.visible_in(transcript, transcript.masked | set(plan.masked))
-        visible |= self._names.only_in(transcript.excluded_items())
-        names = self._names.names_of(item for seq in plan.masked if (item := transcript.item(seq)))
-        line = self._names.anchor_line(SWEEP_TITLE, visible, int(policy.anchor_tokens * SWEEP_SHARE), names)
+        line = self._names.sweep_line(transcript, plan.masked, int(policy.anchor_tokens * SWEEP_SHARE))
         if not line:
             return SweepMade(plan.masked, plan.saved, reason)
         (tokens,) = await self._runtime.counter.count([f"\n{line}"])

@@ -7,7 +7,7 @@ identifier under the entry it was last seen in, from where a recall brings it ba
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import chain, filterfalse, groupby, islice
 from operator import itemgetter
@@ -39,6 +39,10 @@ MessageEvent = UserSpoke | AssistantSpoke | ToolAnswered
 
 
 _names_in_short = lru_cache(maxsize=_SHORT_TEXTS)(identifiers_in)
+
+
+_Priced = tuple[float, str, int]
+"""What a name costs for what it is worth, the name, and the event it was last seen in."""
 
 
 class Sighting(NamedTuple):
@@ -121,22 +125,31 @@ class IdentifierIndex:
             names = self._by_text[text] = identifiers_in(text)
         return names
 
-    def visible_in(
-        self, transcript: Transcript, masked: Set[int], plan: FoldPlan | None = None, note: str = ""
-    ) -> Set[str]:
-        """Return the identifiers in a window, where the content of `masked` messages is gone.
+    def visible_in(self, transcript: Transcript, plan: FoldPlan, note: str) -> Set[str]:
+        """Return the identifiers in the window once this plan's note stands for what it covers."""
+        return set().union(*self._names_in_window(transcript, plan=plan, note=note))
+
+    def _names_in_window(
+        self,
+        transcript: Transcript,
+        also_masked: Set[int] = frozenset(),
+        plan: FoldPlan | None = None,
+        note: str = "",
+    ) -> list[Iterable[str]]:
+        """Return the identifiers of each part of the window, without content that is or will be masked.
 
         With a `plan` its `note` stands for what it covers.
         """
         names: list[Iterable[str]] = [self._of_note(transcript, plan, note)] if plan is not None else []
         (after, upto), anchors = (plan.after, plan.upto) if plan else (0, 0), transcript.rewrites.anchors
+        masked, excluded = transcript.masked, transcript.rewrites.excluded
         for entry in transcript.window_entries():
             if isinstance(entry, LogItem):
                 seq = entry.seq
                 if after < seq <= upto:
                     continue
-                is_excluded = seq in transcript.rewrites.excluded
-                if seq not in masked and not is_excluded:
+                is_excluded = seq in excluded
+                if seq not in masked and seq not in also_masked and not is_excluded:
                     names.append(self._of_item(entry))
                     continue
                 if not is_excluded:
@@ -149,7 +162,7 @@ class IdentifierIndex:
                 names.append(self._read(entry.event.text.text))
             elif isinstance(entry.event, FoldMade) and not after < entry.upto <= upto:
                 names.append(self._of_note(transcript, entry.event, entry.event.text))
-        return set().union(*names)
+        return names
 
     def _of_note(self, transcript: Transcript, fold: FoldPlan | FoldMade, note: str) -> Iterable[str]:
         """Return the identifiers in a fold's note; what it says of each message was read with that."""
@@ -163,53 +176,44 @@ class IdentifierIndex:
             self._by_text[note] = names
         return names
 
-    def names_of(self, items: Iterable[LogItem]) -> Set[str]:
-        """Return the identifiers of messages."""
-        return set().union(*map(self._of_item, items))
-
     def only_in(self, items: Iterable[LogItem]) -> Set[str]:
         """Return the identifiers of messages that no other one has."""
         times = Counter(chain.from_iterable(map(self._of_item, items)))
         return {name for name, count in times.items() if self._times[name] <= count}
 
-    def anchor_line(
-        self, title: str, visible: Set[str], max_tokens: int, among: Set[str] | None = None
-    ) -> str:
+    def anchor_line(self, title: str, visible: Set[str], max_tokens: int) -> str:
         """Return the line that keeps what is not visible, in about `max_tokens`; empty if there is nothing.
 
-        Chosen are the names that cost least for what they are worth. With `among` only these identifiers.
+        Chosen are the names that cost least for what they are worth.
         """
-        prices = self._newest_hidden(visible) if among is None else self._hidden_among(among, visible)
-        max_chars = max_tokens * _CHARS_PER_TOKEN - len(title) - _MAX_GROUPS * _LABEL_CHARS
-        used, unused = self._used, self._unused
-        cheapest = _cheapest(prices, max_chars)
-        names = sorted((-(used.get(name) or unused[name])[0], name) for name in cheapest)
-        return f"{title} {'; '.join(_groups(names))}" if names else ""
-
-    def _newest_hidden(self, visible: Set[str]) -> dict[str, float]:
-        """Return the newest names that are not visible, each with its price."""
         used = filterfalse(visible.__contains__, reversed(self._used))
         unused = filterfalse(visible.__contains__, reversed(self._unused))
-        prices = self._prices(islice(used, _MAX_USED), self._used, _USED_FACTOR)
-        return prices | self._prices(islice(unused, _MAX_SEEN), self._unused, 1)
+        return _line_of(title, self._prices(islice(used, _MAX_USED), islice(unused, _MAX_SEEN)), max_tokens)
 
-    def _hidden_among(self, names: Set[str], visible: Set[str]) -> dict[str, float]:
-        hidden = names - visible
-        prices = self._prices(hidden & self._used.keys(), self._used, _USED_FACTOR)
-        return prices | self._prices(hidden & self._unused.keys(), self._unused, 1)
+    def sweep_line(self, transcript: Transcript, seqs: Iterable[int], max_tokens: int) -> str:
+        """Return the same line of the identifiers that a sweep of these messages takes out of the window."""
+        also_masked = set(seqs)
+        items = (item for seq in also_masked if (item := transcript.item(seq)) is not None)
+        hidden = set(chain.from_iterable(map(self._of_item, items)))
+        left_out = self.only_in(transcript.excluded_items())
+        hidden.difference_update(left_out, *self._names_in_window(transcript, also_masked))
+        used = [name for name in hidden if name in self._used]
+        unused = [name for name in hidden if name in self._unused]
+        return _line_of(SWEEP_TITLE, self._prices(used, unused), max_tokens)
 
-    def _prices(self, names: Iterable[str], places: Mapping[str, Sighting], factor: int) -> dict[str, float]:
+    def _prices(self, used: Iterable[str], unused: Iterable[str]) -> list[_Priced]:
         """Return what each name costs for what it is worth.
 
         It costs its length, and is worth the more the newer it is and the more messages it was in; a used one
         by the factor more.
         """
-        now, found = self._last.step + 1 if self._last else 1, tuple(names)
-        sightings, times = map(places.__getitem__, found), map(self._times.__getitem__, found)
-        return {
-            name: (len(name) + _NAME_OVERHEAD) * (now - step) / (factor * count)
-            for name, (_, step), count in zip(found, sightings, times, strict=True)
-        }
+        now, times = self._last.step + 1 if self._last else 1, self._times
+        return [
+            ((len(name) + _NAME_OVERHEAD) * (now - step) / (factor * times[name]), name, seq)
+            for names, places, factor in ((used, self._used, _USED_FACTOR), (unused, self._unused, 1))
+            for name in names
+            for seq, step in (places[name],)
+        ]
 
 
 def _texts_when_masked(event: MessageEvent) -> tuple[str, ...]:
@@ -224,13 +228,22 @@ def _text_in_note(event: MessageEvent) -> str:
     return target_in_note(event) if isinstance(event, ToolAnswered) else event.text
 
 
-def _cheapest(prices: Mapping[str, float], max_chars: int) -> Iterator[str]:
-    """Yield the names that fit, cheapest first; of two with one price the first by the alphabet."""
-    same = groupby(sorted(prices, key=prices.__getitem__), prices.__getitem__)
-    for name in chain.from_iterable(sorted(names) for _, names in same):
+def _line_of(title: str, hidden: list[_Priced], max_tokens: int) -> str:
+    """Return the line with the cheapest of these names in about `max_tokens`; empty if there are none."""
+    max_chars = max_tokens * _CHARS_PER_TOKEN - len(title) - _MAX_GROUPS * _LABEL_CHARS
+    names = sorted(_cheapest(hidden, max_chars))
+    return f"{title} {'; '.join(_groups(names))}" if names else ""
+
+
+def _cheapest(hidden: list[_Priced], max_chars: int) -> Iterator[tuple[int, str]]:
+    """Yield the names that fit, cheapest first, each behind its event, the newest of which is the least.
+
+    Of two with one price the first by the alphabet.
+    """
+    for _, name, seq in sorted(hidden):
         if len(name) < max_chars:
             max_chars -= len(name) + 1
-            yield name
+            yield -seq, name
             if max_chars < _LEAST_CHARS:
                 break
 

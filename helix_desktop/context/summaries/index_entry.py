@@ -28,11 +28,7 @@ def index_text(items: Iterable[LogItem], previous_indexes: Sequence[str] = ()) -
     everything that was ever covered.
     """
     lines: list[str] = []
-    count = 0
-    for item in items:
-        entries = _lines(item)
-        count += sum(1 for digest, _ in entries if digest)
-        lines += [line for _, line in entries]
+    count = sum(_add_lines(lines, item) for item in items)
     parts = (
         [""] if len(previous_indexes) == 1 else [f", part {n}" for n in range(1, len(previous_indexes) + 1)]
     )
@@ -66,23 +62,27 @@ def index_content(text: str, maker: str, label: str) -> Content:
     return Content(digest_of(data), data, maker, label, first_line(HEAD), tokens, "index")
 
 
-def _lines(item: LogItem) -> list[tuple[str, str]]:
+def _add_lines(lines: list[str], item: LogItem) -> int:
+    """Add the lines of a message, and return how many contents they name."""
+    seq = item.seq
     match item.event:
-        case ToolAnswered() as answer if answer.digest:
-            return [(answer.digest, _answer_line(item.seq, answer))]
+        case ToolAnswered() as answer:
+            if not answer.digest:
+                return 0
+            lines.append(_answer_line(seq, answer))
+            return 1
         case UserSpoke(text=text, attachments=attachments):
-            entries = [("", f"e{item.seq} user: {_continued_lines(text)}")]
-            return entries + [
-                (attachment.digest, _attachment_line(item.seq, attachment)) for attachment in attachments
-            ]
-        case AssistantSpoke() as spoke:
-            entries = (
-                [("", f"e{item.seq} agent: {_continued_lines(spoke.text)}")] if spoke.text.strip() else []
-            )
-            calls = [("", f"e{item.seq} call {_continued_lines(line)}") for line in _calls(spoke)]
-            return entries + calls + _argument_lines(item.seq, spoke)
-        case _:
-            return []
+            lines.append(f"e{seq} user: {_continued_lines(text)}")
+            lines += [_attachment_line(seq, attachment) for attachment in attachments]
+            return sum(1 for attachment in attachments if attachment.digest)
+        case AssistantSpoke(text=text, calls=calls, short=short):
+            if text.strip():
+                lines.append(f"e{seq} agent: {_continued_lines(text)}")
+            arguments = {masked_call.call_id: masked_call.arguments for masked_call in short}
+            for call in calls:
+                line = f"{call.name} {arguments.get(call.id, call.arguments)}"
+                lines.append(f"e{seq} call {_continued_lines(line)}")
+            return _add_argument_lines(lines, seq, item.event) if short else 0
 
 
 def _answer_line(seq: int, answer: ToolAnswered) -> str:
@@ -92,19 +92,16 @@ def _answer_line(seq: int, answer: ToolAnswered) -> str:
     return f"{answer.digest} e{seq} {_one_line(answer.name)}{target}, {format_bytes(answer.size)}{about}"
 
 
-def _calls(spoke: AssistantSpoke) -> list[str]:
-    """Return each call with its arguments; large values have lines of their own."""
-    short = {masked_call.call_id: masked_call.arguments for masked_call in spoke.short}
-    return [f"{call.name} {short.get(call.id, call.arguments)}" for call in spoke.calls]
-
-
-def _argument_lines(seq: int, spoke: AssistantSpoke) -> list[tuple[str, str]]:
+def _add_argument_lines(lines: list[str], seq: int, spoke: AssistantSpoke) -> int:
+    """Add a line for each large value in the calls, and return how many contents they name."""
     names = {call.id: _one_line(call.name) for call in spoke.calls}
-    return [
+    values = [
         (digest, f"{digest} e{seq} argument of {names.get(short.call_id, 'a call')}, {format_bytes(size)}")
         for short in spoke.short
         for digest, size in zip(short.digests, short.sizes, strict=True)
     ]
+    lines += [line for _, line in values]
+    return sum(1 for digest, _ in values if digest)
 
 
 def _attachment_line(seq: int, attachment: Attachment) -> str:

@@ -32,6 +32,9 @@ NO_OUTPUT = "(no output)"
 _State = tuple[object, ...]
 """All that an entry's message and tokens depend on, but for the log itself."""
 
+_Rendered = tuple[_State, Message, int]
+"""An entry's message and tokens, and what they depended on."""
+
 
 class PromptFrame(msgspec.Struct, frozen=True):
     """The fixed frame of a conversation: the model, the system prompt and the tools, with their tokens.
@@ -79,7 +82,7 @@ class Projector:
         self._tokens = 0
         self._texts: tuple[StandingText, ...] | None = None
         self._opening: tuple[Message, ...] = ()
-        self._rendered: dict[int, tuple[_State, Message, int]] = {}
+        self._rendered: dict[int, _Rendered] = {}
         self._changed: Set[int] | None = None  # entries whose form may have changed; None: any
 
     def project(self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> Window:
@@ -91,12 +94,22 @@ class Projector:
             self._changed = transcript.swept_since(self._last_rewrite_seq) if inputs[1:] == now[1:] else None
             self._reset(transcript, policy, frame)
         self._drop_from(_settled_count(self._entries))
-        for entry in in_call_order(live[len(self._entries) :]):
-            message, tokens = self._render(entry, transcript, policy, frame)
-            self._entries.append(entry)
-            self._messages.append(message)
-            self._entry_tokens.append(tokens)
-            self._tokens += tokens
+        earlier, changed = self._rendered, self._changed
+        added = in_call_order(live[len(self._entries) :])
+        rendered = [
+            found
+            if changed is not None
+            and isinstance(entry, LogItem)
+            and entry.seq not in changed
+            and (found := earlier.get(entry.seq)) is not None
+            else self._render(entry, transcript, policy, frame)
+            for entry in added
+        ]
+        tokens = [entry_tokens for _, _, entry_tokens in rendered]
+        self._entries += added
+        self._messages += [message for _, message, _ in rendered]
+        self._entry_tokens += tokens
+        self._tokens += sum(tokens)
         self._changed = frozenset()
         request = ModelRequest((*self._opening, *self._messages), frame.tools)
         estimate = self._tokens + frame.fixed_tokens + transcript.opening_tokens
@@ -115,16 +128,15 @@ class Projector:
 
     def _render(
         self, entry: WindowEntry, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
-    ) -> tuple[Message, int]:
+    ) -> _Rendered:
         if isinstance(entry, PinnedCopy | AddedInstructions):
-            return render_entry(entry, transcript, policy, frame)
+            return (), *render_entry(entry, transcript, policy, frame)
         rendered = self._rendered.get(entry.seq)
         if rendered is None or self._changed is None or entry.seq in self._changed:
             state = _state_of(entry, transcript, policy, frame)
             if rendered is None or rendered[0] != state:
-                message, tokens = render_entry(entry, transcript, policy, frame)
-                rendered = self._rendered[entry.seq] = (state, message, tokens)
-        return rendered[1], rendered[2]
+                rendered = self._rendered[entry.seq] = state, *render_entry(entry, transcript, policy, frame)
+        return rendered
 
     def _drop_from(self, position: int) -> None:
         """Drop everything from a position on, to be rendered again."""
@@ -219,25 +231,26 @@ def handover_tokens(transcript: Transcript, policy: ContextPolicy, window: int) 
 def in_call_order(entries: list[WindowEntry]) -> list[WindowEntry]:
     """Return the entries with each step's answers in the order of its calls, not of their completion."""
     ordered: list[WindowEntry] = []
-    places: dict[str, int] = {}
+    calls: Sequence[ToolCall] = ()
     answers: list[LogItem] = []
     for entry in entries:
         if isinstance(entry, LogItem) and isinstance(entry.event, ToolAnswered):
             answers.append(entry)
             continue
         if answers:
-            ordered += _sorted_answers(answers, places)
+            ordered += _sorted_answers(answers, calls)
             answers = []
         ordered.append(entry)
         if isinstance(entry, LogItem) and isinstance(entry.event, AssistantSpoke):
-            places = {call.id: place for place, call in enumerate(entry.event.calls)}
-    return ordered + _sorted_answers(answers, places)
+            calls = entry.event.calls
+    return ordered + _sorted_answers(answers, calls)
 
 
-def _sorted_answers(answers: list[LogItem], positions: dict[str, int]) -> list[LogItem]:
+def _sorted_answers(answers: list[LogItem], calls: Sequence[ToolCall]) -> list[LogItem]:
     if len(answers) < 2:  # noqa: PLR2004 - one is in order
         return answers
-    return sorted(answers, key=lambda answer: positions.get(_call_of(answer), len(positions)))
+    places = {call.id: place for place, call in enumerate(calls)}
+    return sorted(answers, key=lambda answer: places.get(_call_of(answer), len(places)))
 
 
 def _call_of(item: LogItem) -> str:
