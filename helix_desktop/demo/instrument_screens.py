@@ -30,7 +30,7 @@ from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 text = TextContext("Demo")
 
 _PAST_SHARE = 0.6  # of the steps: behind the first handover, before the second
-_PATTERN = "python|def"
+_PATTERN, _CODE = "import|def", ".py"  # lines of code, and in whose names they are
 
 
 class InstrumentScreens:
@@ -175,7 +175,8 @@ class InstrumentScreens:
         self._window.show_page("cache")
         entries = self._views.cache.model
         await wait_until(lambda: entries.entry(0) is not None)
-        entry = entries.entry(0)
+        rows = map(entries.entry, range(entries.rowCount()))
+        entry = next((row for row in rows if row is not None and _CODE in row.target), None)
         if entry is None:
             return
         self._actions.start(self._controllers.recalls.choose_part([entry.digest]), "recall")

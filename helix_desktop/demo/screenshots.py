@@ -119,6 +119,7 @@ class ScreenTour:
         dialog = await opened_dialog(window, "rewind")
         if isinstance(dialog, RewindDialog):
             dialog.message_box.setCurrentIndex(dialog.message_box.count() - 1)
+            await wait_until(dialog.rewind_button.isEnabled)
         await self._screenshots.capture("dialog-rewind", widget=dialog)
         dialog.close()
 

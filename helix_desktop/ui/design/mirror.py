@@ -24,8 +24,11 @@ def mirror(painter: QPainter, bounds: QRect | QRectF) -> None:
 
 
 def keep_left_to_right(painter: QPainter) -> None:
-    """Paint what is not mirrored, such as code, curves over time and cards of the chat: left stays left."""
-    painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+    """Paint what is not mirrored, such as code, curves over time and cards of the chat.
+
+    Left stays left, and words have the direction of their own letters.
+    """
+    painter.setLayoutDirection(Qt.LayoutDirection.LayoutDirectionAuto)
 
 
 def draw_text(

@@ -12,7 +12,14 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.design.mirror import draw_chevron, draw_pixmap, draw_text, mirror, set_margins
+from helix_desktop.ui.design.mirror import (
+    draw_chevron,
+    draw_pixmap,
+    draw_text,
+    keep_left_to_right,
+    mirror,
+    set_margins,
+)
 from helix_desktop.ui.design.style.icons import pixmap
 
 _SIZE = 120, 20
@@ -53,6 +60,23 @@ def test_words_stand_at_the_mirrored_place_and_can_be_read(qapp: QGuiApplication
     mirrored = _picture(lambda p: draw_text(p, QRectF(0, 0, 80, 20), left, text), is_mirrored=True)
     plain = _picture(lambda p: p.drawText(QRectF(40, 0, 80, 20), int(right), text))
     assert mirrored == plain
+
+
+@pytest.mark.parametrize("text", ["read_file", "שלום"])
+def test_what_keeps_its_order_begins_at_the_left_in_every_language(qapp: QGuiApplication, text: str) -> None:
+    def paint(painter: QPainter) -> None:
+        keep_left_to_right(painter)
+        painter.drawText(QRectF(0, 0, 120, 20), Qt.AlignmentFlag.AlignLeft, text)
+
+    image = QImage(*_SIZE, QImage.Format.Format_ARGB32)
+    image.fill(Qt.GlobalColor.white)
+    painter = QPainter(image)
+    painter.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    paint(painter)
+    painter.end()
+    assert image == _picture(paint)
+    dark = [x for x in range(120) for y in range(20) if image.pixelColor(x, y).lightness() < 128]
+    assert max(dark) < 80
 
 
 def test_icons_are_not_mirrored_but_a_fold_points_where_texts_run(qapp: QGuiApplication) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor, QFont, QPainter, QPainterPath, QPen
 from helix_desktop.ui.chat.actions import RowAction
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, TextMark
 from helix_desktop.ui.chat.style import MEDIUM, REGULAR, SMALL, TINY, UI, ChatStyle
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text
 
 ButtonStyle: TypeAlias = Literal["outline", "danger", "ghost"]
 
@@ -104,7 +105,7 @@ def paint_line(
     # Absolute: what is painted so keeps its order from left to right, whatever the language.
     side |= Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignAbsolute
     flags = side | Qt.TextFlag.TextSingleLine
-    painter.drawText(rect, int(flags), elided)
+    draw_text(painter, rect, flags, elided)
 
 
 def chip_width(style: ChatStyle, text: str, chip_style: ChipStyle) -> float:
@@ -148,7 +149,7 @@ def paint_icon(
     """Paint an icon in a square, turned by degrees around its middle."""
     picture = style.icon(name, color, round(rect.width() / style.zoom))
     if not rotation_deg:
-        painter.drawPixmap(rect.topLeft(), picture)
+        draw_pixmap(painter, rect.x(), rect.y(), picture)
         return
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)

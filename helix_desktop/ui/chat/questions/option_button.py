@@ -11,7 +11,7 @@ from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_li
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, TINY, UI, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.labels import breakable
-from helix_desktop.ui.design.mirror import keep_left_to_right
+from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.safe_text import escape_invisible
 
 _PAD, _BADGE, _GAP = 10.0, 20.0, 3.0  # pixels: around the texts, the number's edge, between the texts
@@ -83,7 +83,7 @@ class OptionButton(EnterActivates, QAbstractButton):
         """Paint number, texts, and the ring of the keyboard."""
         style, theme = self._chat_style, self._chat_style.theme
         painter = QPainter(self)
-        keep_left_to_right(painter)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         lit = self.isChecked() or self.isDown()
         fill = theme.accent_soft if lit else theme.hover if self.underMouse() else theme.surface
@@ -98,10 +98,10 @@ class OptionButton(EnterActivates, QAbstractButton):
         title, description = self._text_rects(card.width())
         painter.setFont(style.font(UI, MEDIUM))
         painter.setPen(style.color(theme.text))
-        painter.drawText(title, Qt.TextFlag.TextWordWrap, self._title)
+        draw_text(painter, title, Qt.TextFlag.TextWordWrap, self._title)
         painter.setFont(style.font(SMALL))
         painter.setPen(style.color(theme.muted))
-        painter.drawText(description, Qt.TextFlag.TextWordWrap, self._description)
+        draw_text(painter, description, Qt.TextFlag.TextWordWrap, self._description)
 
     def _paint_number(self, painter: QPainter) -> None:
         style, theme = self._chat_style, self._chat_style.theme
