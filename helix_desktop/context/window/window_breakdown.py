@@ -215,7 +215,8 @@ def _with_actions(row: WindowItem, entry: WindowEntry, transcript: Transcript) -
         row = msgspec.structs.replace(row, after=entry.after, upto=entry.upto)
     if exclusions := transcript.exclusions_of(entry):
         tokens = transcript.entry_tokens(entry)
-        row = msgspec.structs.replace(_excluded_item(row, exclusions[-1], transcript), tokens=tokens)
+        # Its message holds the line that stands for it, no longer its text.
+        row = msgspec.structs.replace(_excluded_item(row, exclusions[-1], transcript), tokens=tokens, text="")
         if isinstance(entry, LogItem) and _is_named_elsewhere(entry, transcript):
             why = text("Excluded by you · some of its names stay in a list until that is rewritten")
             row = msgspec.structs.replace(row, why=why)

@@ -13,6 +13,7 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import PromptFrame, project, render_message
 from helix_desktop.context.window.window_breakdown import break_down_window
+from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -63,6 +64,7 @@ from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.numbers import format_token_difference
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites, output_seqs
+from tests.support.session_rewrites import exclude
 from tests.support.window.chat_geometry import action_names
 
 
@@ -460,6 +462,18 @@ def test_the_preview_is_the_request_message_by_message(simulator: SessionSimulat
         text = row_text(window, rows, row)
         assert text
         assert text in full_text or row.kind in ("tools", "difference")
+
+
+def test_excluded_instructions_show_the_line_that_is_sent_for_them() -> None:
+    simulator = build_history(1)
+    added = StandingText("project", "Write tests first.", 5, "AGENTS.md")
+    simulator.record(InstructionsAdded(added))
+    assert exclude(simulator, -1)
+    window = project(simulator.transcript, simulator.policy, simulator.frame)
+    rows = break_down_window(window, simulator.transcript, simulator.frame)
+    (row,) = (row for row in _state(simulator).rows if row.kind == "instructions")
+    assert row_text(window, rows, row) == window.request.messages[-1].text
+    assert "excluded by the user: instructions, 18 B" in row_text(window, rows, row)
 
 
 def test_the_tools_of_mcp_servers_are_counted_separately() -> None:
