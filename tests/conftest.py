@@ -26,6 +26,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import engine
 
 # Before any test can make an application or ask a keychain, and for child processes too.
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
@@ -45,6 +46,8 @@ settings.register_profile(
 )
 settings.register_profile("deep", deadline=None, max_examples=2_000, database=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+# No setting has it. Its own five minutes are longer than the timeout of a test, which then hides the failure.
+engine.MAX_SHRINKING_SECONDS = 30
 
 _THREAD_GRACE_S = 2.0
 _NUMBERS = itertools.count()
