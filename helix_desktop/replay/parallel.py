@@ -15,6 +15,7 @@ from helix_desktop.domain.user_text import TextContext
 from helix_desktop.replay.measure import MeasureOptions, measure_file
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Replay
+from helix_desktop.replay.recording import require_readable
 from helix_desktop.replay.results import MeasuredRecording
 
 text = TextContext("Replay")
@@ -36,6 +37,7 @@ def measure_all(
     """
     if jobs == 1 or len(paths) <= 1:
         return list(_measure_sequentially(paths, create_replay, options, on_progress))
+    require_readable(paths)  # before any process, each of which takes a second to start
     with _pool(min(jobs, len(paths))) as pool:
         # The largest first: a long recording started last would leave the other processes idle.
         order = sorted(range(len(paths)), key=lambda index: -_size(paths[index]))

@@ -137,6 +137,13 @@ def recording_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
+def require_readable(paths: Iterable[Path]) -> None:
+    """Raise InvalidRecording for the first recording that can't be opened."""
+    for path in paths:
+        with _open_recording(path):
+            pass
+
+
 @contextmanager
 def _open_recording(path: Path) -> Iterator[BufferedIOBase]:
     try:

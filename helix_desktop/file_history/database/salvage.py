@@ -111,6 +111,10 @@ def _until_damage(source: sqlite3.Connection, sql: str) -> Iterator[tuple[Any, .
 def _by_id(source: sqlite3.Connection, sql: str) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table one after the other, by their ids, past those that are damaged."""
     id_ = misses = 0
+    try:
+        source.execute(f"EXPLAIN {sql}", (id_,))
+    except sqlite3.Error:  # no database, or the table is not in it: no id can be read
+        return
     while misses < _MAX_MISSES:
         try:
             row = source.execute(sql, (id_,)).fetchone()

@@ -61,8 +61,11 @@ def test_a_process_that_dies_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_missing_recording_is_refused_before_a_process_starts(tmp_path: Path) -> None:
+    def cannot_be_sent_to_a_process() -> MarkerReplay:
+        return MarkerReplay()
+
     with pytest.raises(InvalidRecording, match="No such file"):
-        measure([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], 2)
+        measure([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], 2, cannot_be_sent_to_a_process)
 
 
 def test_an_empty_run(tmp_path: Path) -> None:
