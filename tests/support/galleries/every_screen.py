@@ -31,6 +31,7 @@ from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import Choice, ErrorDialog, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange
@@ -327,8 +328,11 @@ def _request_window(window: QWidget) -> RequestWindow:
     request_window = RequestWindow(window)
     part = RequestPart("user", "user", "Fix the login", 12, 1)
     note = half_longer("This model has no server, so the JSON is Helix's own.")
-    document = RequestDocument("== user · 12 tokens\nFix the login", (part,))
-    request_window.show_texts(RequestTexts(half_longer("Next request"), note, document, "{}", "{}", ""))
+    text, json = "== user · 12 tokens\nFix the login", PagedContent(b"{}")
+    document, messages = RequestDocument(text, (part,)), PagedContent(text.encode())
+    title = half_longer("Next request")
+    request_window.show_texts(RequestTexts(title, note, document, messages, json, "{}", ""))
+    request_window.show_text()
     return request_window
 
 

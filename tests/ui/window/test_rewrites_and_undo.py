@@ -195,6 +195,7 @@ async def test_the_window_of_the_request_shows_what_is_sent_next(qapp: QApplicat
         dialog = request_window.dialog
         assert dialog is not None
         text = dialog.viewer.text
+        await until(text.toPlainText, "its text")
         masked = rig.conversation.session.transcript.item(rig.events(SweepMade)[0].masked[0])
         assert masked is not None
         assert isinstance(masked.event, ToolAnswered)

@@ -82,6 +82,12 @@ class ContentViewer(Card):
         self._data, self._name, self._as_hex = data, name, False
         self._show_rows()
 
+    def show_content(self, content: PagedContent, name: str = "") -> None:
+        """Show bytes that are indexed already; `name` is their file's, for the colors."""
+        self._data, self._name, self._as_hex = content.data, name, False
+        self.find_bar.clear_hits()
+        self._show(content)
+
     def set_hex(self, on: bool) -> None:
         """Show text as hexadecimal, or as text again; what is no text is hexadecimal in any case."""
         if on != self._as_hex:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPaintEvent
 from PySide6.QtWidgets import QFrame, QListView, QPlainTextEdit, QSplitter, QWidget
 
 from helix_desktop.ui.design.accessibility import announce
-from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column
@@ -18,6 +17,7 @@ from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint, set_style_sheet
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
+from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.design.viewer.view_switch import ViewSwitch
 from helix_desktop.ui.inspector.request.document import RequestDocument
 from helix_desktop.ui.inspector.request_list import ROW_ROLE, RequestDelegate, RequestModel
@@ -28,19 +28,21 @@ tr = Translator("Inspector")
 
 _SIZE, _MIN_SIZE = (940, 640), (520, 360)
 _LIST_PX = 260
+_FRAME_MS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class RequestTexts:
     """What the window shows: `title` says which request it is, `note` what of it differs from what is sent.
 
-    `curl` is empty if the model has no server.
+    `messages` is the text of the `document`. `curl` is empty if the model has no server. Made in a thread.
     """
 
     title: str
     note: str
     document: RequestDocument
-    json: str
+    messages: PagedContent
+    json: PagedContent
     compact_json: str
     curl: str
 
@@ -50,18 +52,17 @@ class RequestWindow(Themed, SizedDialog):
 
     refresh_requested = Signal()
 
-    def __init__(self, parent: QWidget, start: StartCoroutine | None = None) -> None:
-        """`start` owns the coroutines that index large texts in a thread."""
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setModal(False)
         self.setWindowTitle(tr("Request"))
         self._texts: RequestTexts | None = None
-        self._view = "messages"
+        self._view, self._is_text_due = "messages", False
         self._title = label("", "title", wrap=True)
         self._note = label("", "muted", wrap=True)
         self._note.setObjectName("request-note")
         self.parts = _PartList()
-        self.viewer = ContentViewer(start)
+        self.viewer = ContentViewer()
         self.viewer.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.viewer.text.setAccessibleName(tr("Request"))
         self.switch = ViewSwitch(tr("View"), {"messages": tr("Messages"), "json": tr("JSON")})
@@ -79,15 +80,35 @@ class RequestWindow(Themed, SizedDialog):
         self.close_button.clicked.connect(self.close)
 
     def show_texts(self, texts: RequestTexts) -> None:
-        """Show a request, in the view that was chosen last."""
-        self._texts = texts
+        """Show a request, in the view that was chosen last; its text comes a frame after its parts."""
+        self._texts, self._is_text_due = texts, True
         self._title.setText(texts.title)
         self._note.setText(texts.note)
         self._note.setVisible(bool(texts.note))
         self.parts.show_document(texts.document)
         self.curl_button.setEnabled(bool(texts.curl))
         self.curl_button.setToolTip("" if texts.curl else tr("This model has no server to send it to."))
+        self.update()  # an unchanged title would paint nothing
+
+    def show_text(self) -> None:
+        """Show the text of the request whose parts are shown."""
+        self._is_text_due = False
         self._show_view(self._view)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Show the text behind this frame: painting it with the parts would take longer than a frame has."""
+        super().paintEvent(event)
+        if self._is_text_due:
+            self._is_text_due = False
+            QTimer.singleShot(_FRAME_MS, self, self.show_text)
+
+    def bring_up(self) -> None:
+        """Bring the window to the front."""
+        if not self.isVisible():
+            self.show()
+            self.parts.setFocus()
+        self.raise_()
+        self.activateWindow()
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, at the text size in force."""
@@ -110,8 +131,8 @@ class RequestWindow(Themed, SizedDialog):
         self._view = view
         self.switch.show_views(("messages", "json"), view, {})
         self.parts.setVisible(view == "messages")
-        text, name = (self._texts.json, "request.json") if view == "json" else (self._texts.document.text, "")
-        self.viewer.show_data(text.encode("utf-8", "replace"), name)
+        texts = self._texts
+        self.viewer.show_content(*((texts.json, "request.json") if view == "json" else (texts.messages, "")))
 
     def _copy(self, form: str) -> None:
         if self._texts is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from PySide6.QtCore import QObject
 
@@ -12,6 +13,7 @@ from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.wire_request import API_KEY, WireRequest
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.inspector.request.document import request_document
 from helix_desktop.ui.inspector.request.window import RequestTexts, RequestWindow
 from helix_desktop.ui.inspector.request.wire_text import curl_command, indented_json, window_json
@@ -63,15 +65,16 @@ class RequestPresenter(QObject):
         if conversation is not self._session_controller.conversation:
             return
         if self.dialog is None:
-            self.dialog = RequestWindow(self._window, self._async_actions.start)
+            self.dialog = RequestWindow(self._window)
             self.dialog.refresh_requested.connect(self.show)
-        retint(self.dialog, self._window.theme)
-        self.dialog.show_texts(texts)
-        if not self.dialog.isVisible():
-            self.dialog.show()
-            self.dialog.parts.setFocus()
-        self.dialog.raise_()
-        self.dialog.activateWindow()
+        dialog = self.dialog
+        retint(dialog, self._window.theme)
+        steps: tuple[Callable[[], None], ...] = (partial(dialog.show_texts, texts), dialog.bring_up)
+        for show in steps:
+            await asyncio.sleep(0)  # a turn of the loop each: together they take longer than a frame
+            if dialog is not self.dialog:
+                return  # its session is not on screen any more
+            show()
 
     def _close(self) -> None:
         if self.dialog is not None:
@@ -92,4 +95,9 @@ def _texts(
         curl = curl_command(
             wire, lambda name: key_variable(provider if name == API_KEY else f"{provider}/{name}")
         )
-    return RequestTexts(title, note, document, indented_json(body), body.decode(), curl)
+    pages = (_pages(document.text), _pages(indented_json(body)))
+    return RequestTexts(title, note, document, *pages, body.decode(), curl)
+
+
+def _pages(text: str) -> PagedContent:
+    return PagedContent(text.encode("utf-8", "replace"))
