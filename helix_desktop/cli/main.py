@@ -17,7 +17,8 @@ from helix_desktop.app.launch_targets import OPEN_COMMAND, with_open_command
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.argparse_texts import translate_argparse
 from helix_desktop.cli.dispatch import resolve_command
-from helix_desktop.cli.parser import Commands, add_commands
+from helix_desktop.cli.parsers.all_commands import add_commands
+from helix_desktop.cli.parsers.options import Commands
 from helix_desktop.config.languages import find_catalog
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import (

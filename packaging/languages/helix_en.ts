@@ -5715,7 +5715,7 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>A recording is a file of JSON lines, plain or gzip, with one message per line: {message}. Assistant messages can have {calls}. Tool messages have {call_id} and {name}.</source>
             <translation type="unfinished" />
         </message>
@@ -5730,7 +5730,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/options.py" />
             <source>API keys: the key of a provider comes from the keychain, otherwise from an environment variable. {variables} belong to the provider of that name. Any other provider reads {pattern}: {provider} reads {variable}. With {base_url}, a provider that isn't set up and isn't one of these also reads {openai}. A line on standard error shows which variable went to which host.</source>
             <translation type="unfinished" />
         </message>
@@ -5780,7 +5780,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/sessions.py" />
             <source>Create a session that begins with the events of another one up to a point. Nothing is copied, and the other session stays as it is. Continue the branch with {run}.</source>
             <translation type="unfinished" />
         </message>
@@ -5791,7 +5791,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>Each question is asked three times: with the context that a policy leaves and the recall tools, with the same context alone, and with the whole history where it fits. Each time is a conversation of up to {requests} requests.</source>
             <translation type="unfinished" />
         </message>
@@ -5868,7 +5868,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/sessions.py" />
             <source>List the commands that can be typed as the first word of a message: built-in ones and those of prompt files. {run} expands prompt files too; built-in commands work in the window only.</source>
             <translation type="unfinished" />
         </message>
@@ -6016,7 +6016,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/installation.py" />
             <source>Offer the tools {tools} over standard input and output. With {http}, programs on this computer that have the token can use them. The workspace can stay open in the window.</source>
             <translation type="unfinished" />
         </message>
@@ -6081,7 +6081,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>Run one turn. It fails with exit code {code} in a folder that isn't trusted: files there could act on this computer. Trust a folder with {trust} or in the window.</source>
             <translation type="unfinished" />
         </message>
@@ -6091,7 +6091,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>SHA-256, or its first digits</source>
             <translation type="unfinished" />
         </message>
@@ -6152,7 +6152,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>TOML file, or one of the profiles {profiles}</source>
             <translation type="unfinished" />
         </message>
@@ -6282,7 +6282,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>Work with what the agent and its commands changed in the files of a workspace, which can stay open in the window.</source>
             <translation type="unfinished" />
         </message>
@@ -6312,12 +6312,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>add what a file contains; nothing is overwritten</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/options.py" />
             <source>address of a server with the OpenAI Chat Completions API</source>
             <translation type="unfinished" />
         </message>
@@ -6327,12 +6327,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/sessions.py" />
             <source>also list archived sessions</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/sessions.py" />
             <source>also list the prompt files of this project folder</source>
             <translation type="unfinished" />
         </message>
@@ -6342,7 +6342,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>also tell the agent the instructions in FILE</source>
             <translation type="unfinished" />
         </message>
@@ -6352,17 +6352,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>an empty folder, or a new one</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/demo_parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/demo.py" />
             <source>appearance to take</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>approve all requests</source>
             <translation type="unfinished" />
         </message>
@@ -6377,27 +6377,27 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>ask a model about recorded sessions and score what it can recall</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>ask only N questions, in turn from each recording (0 = all)</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>back up every workspace to its own file</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>back up only this project folder</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/sessions.py" />
             <source>branch a session: continue it from an earlier point</source>
             <translation type="unfinished" />
         </message>
@@ -6407,7 +6407,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>budget of the session in US dollars (0 = unlimited)</source>
             <translation type="unfinished" />
         </message>
@@ -6448,22 +6448,22 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>check everything and repair damage</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>check everything, or one entry, without changing it</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/installation.py" />
             <source>check this installation</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/demo_parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/demo.py" />
             <source>code of a language, or a compiled catalog</source>
             <translation type="unfinished" />
         </message>
@@ -6483,7 +6483,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>delete the old copy after everything is verified</source>
             <translation type="unfinished" />
         </message>
@@ -6509,7 +6509,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>entry to check (default: everything)</source>
             <translation type="unfinished" />
         </message>
@@ -6529,7 +6529,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>exported file ({suffix})</source>
             <translation type="unfinished" />
         </message>
@@ -6540,12 +6540,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>file to send with the message: text, code, a PDF or an image; {example} sends lines of it, and {mention} in the message does the same for a file of the workspace</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>file to write; {suffix} is added if missing</source>
             <translation type="unfinished" />
         </message>
@@ -6560,7 +6560,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>folder for the backup files</source>
             <translation type="unfinished" />
         </message>
@@ -6570,7 +6570,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>folder with the questions and their keys</source>
             <translation type="unfinished" />
         </message>
@@ -6590,12 +6590,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/options.py" />
             <source>how long to wait for a model server that doesn't answer (default: 10 minutes)</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/installation.py" />
             <source>include the license texts</source>
             <translation type="unfinished" />
         </message>
@@ -6621,12 +6621,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/installation.py" />
             <source>keep your names in the bundle</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/sessions.py" />
             <source>last event that the branch shares, such as {event} (default: all)</source>
             <translation type="unfinished" />
         </message>
@@ -6636,7 +6636,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/installation.py" />
             <source>list bundled components and their licenses</source>
             <translation type="unfinished" />
         </message>
@@ -6646,12 +6646,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/sessions.py" />
             <source>list sessions, each branch below its parent</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/sessions.py" />
             <source>list the slash commands and prompt files</source>
             <translation type="unfinished" />
         </message>
@@ -6661,7 +6661,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/sessions.py" />
             <source>list what was cached, noted, summarized, pinned or undone</source>
             <translation type="unfinished" />
         </message>
@@ -6671,7 +6671,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>list, compare, take back and redo changes of files</source>
             <translation type="unfinished" />
         </message>
@@ -6706,12 +6706,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>measure what a policy does with recorded sessions</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>message to send</source>
             <translation type="unfinished" />
         </message>
@@ -6721,17 +6721,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>model that judges the answers too</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/options.py" />
             <source>model to use</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>move the data directory</source>
             <translation type="unfinished" />
         </message>
@@ -6842,7 +6842,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>number of processes</source>
             <translation type="unfinished" />
         </message>
@@ -6969,7 +6969,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/demo_parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/demo.py" />
             <source>output directory</source>
             <translation type="unfinished" />
         </message>
@@ -6999,7 +6999,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>permission mode (default: the session's)</source>
             <translation type="unfinished" />
         </message>
@@ -7019,7 +7019,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/installation.py" />
             <source>port for {http} (default: any free one)</source>
             <translation type="unfinished" />
         </message>
@@ -7034,22 +7034,22 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>print every event as a JSON line</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/options.py" />
             <source>print one JSON document</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>print one JSON document with every answer</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>print one JSON document with the figures of each file</source>
             <translation type="unfinished" />
         </message>
@@ -7064,27 +7064,27 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/options.py" />
             <source>project folder</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>read no instructions: neither yours nor AGENTS.md and CLAUDE.md</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>reasoning effort of the session: {levels} (default: the session's)</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>recall every output at each Nth model call, not only at the last</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>recordings, or folders of recordings</source>
             <translation type="unfinished" />
         </message>
@@ -7127,17 +7127,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>run one turn without the window</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/demo_parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/demo.py" />
             <source>run the guided demo without a display</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/installation.py" />
             <source>save a zip for a report</source>
             <translation type="unfinished" />
         </message>
@@ -7152,22 +7152,22 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/sessions.py" />
             <source>session to branch ({last} = the newest)</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>session to continue ({last} = the newest)</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/installation.py" />
             <source>share a workspace's cache over MCP (Model Context Protocol)</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>share of model calls with a simulated recall, in addition to files that are read again</source>
             <translation type="unfinished" />
         </message>
@@ -7192,27 +7192,28 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>simulate recalls</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/demo_parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/demo.py" />
             <source>size of a pixel, in those of the screen</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/options.py" />
+            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>size of the model's context window</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/demo_parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/demo.py" />
             <source>size of the window, such as 1024x680</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>start a new session with the handover of this one as it would be now, or with the handover of an event ({last} = the newest session)</source>
             <translation type="unfinished" />
         </message>
@@ -7233,7 +7234,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/installation.py" />
             <source>store and delete a key in the keychain</source>
             <translation type="unfinished" />
         </message>
@@ -7266,7 +7267,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/demo_parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/demo.py" />
             <source>take screenshots of every screen</source>
             <translation type="unfinished" />
         </message>
@@ -7291,17 +7292,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/sessions.py" />
             <source>title of the branch</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>token budget of the session (0 = unlimited)</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>trust the folder from now on</source>
             <translation type="unfinished" />
         </message>
@@ -7331,7 +7332,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/installation.py" />
             <source>use HTTP on the loopback address</source>
             <translation type="unfinished" />
         </message>
@@ -7346,17 +7347,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>work with the cached outputs of a workspace</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>write sessions and cached outputs to one file</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parser.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>write the exact bytes of an entry</source>
             <translation type="unfinished" />
         </message>

@@ -1,0 +1,1 @@
+"""What is typed: the arguments and help of each command."""

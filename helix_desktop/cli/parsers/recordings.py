@@ -1,0 +1,118 @@
+"""The arguments of the commands on recorded sessions: replay and exam."""
+
+from __future__ import annotations
+
+import argparse
+
+from helix_desktop.cli import argument_types
+from helix_desktop.cli.parsers.options import Commands, add_model, add_patience, keys_text
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
+_PROFILES = ("balanced", "lean", "classic", "plain", "off")
+_EXAM_REQUESTS = 10  # 8 calls, one refused, then the answer
+_MESSAGE = '{"role": "system|user|assistant|tool", "content": TEXT}'
+_CALLS = '"tool_calls": [{"id", "name", "arguments"}]'
+_CALL_ID, _NAME = '"tool_call_id"', '"name"'
+
+
+def add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `replay`."""
+    replay = commands.add_parser(
+        "replay",
+        parents=[common],
+        help=tr("measure what a policy does with recorded sessions"),
+        description=tr(
+            "A recording is a file of JSON lines, plain or gzip, with one message per line: {message}. "
+            "Assistant messages can have {calls}. Tool messages have {call_id} and {name}.",
+            message=_MESSAGE,
+            calls=_CALLS,
+            call_id=_CALL_ID,
+            name=_NAME,
+        ),
+    )
+    _add_recordings(replay)
+    replay.add_argument(
+        "--window",
+        type=argument_types.window_tokens,
+        default=128_000,
+        metavar="TOKENS",
+        help=tr("size of the model's context window"),
+    )
+    replay.add_argument("--recalls", action="store_true", help=tr("simulate recalls"))
+    replay.add_argument(
+        "--recall-rate",
+        type=argument_types.fraction,
+        default=None,
+        metavar="SHARE",
+        help=tr("share of model calls with a simulated recall, in addition to files that are read again"),
+    )
+    replay.add_argument(
+        "--reach-every",
+        type=argument_types.count,
+        default=0,
+        metavar="N",
+        help=tr("recall every output at each Nth model call, not only at the last"),
+    )
+    replay.add_argument(
+        "--jobs", type=argument_types.jobs, default=1, metavar="N", help=tr("number of processes")
+    )
+    replay.add_argument(
+        "--json", action="store_true", help=tr("print one JSON document with the figures of each file")
+    )
+
+
+def _add_recordings(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "files",
+        nargs="+",
+        type=argument_types.path,
+        metavar="FILE",
+        help=tr("recordings, or folders of recordings"),
+    )
+    command.add_argument(
+        "--policy",
+        default="balanced",
+        metavar="NAME",
+        help=tr("TOML file, or one of the profiles {profiles}", profiles=_PROFILES),
+    )
+
+
+def add_exam(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `exam`."""
+    exam = commands.add_parser(
+        "exam",
+        parents=[common],
+        help=tr("ask a model about recorded sessions and score what it can recall"),
+        description=tr(
+            "Each question is asked three times: with the context that a policy leaves and the recall tools, "
+            "with the same context alone, and with the whole history where it fits. Each time is a "
+            "conversation of up to {requests} requests.",
+            requests=_EXAM_REQUESTS,
+        ),
+        epilog=keys_text(),
+    )
+    _add_recordings(exam)
+    exam.add_argument(
+        "--questions",
+        type=argument_types.path,
+        required=True,
+        metavar="DIR",
+        help=tr("folder with the questions and their keys"),
+    )
+    add_model(exam)
+    exam.add_argument(
+        "--judge",
+        default="",
+        metavar="PROVIDER/NAME",
+        help=tr("model that judges the answers too"),
+    )
+    exam.add_argument(
+        "--limit",
+        type=argument_types.count,
+        default=0,
+        metavar="N",
+        help=tr("ask only N questions, in turn from each recording (0 = all)"),
+    )
+    add_patience(exam)
+    exam.add_argument("--json", action="store_true", help=tr("print one JSON document with every answer"))

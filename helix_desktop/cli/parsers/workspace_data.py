@@ -1,0 +1,102 @@
+"""The arguments of the commands on the data of workspaces: cache, changes, backup, its place."""
+
+from __future__ import annotations
+
+import argparse
+
+from helix_desktop.cli import argument_types
+from helix_desktop.cli.cache.parser import add_cleanup_commands, add_find_commands
+from helix_desktop.cli.changes.parser import VERBS, add_changes_commands
+from helix_desktop.cli.parsers.options import Commands, add_json, add_workspace
+from helix_desktop.domain.store.archive_report import SUFFIX
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Command line")
+
+
+def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `cache` with its verbs."""
+    cache = commands.add_parser("cache", help=tr("work with the cached outputs of a workspace"))
+    verbs = cache.add_subparsers(
+        dest="verb",
+        metavar="list|search|recall|show|verify|repair|export|import|gc|trash|restore|forget",
+        required=True,
+    )
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        verb = verbs.add_parser(name, parents=[common], help=text)
+        add_workspace(verb)
+        add_json(verb)
+        return verb
+
+    show = add("show", tr("write the exact bytes of an entry"))
+    show.add_argument("sha", metavar="SHA", help=tr("SHA-256, or its first digits"))
+    verify = add("verify", tr("check everything, or one entry, without changing it"))
+    verify.add_argument(
+        "sha", metavar="SHA", nargs="?", default="", help=tr("entry to check (default: everything)")
+    )
+    export = add("export", tr("write sessions and cached outputs to one file"))
+    export.add_argument(
+        "file",
+        type=argument_types.path,
+        metavar="FILE",
+        help=tr("file to write; {suffix} is added if missing", suffix=SUFFIX),
+    )
+    importing = add("import", tr("add what a file contains; nothing is overwritten"))
+    importing.add_argument(
+        "file", type=argument_types.path, metavar="FILE", help=tr("exported file ({suffix})", suffix=SUFFIX)
+    )
+    add("repair", tr("check everything and repair damage"))
+    add_find_commands(add)
+    add_cleanup_commands(add)
+
+
+def add_changes(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `changes` with its verbs."""
+    changes = commands.add_parser(
+        "changes",
+        help=tr("list, compare, take back and redo changes of files"),
+        description=tr(
+            "Work with what the agent and its commands changed in the files of a workspace, which can stay "
+            "open in the window."
+        ),
+    )
+    verbs = changes.add_subparsers(dest="verb", metavar=VERBS, required=True)
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        verb = verbs.add_parser(name, parents=[common], help=text)
+        add_workspace(verb)
+        add_json(verb)
+        return verb
+
+    add_changes_commands(add)
+
+
+def add_backup(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `backup`."""
+    backup = commands.add_parser(
+        "backup", parents=[common], help=tr("back up every workspace to its own file")
+    )
+    backup.add_argument(
+        "folder", type=argument_types.path, metavar="FOLDER", help=tr("folder for the backup files")
+    )
+    backup.add_argument(
+        "--workspace",
+        type=argument_types.path,
+        metavar="PATH",
+        help=tr("back up only this project folder"),
+    )
+    add_json(backup)
+
+
+def add_move(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `move-data`."""
+    move = commands.add_parser("move-data", parents=[common], help=tr("move the data directory"))
+    move.add_argument(
+        "folder", type=argument_types.path, metavar="FOLDER", help=tr("an empty folder, or a new one")
+    )
+    move.add_argument(
+        "--remove-old", action="store_true", help=tr("delete the old copy after everything is verified")
+    )
+    add_json(move)
+    move.add_argument("--window", action="store_true", help=argparse.SUPPRESS)  # how the window calls it
