@@ -318,7 +318,11 @@ class Compactor:
 
     async def _brief(self, source_input: CompactionInput, focus: str) -> SummaryTask:
         lines = await asyncio.to_thread(
-            transcript_lines, source_input.fresh, source_input.covers, source_input.masked
+            transcript_lines,
+            source_input.fresh,
+            source_input.covers,
+            source_input.masked,
+            self._runtime.shorten,
         )
         return handover_task(self._runtime.prompts["handover"], lines, source_input.previous, focus)
 

@@ -156,11 +156,12 @@ class Observer:
             )
             source = reflection_input(source_input.generations, source_input.items)
         else:
+            shorten, newest = self._runtime.shorten, observation_task.FOLLOWING_MESSAGES
             lines = await asyncio.to_thread(
-                transcript_lines, source_input.items, source_input.covers, source_input.masked
+                transcript_lines, source_input.items, source_input.covers, source_input.masked, shorten
             )
             following = await asyncio.to_thread(
-                transcript_lines, source_input.following[-observation_task.FOLLOWING_MESSAGES :]
+                transcript_lines, source_input.following[-newest:], shorten=shorten
             )
             task = observation_task.observation_task(
                 self._runtime.prompts["observe"], lines, source_input.standing, following

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from helix_desktop.context.intake.error_lines import MENTION, REPORT, RESULT, find_error
 
@@ -18,6 +18,9 @@ _FIGURE = re.compile(
 )
 _NOISE = re.compile(r"^(?:\[CACHED\]|\[…|exit (?:code|status) \d|[-=_*~#.\s]*$)", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
+
+ShortenOutput = Callable[[str, int], str]
+"""`shorten_output`, or what remembers its results."""
 
 
 def last_telling_line(text: str) -> str:

@@ -9,7 +9,12 @@ import msgspec
 
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.window_layout import Cover, LogItem
-from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line, shorten_output
+from helix_desktop.context.summaries.telling_lines import (
+    ShortenOutput,
+    error_line,
+    last_telling_line,
+    shorten_output,
+)
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
@@ -40,16 +45,20 @@ class TranscriptLine(msgspec.Struct, frozen=True):
     end: str = ""
     max_chars: int = FULL_CHARS
     is_output: bool = False
+    shorten: ShortenOutput = shorten_output
 
     @property
     def text(self) -> str:
         """Return the line as text."""
-        body = shorten_output(self.body, self.max_chars) if self.is_output else self.body
+        body = self.shorten(self.body, self.max_chars) if self.is_output else self.body
         return f"{self.start}{truncate_middle(body, self.max_chars)}{self.end}"
 
 
 def transcript_lines(
-    items: Iterable[LogItem], covers: Sequence[Cover] = (), masked: Set[int] = frozenset()
+    items: Iterable[LogItem],
+    covers: Sequence[Cover] = (),
+    masked: Set[int] = frozenset(),
+    shorten: ShortenOutput = shorten_output,
 ) -> tuple[TranscriptLine, ...]:
     """Return the transcript lines of these messages.
 
@@ -62,7 +71,7 @@ def transcript_lines(
     for item in items:
         cover = next((cover for cover in covers if cover.after < item.seq <= cover.upto), None)
         if cover is None or not isinstance(cover.event, ObservationsMade | FoldMade):
-            lines.append(_item_line(item, _CACHED if item.seq in masked else FULL_CHARS))
+            lines.append(_item_line(item, _CACHED if item.seq in masked else FULL_CHARS, shorten))
         elif isinstance(cover.event, FoldMade):
             lines.append(_folded_line(item))
         else:
@@ -83,7 +92,7 @@ def observation_line(observation: Observation) -> TranscriptLine:
     )
 
 
-def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
+def _item_line(item: LogItem, max_chars: int, shorten: ShortenOutput = shorten_output) -> TranscriptLine:
     match item.event:
         case UserSpoke(text=text, attachments=attachments):
             along = "".join(map(_attached, attachments))
@@ -94,8 +103,8 @@ def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
                 f"e{item.seq} assistant: ", text, f" -> calls {call_text}" if call_text else "", max_chars
             )
         case ToolAnswered() as answer:
-            body = shorten_output(answer.text, max_chars)
-            return TranscriptLine(_output_opening(item.seq, answer), body, "", max_chars, is_output=True)
+            opening, body = _output_opening(item.seq, answer), shorten(answer.text, max_chars)
+            return TranscriptLine(opening, body, "", max_chars, is_output=True, shorten=shorten)
 
 
 def _attached(attachment: Attachment) -> str:

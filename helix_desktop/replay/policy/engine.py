@@ -19,6 +19,7 @@ from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.prompt_version import split_versions
+from helix_desktop.context.summaries.telling_lines import ShortenOutput
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned, Redone, Undone, Unpinned
@@ -75,7 +76,12 @@ class PolicyEngine:
     """
 
     def __init__(
-        self, policy: ContextPolicy, facts: SessionFacts, counter: MessageTokenCounter, on_rewrite: OnRewrite
+        self,
+        policy: ContextPolicy,
+        facts: SessionFacts,
+        counter: MessageTokenCounter,
+        shorten: ShortenOutput,
+        on_rewrite: OnRewrite,
     ) -> None:
         self.policy = policy.scaled(facts.info.window)
         self.now_ms = 0
@@ -87,9 +93,9 @@ class PolicyEngine:
         self.transcript = self._session.transcript
         self._writer = SummaryWriter(facts.info, counter)
         self._settings = (self.policy, self._frame_of(facts.info.label), ModelRoles(self._writer))
-        self._manager = ContextManager(self._runtime(counter))
+        self._manager = ContextManager(self._runtime(counter, shorten))
 
-    def _runtime(self, counter: TokenCounter) -> SessionRuntime:
+    def _runtime(self, counter: TokenCounter, shorten: ShortenOutput) -> SessionRuntime:
         prompts, versions = split_versions(load_prompts())
         return SessionRuntime(
             session=self._session,
@@ -100,6 +106,7 @@ class PolicyEngine:
             prompts=prompts,
             prompt_versions=versions,
             model_choice=ModelChoice(self._session, lambda: self._settings),
+            shorten=shorten,
         )
 
     @property

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import lru_cache
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.summaries.telling_lines import ShortenOutput, shorten_output
 from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnRetried
@@ -21,6 +23,7 @@ from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, Wind
 MS = 1_000
 _ASKED_EVERY = 64  # events between two looks at whether the replay is still wanted
 _TEXTS_AT_ONCE = 200  # read between two such looks
+_SHORT_OUTPUTS = 32_768  # remembered; what is new in them has 6,000 characters at most
 _PROFILES = frozenset(PROFILES.values())
 _MAX_RUNS = len(_PROFILES) + 3  # that can go on with the session; each takes some 40 MB at 10,000 events
 ShouldStop = Callable[[], bool]
@@ -57,6 +60,9 @@ class SessionReplay:
         self._names, self._sums = UsedNames(), SessionSums()
         self._uses: dict[int, list[NameUse]] | None = None  # None: to be read
         self._runs: dict[ContextPolicy, _Run] = {}  # the newest last
+        self._shorten = lru_cache(maxsize=_SHORT_OUTPUTS)(
+            shorten_output
+        )  # whatever the policy, it is the same
 
     def add(self, log: Sequence[RecordedEvent]) -> None:
         """Add the next events of the session's log."""
@@ -91,7 +97,7 @@ class SessionReplay:
         self.prepare(should_stop)
         run = self._runs.pop(policy, None)
         if run is None:
-            run = _Run(policy, self.facts, self._counter, self._names.key_words)
+            run = _Run(policy, self.facts, self._counter, self._shorten, self._names.key_words)
         try:
             run_inline(lambda: run.play(self.events, self._uses or {}, should_stop))
         except ReplayStopped:
@@ -114,12 +120,13 @@ class _Run:
         policy: ContextPolicy,
         facts: SessionFacts,
         counter: LineTokenCounter,
+        shorten: ShortenOutput,
         key_words: Set[str],
     ) -> None:
         self._facts = facts
         self._uses: Mapping[int, Sequence[NameUse]] = {}
         self._played = 0  # events
-        self._engine = PolicyEngine(policy, facts, counter, self._on_rewrite)
+        self._engine = PolicyEngine(policy, facts, counter, shorten, self._on_rewrite)
         transcript = self._transcript = self._engine.transcript
         self._sums = RequestSums(transcript, facts.fixed_tokens)
         self._in_window = WindowNames(transcript, self._engine.policy, self._engine.frame, key_words)
