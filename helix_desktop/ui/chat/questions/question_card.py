@@ -17,6 +17,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import LayoutItem, column
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.words.translation import Translator
@@ -81,7 +82,7 @@ class QuestionCard(QWidget):
         self._buttons = FlowBox((self.answer, self.skip, self._hint))
         pad = round(style.px(_PAD))
         head = column(self._title, self._asker, gap=2)
-        head.setContentsMargins(round(style.px(_ICON)) + 9, 0, 0, 0)
+        set_margins(head, round(style.px(_ICON)) + 9, 0, 0, 0)
         field = column(self.field, margins=(_FIELD_X, _FIELD_Y, _FIELD_X, _FIELD_Y))
         parts: list[LayoutItem] = [head, self._text, *self.options, field, self._buttons]
         stack = column(*parts, margins=(pad,) * 4, gap=9)
@@ -207,6 +208,7 @@ class QuestionCard(QWidget):
         """Paint the frame and the sign."""
         style, theme = self._chat_style, self._chat_style.theme
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         paint_box(painter, QRectF(self.rect()), style.color(theme.surface), style.color(theme.accent), 12)
         lit = self.field.hasFocus()
