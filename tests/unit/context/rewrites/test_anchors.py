@@ -7,7 +7,7 @@ import msgspec
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrites.anchors import FOLD_TITLE, IdentifierIndex
+from helix_desktop.context.rewrites.anchors import FOLD_TITLE, SWEEP_TITLE, IdentifierIndex
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
@@ -68,6 +68,15 @@ def test_many_names_share_few_labels() -> None:
     line = index.anchor_line(FOLD_TITLE, set(), 1_000)
     assert line.count(": ") == 7
     assert "e38-e42: name_19_a name_19_b name_18_a" in line
+
+
+def test_a_sweep_names_what_stands_nowhere_else() -> None:
+    """A name stays out of its line while another message in the window still has it."""
+    transcript, index = transcript_of(("gone_name", "both_have_it"), ("both_have_it",)), IdentifierIndex()
+    index.update(transcript)
+    assert index.sweep_line(transcript, [4], 1_000) == f"{SWEEP_TITLE} e4: gone_name"
+    assert index.sweep_line(transcript, [4, 6], 1_000) == f"{SWEEP_TITLE} e6: both_have_it; e4: gone_name"
+    assert not index.sweep_line(transcript, [], 1_000)
 
 
 def test_messages_that_were_dropped_leave_no_names() -> None:
