@@ -33,12 +33,10 @@ from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.choices import HoldSet, ModeChanged, PolicyChosen
 from helix_desktop.domain.events.session import (
     Attachment,
-    HoldSet,
     MessageQueued,
-    ModeChanged,
-    PolicyChosen,
     SessionArchived,
     SessionPinned,
     SessionRenamed,

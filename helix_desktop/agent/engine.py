@@ -32,14 +32,8 @@ from helix_desktop.domain.errors import (
     ImagesRejected,
     InvalidInput,
 )
-from helix_desktop.domain.events.session import (
-    NEW_TITLE,
-    EffortRefused,
-    SessionRenamed,
-    TurnEnded,
-    TurnRetried,
-    UserSpoke,
-)
+from helix_desktop.domain.events.choices import EffortRefused
+from helix_desktop.domain.events.session import NEW_TITLE, SessionRenamed, TurnEnded, TurnRetried, UserSpoke
 from helix_desktop.domain.messages import (
     ModelInfo,
     ModelResponse,

@@ -37,13 +37,12 @@ from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import StoreError
+from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
     AssistantSpoke,
     Attachment,
     BranchKind,
-    EffortChosen,
-    ModelChosen,
     ModelRole,
     RecordedEvent,
     SessionStarted,

@@ -18,14 +18,13 @@ from helix_desktop.agent.session_updates import (
     Update,
 )
 from helix_desktop.cli.rewrite_lines import rewrite_line
+from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
-    BudgetNeared,
-    EffortRefused,
     Event,
     RecordedEvent,
     SubagentStarted,

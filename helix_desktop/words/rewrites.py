@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.effort import Effort
+from helix_desktop.domain.events.choices import BudgetSet
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -14,7 +15,7 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     Unpinned,
 )
-from helix_desktop.domain.events.session import AssistantSpoke, BudgetSet, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.text_format import ellipsize

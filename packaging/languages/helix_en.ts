@@ -9988,7 +9988,7 @@
     <context>
         <name>Guide</name>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>A change is sent with your next message. Earlier versions stay in the conversation.</source>
             <translation type="unfinished" />
         </message>
@@ -9998,32 +9998,32 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>A file that you mention is attached when you send the message, as it is then. A line below the message says which files are attached, and which don't exist.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>A long paste becomes a chip above the message. Press it to see the text, put it back into the message, or remove it. Delete removes the chip that has the keyboard.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>A marker is one line with the name of the output and its digest. Long arguments of old tool calls and images in old messages are cached the same way.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>A message that begins with a path such as {path} is sent as text.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>A new output over {tokens} tokens is shown to the model as a preview or an extract. Later, the outputs of older steps are replaced by markers.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>A prompt file is a Markdown file whose text is sent as your message. {file} is the command {command}; a file in a subfolder has the folder before its name: {nested}.</source>
             <translation type="unfinished" />
         </message>
@@ -10033,7 +10033,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Above the threshold, the context is compacted again after an undo. Session → Hold compaction keeps it as it is while it fits, until you resume.</source>
             <translation type="unfinished" />
         </message>
@@ -10048,17 +10048,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Add lines with a colon: {example}. Put a path with spaces in quotes: {quoted}.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>All of it. Messages, outputs, edits and every change to the context stay in the workspace's data until you remove them. Nothing is deleted to make room in the context.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>An observation leaves the context when a later one says that it's done or over. It stays in the timeline.</source>
             <translation type="unfinished" />
         </message>
@@ -10068,27 +10068,27 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>At {share} of the context window, the conversation is compacted: a model writes a handover with goals, decisions, files, results and open tasks. It replaces the older messages; the newest stay word for word.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Attachments</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Background work asks you before it reads more than {tokens} tokens or half the context window.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Built-in commands</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Cache: every output, including those that left the context.</source>
             <translation type="unfinished" />
         </message>
@@ -10098,12 +10098,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Cached outputs</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Change it</source>
             <translation type="unfinished" />
         </message>
@@ -10113,7 +10113,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Changes: the files that the session changed, with their diffs, and Revert.</source>
             <translation type="unfinished" />
         </message>
@@ -10123,7 +10123,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Choose “Start new session” there, or in the menu of a handover: the new session starts with it and can recall everything it covers. Both sessions are linked.</source>
             <translation type="unfinished" />
         </message>
@@ -10133,7 +10133,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Each change is a card in the timeline. Choose Undo on it, and Redo to apply it again.</source>
             <translation type="unfinished" />
         </message>
@@ -10153,17 +10153,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Everything is stored on this computer as it arrives. The context is a view of it that stays small: large and old outputs are cached, old steps are noted, old messages are summarized.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Files</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Files that change</source>
             <translation type="unfinished" />
         </message>
@@ -10183,12 +10183,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>How it works</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>How to get it back</source>
             <translation type="unfinished" />
         </message>
@@ -10198,17 +10198,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>In an empty message, Up shows the messages that you sent, and Down returns. With the cursor at the very start it also works with a draft, which is kept.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>In plain words</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Inspector: what the next request contains, part by part, in tokens. Exclude a part from it, cache it now, or pin it.</source>
             <translation type="unfinished" />
         </message>
@@ -10223,12 +10223,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Lines between {fence} at the top can give {fields}. The rest is sent as it is: nothing in a prompt file is run.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>List files in {file}, in the syntax of .gitignore. No tool reads, lists, finds, searches or writes them. Commands can still read them; their requests for approval say so.</source>
             <translation type="unfinished" />
         </message>
@@ -10238,7 +10238,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Not a command</source>
             <translation type="unfinished" />
         </message>
@@ -10248,17 +10248,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Numbers such as {number} and headings stay text.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Observations</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Old steps</source>
             <translation type="unfinished" />
         </message>
@@ -10278,27 +10278,27 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Outputs of noted steps stay in the cache, and the agent can recall them.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Pin an output to keep it in the context.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Prompt files are in {folders} of the workspace, and in {own} of the data directory for all workspaces. Of two with one name the workspace's is used.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Prompt files of a folder are read only after you trust it.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Questions</source>
             <translation type="unfinished" />
         </message>
@@ -10313,7 +10313,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Session → Change policy…: move the slider, or change single numbers under Advanced. The page replays this session under the new policy; nothing changes until you apply it to the session or to the workspace.</source>
             <translation type="unfinished" />
         </message>
@@ -10323,7 +10323,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Steps more than {count} model calls back are replaced by a note: what was said stays, tool calls become one line each. No model is needed for this.</source>
             <translation type="unfinished" />
         </message>
@@ -10333,12 +10333,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Take it along</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>The agent can ask you what only you can decide. Choose an option by mouse or by its number, write something else, or skip it. A question waits as long as you like.</source>
             <translation type="unfinished" />
         </message>
@@ -10348,27 +10348,27 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>The agent recalls a cached output itself when it needs it, byte for byte.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>The chat always shows all messages, including summarized ones.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>The default policy keeps the newest steps word for word: at most {steps} steps and {tokens} tokens. It caches older outputs in batches when that saves more than it costs, notes old steps, and compacts at {share} of the context window.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>The inspector lists each text with its tokens. None of them leaves the context, unless you exclude it there.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>The inspector says under “What comes next” what changes when, what it saves and costs.</source>
             <translation type="unfinished" />
         </message>
@@ -10378,7 +10378,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>The paper clip, paste and drop attach any text or code file, the text of a PDF, and images; a folder that you drop becomes a list of its files. A large file enters as a preview; the agent recalls the rest.</source>
             <translation type="unfinished" />
         </message>
@@ -10388,27 +10388,27 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>The timeline shows the handover as it would be now at any time, made without a model. Copy it, or let a model write it.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>The workspace: {files}; those in other folders when the agent first works there. In a folder that you don't trust they aren't read, nor through a link that leads out of it.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Timeline: what was cached, noted and summarized, when and why, with Undo. Drag the handle on its chart to look at an earlier step as it was.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>To undo changes of files, open Changes.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Type # and words, or the first 8 digits of a digest, and choose an output to attach it.</source>
             <translation type="unfinished" />
         </message>
@@ -10418,7 +10418,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Type @ and a few letters of a name or path. Files that the session used come first.</source>
             <translation type="unfinished" />
         </message>
@@ -10428,27 +10428,27 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Undo changes what the model sees next. It doesn't change files or messages.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Undo the compaction: the messages return to the context as they were.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Undo the note in the timeline: the steps or messages return to the context.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Up and Down choose, Tab or Enter inserts, Esc closes the list. {keys} opens it again, also for text that you pasted.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>What is kept</source>
             <translation type="unfinished" />
         </message>
@@ -10463,77 +10463,77 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>What leaves the context</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>What no tool reads</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>What the agent reads first</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>What the model sees</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>What you type after the command replaces {all} in the text; {first} to {last} are single words, or several in double quotes. What has no place is added at the end.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>When a file changes after the agent read it, by an edit, a command or in your editor, the output says “changed since”. It still shows the file as it was.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>When it happens</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>When messages without a note pass {start} of the context window, a model writes observations about them in the background: dated facts, decisions and results. They replace these messages when the context passes {place} of the context window, or earlier when it costs little.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>When the observations pass {share} of the context window, they are refined: merged into fewer, without outdated facts.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Where instructions come from</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Where to look</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>While you type</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Why in batches: after each change the provider reads the context again at full price, so a few large changes cost less than many small ones.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>With every request a model reads the whole context again: your messages, its own answers, files and command output. Its context window has a limit, and it doesn't see what doesn't fit.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>With the first message: date, system, shell, folder, git branch, interpreters, the usual test command. Then the instructions, the most general first; the later ones win.</source>
             <translation type="unfinished" />
         </message>
@@ -10543,22 +10543,22 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>You can compact earlier: choose “Compact conversation…” in the Session menu.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>You can open it under Cache, search it, and recall it into your next message: all of it, lines, or the lines that match a pattern.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>You can read and edit a handover before it is used. Later you can edit it or run it again from its card in the timeline; undo restores the text from before.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>You can undo an older change and keep newer ones. If a newer change covers the same messages, they return only when you undo that one too. The card says so.</source>
             <translation type="unfinished" />
         </message>
@@ -10568,22 +10568,22 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>You: for all workspaces and for this one, in Settings → Instructions.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Your instructions, files, commands and numbers that the handover doesn't name are added below it. Its card says how much it names.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>Your own commands</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_texts.py" />
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
             <source>{command} asks the model a side question, also while it works. It answers from the present context; question and answer are never sent again.</source>
             <translation type="unfinished" />
         </message>

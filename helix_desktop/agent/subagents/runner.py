@@ -16,11 +16,10 @@ from helix_desktop.agent.subagents.monitor import SubagentConversation, Subagent
 from helix_desktop.agent.tool_calls.approvals import UserAsk, UserReply
 from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.domain.errors import SubagentFailed, ToolError
+from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
     AssistantSpoke,
-    EffortChosen,
-    ModelChosen,
     ModelRole,
     SessionStarted,
     SubagentStarted,

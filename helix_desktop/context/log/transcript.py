@@ -21,6 +21,16 @@ from helix_desktop.context.log.window_messages import WindowMessages
 from helix_desktop.context.policy import ContextPolicy, policy_from_event
 from helix_desktop.domain.cost import Budget, Spending, spending_of
 from helix_desktop.domain.effort import Effort, SentEffort
+from helix_desktop.domain.events.choices import (
+    BudgetNeared,
+    BudgetSet,
+    EffortChosen,
+    EffortRefused,
+    HoldSet,
+    ModeChanged,
+    ModelChosen,
+    PolicyChosen,
+)
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven, StandingText
@@ -36,17 +46,9 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
-    BudgetNeared,
-    BudgetSet,
-    EffortChosen,
-    EffortRefused,
-    HoldSet,
     MessageQueued,
-    ModeChanged,
-    ModelChosen,
     ModelRole,
     OutputHeld,
-    PolicyChosen,
     QueueChanged,
     RecordedEvent,
     SessionBranched,

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QMenu, QWidget
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.effort import Effort, EffortLevel, SentEffort
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.session import EffortChosen, EffortRefused, RecordedEvent
+from helix_desktop.domain.events.choices import EffortChosen, EffortRefused
+from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController

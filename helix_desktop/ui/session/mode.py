@@ -6,7 +6,8 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.session import ModeChanged, RecordedEvent
+from helix_desktop.domain.events.choices import ModeChanged
+from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.window_state import Banner

@@ -10,6 +10,7 @@ from typing import Literal
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
+from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -22,9 +23,6 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
-    EffortRefused,
-    HoldSet,
-    PolicyChosen,
     RecordedEvent,
     ToolAnswered,
     TurnEnded,

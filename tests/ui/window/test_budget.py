@@ -12,7 +12,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.domain.events.session import BudgetSet, TurnEnded
+from helix_desktop.domain.events.choices import BudgetSet
+from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow

@@ -8,7 +8,8 @@ import pytest
 from helix_desktop.agent.session_updates import ErrorRaised
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget, Spending, call_cost, format_usd
-from helix_desktop.domain.events.session import AssistantSpoke, BudgetNeared, ToolAnswered, TurnEnded
+from helix_desktop.domain.events.choices import BudgetNeared
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
 from tests.support.agent_rig import AgentRig

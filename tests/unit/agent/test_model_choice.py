@@ -9,10 +9,10 @@ from helix_desktop.agent.model_choice import ModelChange, pending_change
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import ModelNotChosen
+from helix_desktop.domain.events.choices import ModelChosen
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Event,
-    ModelChosen,
     RecordedEvent,
     SessionStarted,
     TurnEnded,

@@ -21,6 +21,7 @@ from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import NO_OUTPUT, Projector, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.digest import bare_marker
+from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.instructions import OpeningGiven
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -35,7 +36,6 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
-    HoldSet,
     RecordedEvent,
     SideQuestionAnswered,
     ToolAnswered,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.choices import BudgetSet
 from helix_desktop.domain.events.rewrite import Pinned, Unpinned
-from helix_desktop.domain.events.session import BudgetSet
 from helix_desktop.words.rewrites import budget_text, masked_contents_text, model_text, pin_text
 
 

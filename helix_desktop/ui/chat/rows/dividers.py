@@ -7,6 +7,14 @@ from dataclasses import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
+from helix_desktop.domain.events.choices import (
+    BudgetSet,
+    EffortChosen,
+    HoldSet,
+    ModeChanged,
+    ModelChosen,
+    PolicyChosen,
+)
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded
@@ -21,16 +29,7 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
-from helix_desktop.domain.events.session import (
-    BudgetSet,
-    EffortChosen,
-    HoldSet,
-    ModeChanged,
-    ModelChosen,
-    PolicyChosen,
-    RecordedEvent,
-    SessionBranched,
-)
+from helix_desktop.domain.events.session import RecordedEvent, SessionBranched
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.ui.chat.actions import (
     ButtonAction,

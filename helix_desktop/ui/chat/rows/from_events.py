@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import (
@@ -19,8 +20,6 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
-    BudgetNeared,
-    EffortRefused,
     OutputHeld,
     RecordedEvent,
     SideQuestionAnswered,

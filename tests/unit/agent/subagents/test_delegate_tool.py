@@ -8,10 +8,10 @@ from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.subagents.runner import MAX_PARALLEL_SUBAGENTS
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import ModelRequestRejected
+from helix_desktop.domain.events.choices import ModelChosen
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import (
     ApprovalGiven,
-    ModelChosen,
     SessionStarted,
     SubagentStarted,
     ToolAnswered,

@@ -6,8 +6,8 @@ import msgspec
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.forecast import NOTHING_DUE, make_forecast
+from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, thinking_script

@@ -11,8 +11,8 @@ from helix_desktop.context.rewrites.forecast import MAX_CALLS, NOTHING_DUE, Fore
 from helix_desktop.context.rewrites.planner import handover_due
 from helix_desktop.context.rewrites.summary_forecast import forecast_summary
 from helix_desktop.context.window.usage_gauge import measure_next_request
+from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.messages import ModelInfo
 from tests.support.histories import SessionSimulator, histories
 

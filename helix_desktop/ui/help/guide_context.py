@@ -1,0 +1,252 @@
+"""The guide's topics on the context: what is sent, and what makes it smaller; by the default policy."""
+
+from __future__ import annotations
+
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.ui.help.guide_section import Section
+from helix_desktop.words.numbers import format_integer, format_whole_percent
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Guide")
+
+
+def context_sections() -> tuple[Section, ...]:
+    """Return what a request holds, and what keeps it small."""
+    return (
+        Section(
+            tr("What the model sees"),
+            (
+                tr(
+                    "With every request a model reads the whole context again: your messages, its own "
+                    "answers, files and command output. Its context window has a limit, and it doesn't see "
+                    "what doesn't fit."
+                ),
+                tr(
+                    "Everything is stored on this computer as it arrives. The context is a view of it that "
+                    "stays small: large and old outputs are cached, old steps are noted, old messages are "
+                    "summarized."
+                ),
+            ),
+        ),
+        Section(
+            tr("What is kept"),
+            (
+                tr(
+                    "All of it. Messages, outputs, edits and every change to the context stay in the "
+                    "workspace's data until you remove them. Nothing is deleted to make room in the "
+                    "context."
+                ),
+            ),
+        ),
+        Section(
+            tr("Files that change"),
+            (
+                tr(
+                    "When a file changes after the agent read it, by an edit, a command or in your editor, "
+                    "the output says “changed since”. It still shows the file as it was."
+                ),
+            ),
+        ),
+        Section(
+            tr("Where to look"),
+            (
+                tr(
+                    "Inspector: what the next request contains, part by part, in tokens. Exclude a part from "
+                    "it, cache it now, or pin it."
+                ),
+                tr("Cache: every output, including those that left the context."),
+                tr(
+                    "Timeline: what was cached, noted and summarized, when and why, with Undo. Drag the "
+                    "handle on its chart to look at an earlier step as it was."
+                ),
+                tr("Changes: the files that the session changed, with their diffs, and Revert."),
+            ),
+        ),
+    )
+
+
+def cached_sections() -> tuple[Section, ...]:
+    """Return what becomes a marker, and when."""
+    policy = ContextPolicy()
+    return (
+        Section(
+            tr("What leaves the context"),
+            (
+                tr(
+                    "A new output over {tokens} tokens is shown to the model as a preview or an extract. "
+                    "Later, the outputs of older steps are replaced by markers.",
+                    tokens=format_integer(policy.intake_above),
+                ),
+                tr(
+                    "A marker is one line with the name of the output and its digest. Long arguments of "
+                    "old tool calls and images in old messages are cached the same way."
+                ),
+            ),
+        ),
+        Section(
+            tr("How to get it back"),
+            (
+                tr("The agent recalls a cached output itself when it needs it, byte for byte."),
+                tr(
+                    "You can open it under Cache, search it, and recall it into your next message: all of "
+                    "it, lines, or the lines that match a pattern."
+                ),
+                tr("Pin an output to keep it in the context."),
+            ),
+        ),
+    )
+
+
+def noted_sections() -> tuple[Section, ...]:
+    """Return what notes and observations stand for."""
+    policy = ContextPolicy()
+    return (
+        Section(
+            tr("Old steps"),
+            (
+                tr(
+                    "Steps more than {count} model calls back are replaced by a note: what was said stays, "
+                    "tool calls become one line each. No model is needed for this.",
+                    count=policy.fold_after_steps,
+                ),
+            ),
+        ),
+        Section(
+            tr("Observations"),
+            (
+                tr(
+                    "When messages without a note pass {start} of the context window, a model writes "
+                    "observations about them in the background: dated facts, decisions and results. They "
+                    "replace these messages when the context passes {place} of the context window, or "
+                    "earlier when it costs little.",
+                    start=format_whole_percent(policy.observe_at),
+                    place=format_whole_percent(policy.observe_place_at),
+                ),
+                tr(
+                    "When the observations pass {share} of the context window, they are refined: merged into "
+                    "fewer, without outdated facts.",
+                    share=format_whole_percent(policy.reflect_at),
+                ),
+                tr(
+                    "An observation leaves the context when a later one says that it's done or over. It "
+                    "stays in the timeline."
+                ),
+            ),
+        ),
+        Section(
+            tr("How to get it back"),
+            (
+                tr("Undo the note in the timeline: the steps or messages return to the context."),
+                tr("Outputs of noted steps stay in the cache, and the agent can recall them."),
+            ),
+        ),
+    )
+
+
+def summarized_sections() -> tuple[Section, ...]:
+    """Return what a handover says, and when it is written."""
+    policy = ContextPolicy()
+    return (
+        Section(
+            tr("When it happens"),
+            (
+                tr(
+                    "At {share} of the context window, the conversation is compacted: a model writes a "
+                    "handover with goals, decisions, files, results and open tasks. It replaces the older "
+                    "messages; the newest stay word for word.",
+                    share=format_whole_percent(policy.handover_at),
+                ),
+                tr(
+                    "Your instructions, files, commands and numbers that the handover doesn't name are added "
+                    "below it. Its card says how much it names."
+                ),
+                tr("You can compact earlier: choose “Compact conversation…” in the Session menu."),
+            ),
+        ),
+        Section(
+            tr("How to get it back"),
+            (
+                tr("Undo the compaction: the messages return to the context as they were."),
+                tr("The chat always shows all messages, including summarized ones."),
+                tr(
+                    "You can read and edit a handover before it is used. Later you can edit it or run it "
+                    "again from its card in the timeline; undo restores the text from before."
+                ),
+            ),
+        ),
+        Section(
+            tr("Take it along"),
+            (
+                tr(
+                    "The timeline shows the handover as it would be now at any time, made without a model. "
+                    "Copy it, or let a model write it."
+                ),
+                tr(
+                    "Choose “Start new session” there, or in the menu of a handover: the new session starts "
+                    "with it and can recall everything it covers. Both sessions are linked."
+                ),
+            ),
+        ),
+    )
+
+
+def undo_sections() -> tuple[Section, ...]:
+    """Return what can be undone, and where."""
+    return (
+        Section(
+            tr("How it works"),
+            (
+                tr("Each change is a card in the timeline. Choose Undo on it, and Redo to apply it again."),
+                tr(
+                    "You can undo an older change and keep newer ones. If a newer change covers the same "
+                    "messages, they return only when you undo that one too. The card says so."
+                ),
+                tr("Undo changes what the model sees next. It doesn't change files or messages."),
+                tr(
+                    "Above the threshold, the context is compacted again after an undo. Session → Hold "
+                    "compaction keeps it as it is while it fits, until you resume."
+                ),
+                tr("To undo changes of files, open Changes."),
+            ),
+        ),
+    )
+
+
+def policy_sections() -> tuple[Section, ...]:
+    """Return what the policy decides."""
+    policy = ContextPolicy()
+    return (
+        Section(
+            tr("In plain words"),
+            (
+                tr(
+                    "The default policy keeps the newest steps word for word: at most {steps} steps and "
+                    "{tokens} tokens. It caches older outputs in batches when that saves more than it "
+                    "costs, notes old steps, and compacts at {share} of the context window.",
+                    steps=policy.protect_steps,
+                    tokens=format_integer(policy.protect_tokens),
+                    share=format_whole_percent(policy.handover_at),
+                ),
+                tr(
+                    "Why in batches: after each change the provider reads the context again at full price, "
+                    "so a few large changes cost less than many small ones."
+                ),
+            ),
+        ),
+        Section(
+            tr("Change it"),
+            (
+                tr(
+                    "Session → Change policy…: move the slider, or change single numbers under Advanced. The "
+                    "page replays this session under the new policy; nothing changes until you apply it to "
+                    "the session or to the workspace."
+                ),
+                tr("The inspector says under “What comes next” what changes when, what it saves and costs."),
+                tr(
+                    "Background work asks you before it reads more than {tokens} tokens or half the context "
+                    "window.",
+                    tokens=format_integer(policy.ask_above),
+                ),
+            ),
+        ),
+    )
