@@ -63,6 +63,7 @@ class BulletView(Themed, QWidget):
         )
         self._layout = QTextLayout()
         self._size_cache = (-1, 0)  # width, height
+        self._heights: dict[tuple[int, ...], int] = {}  # by the widths of the view and its chips
         self._chips: list[Pill] = []
         self._places: list[QPoint] = []  # of the chips, at the width that was asked for last
         for seq in bullet.sources:
@@ -85,6 +86,7 @@ class BulletView(Themed, QWidget):
         """Take the colors of a theme and the text size in force."""
         super().tint(theme)
         self._size_cache = (-1, 0)
+        self._heights.clear()
         self.updateGeometry()
 
     def hasHeightForWidth(self) -> bool:
@@ -93,11 +95,15 @@ class BulletView(Themed, QWidget):
 
     def heightForWidth(self, width: int) -> int:
         """Return the height of all lines and chips."""
-        return self._reflow(width)
+        # A layout asks for two widths in turn, many times: only what is painted has to be broken into lines.
+        key = (width, *(chip.width() for chip in self._chips))
+        if key not in self._heights:
+            self._heights[key] = self._reflow(width)
+        return self._heights[key]
 
     def sizeHint(self) -> QSize:
         """Return a comfortable line."""
-        return QSize(480, self._reflow(480))
+        return QSize(480, self.heightForWidth(480))
 
     def minimumSizeHint(self) -> QSize:
         """Return a narrow column."""
