@@ -129,7 +129,7 @@ async def compare(script: list[Step], folder: Path) -> None:
         await again.close()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, max_size=12))
 def test_both_stores_show_the_same(script: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:

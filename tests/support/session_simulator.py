@@ -190,8 +190,9 @@ class SessionSimulator:
     def store_content(self, text: str) -> str:
         """Store a content; return its digest."""
         data = text.encode("utf-8", "surrogatepass")
-        self.contents[digest_of(data)] = data
-        return digest_of(data)
+        digest = digest_of(data)
+        self.contents[digest] = data
+        return digest
 
     def window(self) -> Window:
         """Return the current window."""

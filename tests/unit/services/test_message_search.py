@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import StoreUnreadable
@@ -46,7 +46,6 @@ async def find(search: MessageSearch, query: str, limit: int = 100) -> list[Mess
     return [hit async for hits in search.find(parse_query(query), limit) for hit in hits]
 
 
-@settings(max_examples=40)
 @given(LOGS, st.lists(WORDS, min_size=1, max_size=2), st.integers(1, 5))
 async def test_it_finds_what_a_plain_scan_finds(
     logs: list[list[tuple[bool, str]]], words: list[str], limit: int

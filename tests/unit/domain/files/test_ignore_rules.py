@@ -37,7 +37,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here to compare with")
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=patterns, files=paths)
 def test_it_ignores_what_git_ignores(checkout: Path, lines: list[str], files: list[list[str]]) -> None:
     (checkout / ".gitignore").write_text("\n".join(lines))

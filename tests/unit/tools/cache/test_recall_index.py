@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
@@ -376,7 +376,6 @@ def test_an_index_is_read_as_it_was_written(texts: list[str]) -> None:
     assert parse_index(written) == expected
 
 
-@settings(max_examples=40)
 @given(
     st.lists(st.text(st.sampled_from("ab.\\(\n\u00e9"), max_size=12), min_size=1, max_size=4),
     st.text(st.sampled_from("ab."), min_size=1, max_size=3).filter(lambda text: text.strip(".")),
