@@ -21249,6 +21249,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>%n more</source>
+            <translation>
+                <numerusform>%n more</numerusform>
+                <numerusform>%n more</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/shell/crash_notice.py" />
             <source>%n queued messages</source>
             <translation>
@@ -21291,7 +21299,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
-            <source>&gt; commands  ·  @ sessions  ·  # messages  ·  in open workspaces</source>
+            <source>&gt; commands  ·  @ sessions  ·  # messages</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21747,6 +21755,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Normal text size</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Not searched because not open: {names}. Choose one to open it.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -24,6 +24,7 @@ tr = Translator("Window")
 _MAX_LINES = 9
 _WIDE_PX = 680
 _GROUP_ROWS = 6  # of workspaces, sessions and commands each, where a search looks for all of them
+_NAMED_CLOSED = 3  # workspaces that are not open
 _PAUSE_MS = 120  # of typing, before messages are searched
 _MIN_LETTERS = 2  # of a search in messages; a Chinese word may have one
 _COMMANDS, _SESSIONS, _MESSAGES = ">", "@", "#"
@@ -73,10 +74,24 @@ class Switcher(QuickPicker):
         self.search.textChanged.connect(lambda _: self._request_messages())
         commands.changed.connect(self.refresh)
         self.set_delegate(SwitcherDelegate(self.list_view, ROW_PX))
-        self.note.setText(tr("> commands  ·  @ sessions  ·  # messages  ·  in open workspaces"))
+        self.search.textChanged.connect(lambda _: self._show_note())
+        self._show_note()
         self.note.show()
         add.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         add.clicked.connect(self._add)
+
+    def _show_note(self) -> None:
+        """Say how a search is limited; of one that runs, where it does not look."""
+        prefix, words = _parted(self.search.text())
+        closed = [row.name for row in self._workspaces if not row.is_open]
+        if not words or prefix == _COMMANDS or not closed:
+            self.note.setText(tr("> commands  ·  @ sessions  ·  # messages"))
+            return
+        more = len(closed) - _NAMED_CLOSED
+        names = [*closed[:_NAMED_CLOSED], *([tr.plural(more, "%n more", "%n more")] if more > 0 else [])]
+        self.note.setText(
+            tr("Not searched because not open: {names}. Choose one to open it.", names=", ".join(names))
+        )
 
     def open(self) -> None:
         """Appear with what is listed already, and ask for what is new."""
@@ -101,6 +116,7 @@ class Switcher(QuickPicker):
         self._workspaces = tuple(
             sorted(workspaces, key=lambda row: (row.active, places.get(row.id, len(places))))
         )
+        self._show_note()
         self.refresh()
 
     def name_of(self, workspace_id: str) -> str:
