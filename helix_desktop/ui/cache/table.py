@@ -74,6 +74,8 @@ class CacheTable(Themed, QTableView):
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         head.setSectionsClickable(True)
         head.setHighlightSections(False)
+        # Painting, a header asks its selection whether whole columns are selected, which asks for every row.
+        head.setSelectionModel(QItemSelectionModel(model, head))
         head.setMinimumSectionSize(40)
         head.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         head.customContextMenuRequested.connect(lambda at: self.columns.menu().popup(head.mapToGlobal(at)))

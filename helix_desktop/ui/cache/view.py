@@ -65,7 +65,7 @@ class CacheBrowser(Themed, QWidget):
         super().__init__(parent)
         self._start = start
         self._source: CacheSource | None = None
-        self._totals = CacheTotals()
+        self._totals, self._is_counted = CacheTotals(), True
         self._is_refreshing = self._refresh_again = False
         self._pending_digest = ""
         self._current_filter, self._is_searching = CacheFilter(), False
@@ -93,7 +93,7 @@ class CacheBrowser(Themed, QWidget):
         self._pending_digest = ""
         self.model.set_source(source)
         self.preview.show_state(None)
-        self._totals = CacheTotals()
+        self._totals, self._is_counted = CacheTotals(), source is None
         self._update_visibility()
         if source is not None:
             self.refresh()
@@ -208,7 +208,16 @@ class CacheBrowser(Themed, QWidget):
 
     async def _query(self, source: CacheSource, cache_filter: CacheFilter) -> None:
         totals = await source.totals()
-        self.filter_bar.set_available(await source.tools(), await source.sessions())
+        if source is self._source:
+            self._totals, self._is_counted = totals, True
+            self._update_visibility()
+        await self._list(source, cache_filter, totals)
+        # Last: while the search index is behind, every entry is looked at for the names of tools.
+        tools, sessions = await source.tools(), await source.sessions()
+        if source is self._source:
+            self.filter_bar.set_available(tools, sessions)
+
+    async def _list(self, source: CacheSource, cache_filter: CacheFilter, totals: CacheTotals) -> None:
         if not cache_filter.text:
             self._show_results(
                 source, cache_filter, totals, CacheSearchResults(await source.ids(cache_filter))
@@ -276,7 +285,7 @@ class CacheBrowser(Themed, QWidget):
 
     def _update_visibility(self) -> None:
         listed, cache_filter = self.model.rowCount(), self.filter_bar.current_filter
-        bare = self._totals.entries == 0 and listed == 0
+        bare = self._is_counted and self._totals.entries == 0 and listed == 0
         if not listed:
             self.quick_look.close()
         self.empty.setVisible(bare)

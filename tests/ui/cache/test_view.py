@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
@@ -18,8 +19,8 @@ from helix_desktop.domain.user_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.columns import COLUMNS, column_widths, fitting_columns
 from helix_desktop.ui.cache.filter_options import state_option
-from helix_desktop.ui.cache.row_pages import MAX_CACHED_ROWS, PAGE_ROWS
-from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheRow, PreviewState
+from helix_desktop.ui.cache.row_pages import MAX_CACHED_ROWS, PAGE_ROWS, RowPages
+from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheRow, CacheTotals, PreviewState
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.themed import retint
@@ -59,6 +60,25 @@ async def test_memory_stays_bounded(qtbot: QtBot, scope: TaskScope) -> None:
     await wait_until(lambda: pane.model.entry(0) is not None)
 
 
+async def test_selecting_all_of_many_rows_looks_at_none_of_them(
+    qtbot: QtBot, scope: TaskScope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a million the header alone took minutes to paint."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(3_000))
+    calls, count_rows = 0, RowPages.__len__
+
+    def counted(pages: RowPages) -> int:
+        nonlocal calls
+        calls += 1
+        return count_rows(pages)
+
+    monkeypatch.setattr(RowPages, "__len__", counted)
+    pane.table.selectAll()
+    pane.table.horizontalHeader().grab()
+    assert pane.table.selected_count() == 3_000
+    assert calls < 3_000
+
+
 async def test_typing_a_hash_prefix_filters(qtbot: QtBot, scope: TaskScope) -> None:
     """A prefix leaves the matching entry; clearing restores all."""
     source = sample_cache(60)
@@ -92,6 +112,37 @@ async def test_an_empty_cache_has_a_message(qtbot: QtBot, scope: TaskScope) -> N
     source.all_rows.append(cache_row(1))
     pane.refresh()
     await wait_until(pane.table.isVisible)
+
+
+async def test_rows_wait_for_no_filter_and_no_cache_is_called_empty_before_it_is_counted(
+    qtbot: QtBot, scope: TaskScope
+) -> None:
+    """While the search index is behind, the names of tools take a look at every entry: seconds, of many."""
+    counted, named = asyncio.Event(), asyncio.Event()
+
+    class SlowCache(SampleCache):
+        """A cache that is slow to count, and slower to name its tools."""
+
+        async def totals(self) -> CacheTotals:
+            """Wait."""
+            await counted.wait()
+            return await super().totals()
+
+        async def tools(self) -> Sequence[str]:
+            """Wait."""
+            await named.wait()
+            return await super().tools()
+
+    pane = CacheBrowser(scope.start)
+    qtbot.addWidget(pane)
+    pane.show()
+    pane.set_source(SlowCache([cache_row(number) for number in range(20)]))
+    await asyncio.sleep(0)
+    assert not pane.empty.isVisible()
+    counted.set()
+    await wait_until(lambda: pane.model.rowCount() == 20)
+    assert not pane.filter_bar.filter_menu().isEmpty()
+    named.set()
 
 
 async def test_state_session_and_order(qtbot: QtBot, scope: TaskScope) -> None:
