@@ -15,7 +15,7 @@ from helix_desktop.domain.store.entries import (
     EntryPage,
     SessionSummary,
 )
-from helix_desktop.domain.store.entry_order import matches_filter, tiebreak_prefix
+from helix_desktop.domain.store.entry_order import matches_filter, sort_position, tiebreak_prefix
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.entry_query import EntryQuery, page_from_ordered, page_from_unordered
 from helix_desktop.store.core.row_codec import RowDamaged
@@ -60,6 +60,16 @@ def read_page(view: ReadView, entry_query: EntryQuery) -> EntryPage:
 
 def read_digests(view: ReadView, entry_query: EntryQuery) -> bytes:
     """Return the digests of a complete listing, in order, joined. Raise RowDamaged."""
+    if not is_stored_order(entry_query):  # each page would look at every record
+        column = entry_query.sort.column
+        entries = _entries(view, _record_span(entry_query))
+        places = [
+            (sort_position(entry, column), bytes.fromhex(entry.digest))
+            for entry in entries
+            if entry_query.includes(entry)
+        ]
+        places.sort(reverse=entry_query.sort.descending)
+        return b"".join([digest for _, digest in places])
     entry_query = replace(entry_query, limit=_SCAN_PAGE_ENTRIES)
     digests = bytearray()
     while True:
