@@ -77,7 +77,7 @@ def _strings(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=65_536)
 def _identifiers_of_run(run: str) -> tuple[str, ...]:
     """Return the identifiers in a run of characters; a session's texts repeat most of their runs."""
     if "/" in run:
