@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Container, Sequence
 
 import msgspec
 
 from helix_desktop.agent.ports import Store
+from helix_desktop.agent.session import Session
 from helix_desktop.context.log.branch_points import holder_of
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.continued_handover import continued_title
@@ -80,7 +82,18 @@ def branch_title(transcript: Transcript, seq: int, titles: Container[str]) -> st
     return continued_title(transcript.title, titles)
 
 
-def require_branchable(source: BranchSource) -> None:
+async def read_branch_source(store: Store, session: str, open_session: Session | None) -> BranchSource:
+    """Return a session as it is now. Raise InvalidInput if it cannot be branched, StoreError."""
+    if open_session is not None:
+        source = BranchSource(session, list(open_session.log), open_session.transcript, is_open=True)
+    else:
+        log = await store.events(session)
+        source = BranchSource(session, log, await asyncio.to_thread(Transcript, log))
+    _require_branchable(source)
+    return source
+
+
+def _require_branchable(source: BranchSource) -> None:
     """Raise InvalidInput for a session without a log, and for one of a subagent."""
     if not source.log:
         raise InvalidInput(

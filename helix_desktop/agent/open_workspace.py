@@ -11,7 +11,7 @@ from helix_desktop.agent.branches import (
     BranchSource,
     branch_title,
     message_draft,
-    require_branchable,
+    read_branch_source,
     store_branch,
 )
 from helix_desktop.agent.budget import SessionBudget
@@ -197,12 +197,12 @@ class OpenWorkspace:
         It goes on to the end of the step that this event is part of. Raises InvalidInput if there is no such
         event, its step still runs, or the session is a subagent's; StoreError.
         """
-        source = await self._branch_source(session)
+        source = await read_branch_source(self.store, session, self._find_session(session))
         return await self._branch(source, point_after(source.log, seq), title)
 
     async def create_branch(self, session: str, seq: int = 0, title: str = "") -> SessionSummary:
         """Create a branch as `branch_session` does, without opening it; return its line in the list."""
-        source = await self._branch_source(session)
+        source = await read_branch_source(self.store, session, self._find_session(session))
         summary, _ = await self._store_branch(source, point_after(source.log, seq), title)
         return summary
 
@@ -214,7 +214,7 @@ class OpenWorkspace:
         `Conversation.send` then sends it; without text and attachments the draft is the former message.
         Raises InvalidInput if the event is no message of the user, StoreError.
         """
-        source = await self._branch_source(session)
+        source = await read_branch_source(self.store, session, self._find_session(session))
         draft = Draft(text, tuple(attachments)) or message_draft(source.log, seq)
         return await self._branch(source, point_before_message(source.log, seq), how="edit", draft=draft)
 
@@ -224,20 +224,8 @@ class OpenWorkspace:
         `Conversation.retry` then runs the turn again. Raises InvalidInput if the event is in no turn,
         StoreError.
         """
-        source = await self._branch_source(session)
+        source = await read_branch_source(self.store, session, self._find_session(session))
         return await self._branch(source, point_of_retry(source.log, seq), how="retry")
-
-    async def _branch_source(self, session: str) -> BranchSource:
-        """Return a session, open or not, as it is now. Raises InvalidInput if it cannot be branched."""
-        open_session = self.find_open(session)
-        if open_session is not None:
-            log, transcript = list(open_session.session.log), open_session.session.transcript
-        else:
-            log = await self.store.events(session)
-            transcript = await asyncio.to_thread(Transcript, log)
-        source = BranchSource(session, log, transcript, open_session is not None)
-        require_branchable(source)
-        return source
 
     async def _branch(
         self,

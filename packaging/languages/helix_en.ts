@@ -14738,7 +14738,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/chat/composer/attachment_texts.py" />
             <source>images not supported</source>
             <translation type="unfinished" />
         </message>

@@ -23,12 +23,11 @@ from helix_desktop.services.attached_folders import attach_folder
 from helix_desktop.services.attached_paths import attach_path
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.chat.composer.added_files import AddedFile
-from helix_desktop.ui.chat.composer.attachment_chips import ChipText
+from helix_desktop.ui.chat.composer.attachment_texts import attachment_key, chip_text
 from helix_desktop.ui.design.dialogs import pick_open_files
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.slash_commands import SlashCommands
-from helix_desktop.words.attachments import attachment_facts, attachment_icon, attachment_name
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_tokens
@@ -40,7 +39,6 @@ tr = Translator("Session")
 _text = TextContext("Session")
 
 _COUNT_AFTER_MS = 250
-_MAX_INSERTED_BYTES = 64 * 1024  # of a pasted text; the field lays out more too slowly
 SESSION_MODEL = _text("Model for this session")
 """For what a model was chosen that the workspace's default does not answer."""
 
@@ -290,7 +288,7 @@ class ComposerController(QObject):
 
     def _add_attachment(self, conversation: Conversation, attachment: Attachment) -> None:
         attachments = self._attachments.setdefault(conversation.session.id, [])
-        if all(_attachment_key(existing) != _attachment_key(attachment) for existing in attachments):
+        if all(attachment_key(existing) != attachment_key(attachment) for existing in attachments):
             attachments.append(attachment)
         if conversation is not self._conversation:
             return
@@ -408,14 +406,14 @@ class ComposerController(QObject):
         await self._save_changed_draft(workspace, conversation)
 
     def _find_attachment(self, key: str) -> Attachment | None:
-        return next((found for found in self.current_attachments() if _attachment_key(found) == key), None)
+        return next((found for found in self.current_attachments() if attachment_key(found) == key), None)
 
     def _detach(self, key: str) -> None:
         if self._conversation is not None:
             identity = self._conversation.session.id
             attachments = self._attachments.get(identity, [])
             self._attachments[identity] = [
-                attachment for attachment in attachments if _attachment_key(attachment) != key
+                attachment for attachment in attachments if attachment_key(attachment) != key
             ]
             self._on_text_paused(self.widget.draft())
         self._show_attachments()
@@ -428,7 +426,7 @@ class ComposerController(QObject):
     def _show_attachments(self) -> None:
         sees = self._conversation is not None and self._conversation.model.images
         self.widget.set_attachments(
-            [_chip_text(attachment, sees) for attachment in self.current_attachments()]
+            [chip_text(attachment, sees) for attachment in self.current_attachments()]
         )
 
     async def _show_estimate(self) -> None:
@@ -441,30 +439,6 @@ class ComposerController(QObject):
         if text == self.widget.text() and conversation is self._conversation:
             now = conversation.window.measure()[1]
             self.widget.set_estimate(_estimate_text(total, max(0, now.window - now.used - now.reserve)))
-
-
-def _attachment_key(attachment: Attachment) -> str:
-    lines = f"{attachment.first_line}-{attachment.last_line}"
-    return f"{attachment.digest}:{attachment.label}:{lines}"
-
-
-def _chip_text(attachment: Attachment, model_sees_images: bool) -> ChipText:
-    """Return a chip's text: name and price, or that the model sees no images."""
-    lacks_images = attachment.image is not None and not model_sees_images
-    return ChipText(
-        _attachment_key(attachment),
-        attachment_name(attachment),
-        tr("images not supported") if lacks_images else attachment_facts(attachment),
-        attachment_icon(attachment),
-        has_text=_has_text(attachment),
-        is_preview=attachment.form == "preview",
-    )
-
-
-def _has_text(attachment: Attachment) -> bool:
-    """Return True if it can stand in the message as text: what was pasted, and what was recalled."""
-    size = attachment.size if attachment.kind == "paste" else len(attachment.text)
-    return attachment.kind in ("paste", "cached") and not attachment.image and size <= _MAX_INSERTED_BYTES
 
 
 def _estimate_text(tokens: int, free: int) -> str:
