@@ -73,10 +73,7 @@ class ContentViewer(Card):
 
     def show_data(self, data: bytes | None, name: str = "", problem: str = "") -> None:
         """Show bytes, or say why there are none; `name` is their file's, for the colors."""
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
-        for part in (self.text, self.position_label, self._find_button, self.copy_button):
-            part.setVisible(data is not None)
+        self._show_problem(problem, has_data=data is not None)
         if data is self._data and data is not None:
             return
         self._data, self._name, self._as_hex = data, name, False
@@ -84,9 +81,16 @@ class ContentViewer(Card):
 
     def show_content(self, content: PagedContent, name: str = "") -> None:
         """Show bytes that are indexed already; `name` is their file's, for the colors."""
+        self._show_problem("", has_data=True)
         self._data, self._name, self._as_hex = content.data, name, False
         self.find_bar.clear_hits()
         self._show(content)
+
+    def _show_problem(self, problem: str, *, has_data: bool) -> None:
+        self._problem.setText(problem)
+        self._problem.setVisible(bool(problem))
+        for part in (self.text, self.position_label, self._find_button, self.copy_button):
+            part.setVisible(has_data)
 
     def set_hex(self, on: bool) -> None:
         """Show text as hexadecimal, or as text again; what is no text is hexadecimal in any case."""
