@@ -67,6 +67,7 @@ class CacheBrowser(Themed, QWidget):
         self._source: CacheSource | None = None
         self._totals, self._is_counted = CacheTotals(), True
         self._is_refreshing = self._refresh_again = False
+        self._is_listed = False  # the entries of the source: until then none of them are left out
         self._pending_digest = ""
         self._current_filter, self._is_searching = CacheFilter(), False
         self.model = CacheTableModel(start, self, now)
@@ -93,7 +94,7 @@ class CacheBrowser(Themed, QWidget):
         self._pending_digest = ""
         self.model.set_source(source)
         self.preview.show_state(None)
-        self._totals, self._is_counted = CacheTotals(), source is None
+        self._totals, self._is_counted, self._is_listed = CacheTotals(), source is None, False
         self._update_visibility()
         if source is not None:
             self.refresh()
@@ -239,7 +240,7 @@ class CacheBrowser(Themed, QWidget):
             self._refresh_again = source is self._source or self._refresh_again
             return False
         self._notice.hide()
-        self._totals, self._is_searching = totals, bool(results.cursor)
+        self._totals, self._is_searching, self._is_listed = totals, bool(results.cursor), True
         fresh = cache_filter != self._current_filter
         turned = (
             self._current_filter is not None and cache_filter.sort != self._current_filter.sort
@@ -310,7 +311,7 @@ class CacheBrowser(Themed, QWidget):
             )
         elif self._is_searching:
             status = tr.plural(listed, "Searching… %n match so far", "Searching… %n matches so far")
-        self.filter_bar.show_totals(self._totals, listed, status)
+        self.filter_bar.show_totals(self._totals, listed if self._is_listed else self._totals.entries, status)
 
     def _on_selected(self, digest: str) -> None:
         if digest != self.preview.digest:

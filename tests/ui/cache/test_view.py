@@ -118,7 +118,7 @@ async def test_rows_wait_for_no_filter_and_no_cache_is_called_empty_before_it_is
     qtbot: QtBot, scope: TaskScope
 ) -> None:
     """While the search index is behind, the names of tools take a look at every entry: seconds, of many."""
-    counted, named = asyncio.Event(), asyncio.Event()
+    counted, listed, named = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     class SlowCache(SampleCache):
         """A cache that is slow to count, and slower to name its tools."""
@@ -127,6 +127,11 @@ async def test_rows_wait_for_no_filter_and_no_cache_is_called_empty_before_it_is
             """Wait."""
             await counted.wait()
             return await super().totals()
+
+        async def ids(self, cache_filter: CacheFilter) -> bytes:
+            """Wait."""
+            await listed.wait()
+            return await super().ids(cache_filter)
 
         async def tools(self) -> Sequence[str]:
             """Wait."""
@@ -140,6 +145,8 @@ async def test_rows_wait_for_no_filter_and_no_cache_is_called_empty_before_it_is
     await asyncio.sleep(0)
     assert not pane.empty.isVisible()
     counted.set()
+    await wait_until(lambda: pane.filter_bar.counter.text.startswith("20 entries"))
+    listed.set()
     await wait_until(lambda: pane.model.rowCount() == 20)
     assert not pane.filter_bar.filter_menu().isEmpty()
     named.set()
