@@ -52,6 +52,7 @@ class ContentViewer(Card):
         self.position_label = TextLine("", 12, role="muted")
         self._problem = SelectableText("", 13, "error")
         self._problem.setContentsMargins(14, 12, 14, 12)
+        self._problem.hide()  # also until there is a content: an empty label would take the keyboard
         self.copy_button = IconButton("copy", tr("Copy all (Ctrl+Shift+C)"), px=14, edge=28)
         self.copy_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._show_copy_text(tr("Copy"))
