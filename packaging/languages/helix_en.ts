@@ -4480,7 +4480,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
-            <source>Interrupted: Helix closed during this turn</source>
+            <source>Interrupted: Helix closed or couldn't save</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -79,7 +79,7 @@ def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRo
         return None
     if ended.how != "failed":
         stopped = (
-            tr("Stopped") if ended.how == "stopped" else tr("Interrupted: Helix closed during this turn")
+            tr("Stopped") if ended.how == "stopped" else tr("Interrupted: Helix closed or couldn't save")
         )
         return DividerRow(
             key, "interrupted", stopped, actions=(ControlTurn("continue"), ControlTurn("retry"))
