@@ -30,7 +30,8 @@ from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 text = TextContext("Demo")
 
 _PAST_SHARE = 0.6  # of the steps: behind the first handover, before the second
-_PATTERN, _CODE = "import|def", ".py"  # lines of code, and in whose names they are
+_PATTERNS = {"recall": "import|def", "recall-nothing": "zebra"}
+_CODE = ".py"  # in the names of entries with lines of code
 
 
 class InstrumentScreens:
@@ -182,9 +183,11 @@ class InstrumentScreens:
         self._actions.start(self._controllers.recalls.choose_part([entry.digest]), "recall")
         dialog = await opened_dialog(self._window, "recall")
         field = dialog.findChild(QLineEdit, "recall_pattern")
-        if field is not None:
-            field.setText(_PATTERN)
-        await self._screenshots.capture("dialog-recall", widget=dialog)
+        for name, pattern in _PATTERNS.items():
+            if field is not None:
+                field.setText(pattern)
+            await asyncio.sleep(SETTLE_S)
+            await self._screenshots.capture(f"dialog-{name}", widget=dialog)
         dialog.reject()
 
     async def _capture_undo(self) -> None:

@@ -23,6 +23,7 @@ from helix_desktop.demo.screenshots import (
     wait_until,
 )
 from helix_desktop.demo.session_checks import DemoCheck, answers_in, check_session
+from helix_desktop.demo.state_screens import StateScreens
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke
@@ -60,6 +61,7 @@ class Tour:
         self._window_context, self._controllers, self._screenshots = window_context, controllers, screenshots
         self._services, self._workspace_controller = controllers.services, controllers.workspace_controller
         self._projects, self._every_screen = projects, every_screen
+        self._states = StateScreens(window_context, controllers, screenshots)
         self._checks: list[DemoCheck] = []
 
     async def run(self) -> list[DemoCheck]:
@@ -67,6 +69,7 @@ class Tour:
         if self._every_screen:
             await self._workspace_controller.restore_last()
             await self._screenshots.capture("welcome")
+            await self._states.capture_refused_key()
         records = [add_sample(self._services.registry, self._projects, name) for name in SAMPLES]
         await self._workspace_controller.open_workspace(records[0].id)
         if self._every_screen:
@@ -81,6 +84,7 @@ class Tour:
         await self._other_workspace(records[1].id, workspace, conversation)
         if self._every_screen:
             await InstrumentScreens(self._window_context, self._controllers, self._screenshots).capture_all()
+            await self._states.capture_all()
             await self._workspace_controller.open_workspace(records[1].id)
             await ScreenTour(self._window_context, self._controllers, self._screenshots).capture_all(
                 records[1].path

@@ -1433,6 +1433,14 @@
                 <numerusform>%n references</numerusform>
             </translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
+            <source>%n selected</source>
+            <translation>
+                <numerusform>%n selected</numerusform>
+                <numerusform>%n selected</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>A note or summary stands for it. Recall it into the message, or undo that.</source>
@@ -1762,6 +1770,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/view.py" />
+            <source>Loading…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/table_model.py" />
             <source>Matching line</source>
             <translation type="unfinished" />
@@ -1819,6 +1832,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
             <source>No previous version of this output is stored.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/view.py" />
+            <source>Not loaded</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9219,6 +9237,11 @@
         <message>
             <location filename="../../helix_desktop/demo/run_demo.py" />
             <source>Helix Desktop has: {languages}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/demo/state_screens.py" />
+            <source>Large files</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -57,6 +57,7 @@ class CacheFilterBar(Themed, QWidget):
         self._counter_texts = ("", "")
         self._options: dict[OptionSlot, FilterOption] = {}
         self._saved: tuple[SavedFilter, ...] = ()
+        self._selected = 1
         self._tools: Sequence[str] = ()
         self._sessions: Sequence[tuple[str, str]] = ()
         self.field = SearchField(tr("Search contents, files, tools or a digest"))
@@ -210,6 +211,12 @@ class CacheFilterBar(Themed, QWidget):
         self._counter_texts = full, short
         self._update_counter()
 
+    def show_selected(self, count: int) -> None:
+        """Say how many entries are selected, where they are several."""
+        if max(count, 1) != self._selected:
+            self._selected = max(count, 1)
+            self._update_counter()
+
     def show_progress(self, progress: CacheProgress | None) -> None:
         """Show how far a long work is; None: it is over."""
         self.progress_row.setVisible(progress is not None)
@@ -241,6 +248,9 @@ class CacheFilterBar(Themed, QWidget):
 
     def _update_counter(self) -> None:
         full_text, short = self._counter_texts
+        if self._selected > 1:
+            short = tr.plural(self._selected, "%n selected", "%n selected")
+            full_text = f"{short} · {full_text}"
         self.counter.set_text(full_text if self.width() >= _WIDE else short)
         self.counter.setToolTip(full_text)
         self.counter.setVisible(self.width() >= _NARROW)

@@ -94,6 +94,7 @@ class CacheBrowser(Themed, QWidget):
         self._pending_digest = ""
         self.model.set_source(source)
         self.preview.show_state(None)
+        self._notice.hide()
         self._totals, self._is_counted, self._is_listed = CacheTotals(), source is None, False
         self._update_visibility()
         if source is not None:
@@ -182,6 +183,9 @@ class CacheBrowser(Themed, QWidget):
 
     def _wire(self) -> None:
         self.table.entry_selected.connect(self._on_selected)
+        self.table.selectionModel().selectionChanged.connect(
+            lambda: self.filter_bar.show_selected(self.table.selected_count())
+        )
         self.table.opened.connect(self.preview.content.text.setFocus)
         self.table.sort_requested.connect(lambda key: self.filter_bar.sort_by(COLUMNS[COLUMN_INDEX[key]]))
         self.table.menu_requested.connect(self._show_row_menu)
@@ -311,6 +315,8 @@ class CacheBrowser(Themed, QWidget):
             )
         elif self._is_searching:
             status = tr.plural(listed, "Searching… %n match so far", "Searching… %n matches so far")
+        if not self._is_counted:
+            status = tr("Loading…") if self._notice.isHidden() else tr("Not loaded")
         self.filter_bar.show_totals(self._totals, listed if self._is_listed else self._totals.entries, status)
 
     def _on_selected(self, digest: str) -> None:
@@ -321,6 +327,7 @@ class CacheBrowser(Themed, QWidget):
     def _show_error(self, error: HelixError) -> None:
         self._error.setText(error_text(error))
         self._notice.show()
+        self._update_visibility()
 
     def _show_row_menu(self, position: QPoint) -> None:
         if self.table.current_digest():

@@ -19,7 +19,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 from qasync import QEventLoop
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.file_history.diff import diff_contents
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
 from helix_desktop.ui.cache.rows import CacheProgress, HandoverLink, PreviewState
@@ -37,7 +39,7 @@ from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.words.steps import sent_at_text
 from tests.support.galleries import panes_samples as samples
-from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
+from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
 
 Shot = Callable[[TaskScope, Theme], Coroutine[Any, Any, QWidget]]
 
@@ -160,6 +162,43 @@ async def cache_search(scope: TaskScope, theme: Theme) -> QWidget:
         pane.show_preview(PreviewState(row, CODE))
     pane.table.setFocus()
     await settle(100)
+    return pane
+
+
+async def cache_loading(scope: TaskScope, theme: Theme) -> QWidget:
+    """A store that has not answered yet."""
+    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    retint(pane, theme)
+    pane.set_source(WaitingCache([cache_row(number) for number in range(312)], answers=0))
+    pane.resize(804, 846)
+    pane.show()
+    await settle()
+    return pane
+
+
+async def cache_searching(scope: TaskScope, theme: Theme) -> QWidget:
+    """A search with its first matches, which goes on."""
+    pane = await _browser(scope, theme, 312, 0)
+    source = WaitingCache([cache_row(number) for number in range(312)], answers=2)
+    source.search_page_size = 5
+    pane.set_source(source)
+    pane.filter_bar.field.setText("stream")
+    await settle(200)
+    return pane
+
+
+async def cache_failed(scope: TaskScope, theme: Theme) -> QWidget:
+    """A store that can't be read; what was listed stays."""
+    pane = await _browser(scope, theme, 12, 2)
+    pane.show_preview(PreviewState(cache_row(2), CODE))
+    source = WaitingCache([cache_row(number) for number in range(12)], answers=0)
+    source.error = StoreError(
+        verbatim("The stored data can't be read."),
+        verbatim("Nothing was lost: every output is on the disk."),
+        verbatim("Close other programs that use the data folder, and refresh."),
+    )
+    pane.set_source(source)
+    await settle()
     return pane
 
 
@@ -305,6 +344,9 @@ SHOTS: tuple[Shot, ...] = (
     cache_empty,
     cache_no_match,
     cache_search,
+    cache_loading,
+    cache_searching,
+    cache_failed,
     cache_search_narrow,
     cache_sorted,
     timeline,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from helix_desktop.context.log.steps import Step
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.fallback_rate import FallbackRate
 from helix_desktop.context.window.window_breakdown import WindowItemState
+from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.ui.cache.rows import (
     CacheFilter,
@@ -180,6 +182,30 @@ class SampleCache:
         """Counts and sizes of everything."""
         size = sum(row.size for row in self.all_rows)
         return CacheTotals(len(self.all_rows), size, size // 4)
+
+
+class WaitingCache(SampleCache):
+    """A cache whose store answers so many queries, then keeps everybody waiting, or fails with an error."""
+
+    def __init__(self, rows: Sequence[CacheRow], answers: int) -> None:
+        super().__init__(rows)
+        self._answers = answers
+        self.error: StoreError | None = None
+
+    async def totals(self) -> CacheTotals:
+        """Counts and sizes, while there are answers left."""
+        if self.error is not None:
+            raise self.error
+        if self._answers <= 0:
+            await asyncio.Event().wait()
+        return await super().totals()
+
+    async def ids(self, cache_filter: CacheFilter) -> bytes:
+        """Digests that pass, while there are answers left."""
+        self._answers -= 1
+        if self._answers < 0:
+            await asyncio.Event().wait()
+        return await super().ids(cache_filter)
 
 
 _SECTIONS = (

@@ -24,7 +24,7 @@ from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheRow, Ca
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.themed import retint
-from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
+from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
 
 pytestmark = pytest.mark.qt_loop
@@ -89,6 +89,34 @@ async def test_typing_a_hash_prefix_filters(qtbot: QtBot, scope: TaskScope) -> N
     assert pane.filter_bar.counter.text.startswith("1 of 60 entries")
     pane.filter_bar.clear()
     await wait_until(lambda: pane.model.rowCount() == 60)
+
+
+async def test_a_store_that_has_not_answered_is_not_called_empty(qtbot: QtBot, scope: TaskScope) -> None:
+    """It loads; if it fails there is the error, but no claim that nothing is there."""
+    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    pane.show()
+    pane.set_source(WaitingCache([cache_row(0)], answers=0))
+    assert pane.empty.isHidden()
+    assert pane.filter_bar.counter.text == "Loading…"
+    failing = CacheBrowser(scope.start, lambda: NOW_MS)
+    qtbot.addWidget(failing)
+    failing.show()
+    store = WaitingCache([cache_row(0)], answers=0)
+    store.error = StoreClosed(verbatim("The workspace is closed."))
+    failing.set_source(store)
+    await wait_until(lambda: failing.filter_bar.counter.text == "Not loaded")
+    assert failing.empty.isHidden()
+
+
+async def test_several_selected_entries_are_counted(qtbot: QtBot, scope: TaskScope) -> None:
+    """Before they are saved, recalled or moved to the trash together."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(60))
+    assert "selected" not in pane.filter_bar.counter.text
+    pane.table.selectAll()
+    assert pane.filter_bar.counter.text.startswith("60 selected")
+    pane.table.select_row(3)
+    assert "selected" not in pane.filter_bar.counter.text
 
 
 async def test_a_filter_without_matches_offers_to_clear_it(qtbot: QtBot, scope: TaskScope) -> None:

@@ -49,7 +49,7 @@ class ProviderEditor(QWidget):
         """Start with a new provider."""
         super().__init__()
         self._id = ""
-        self._is_testing = False
+        self.is_testing = False
         self._catalog = ModelCatalog()
         self.models = ProviderModels()
         self.extras_form = ExtrasForm("provider_extras")
@@ -57,6 +57,7 @@ class ProviderEditor(QWidget):
         self._url.setPlaceholderText("http://127.0.0.1:11434/v1")
         self._url.editingFinished.connect(lambda: self.models.set_spec_lookup(self._resolve_spec))
         self._key.setObjectName("api_key")
+        self._url.setObjectName("base_url")
         self._key.setEchoMode(QLineEdit.EchoMode.Password)
         self._reveal_button = IconButton("eye", tr("Show key"))
         self._reveal_button.setCheckable(True)
@@ -160,7 +161,7 @@ class ProviderEditor(QWidget):
 
     def show_testing(self, is_testing: bool) -> None:
         """While a test runs, its button stops it."""
-        self._is_testing = is_testing
+        self.is_testing = is_testing
         self._test.setText(tr("Stop") if is_testing else tr("Test", "verb: button"))
 
     def show_offered(self, offered: Mapping[str, SourcedSpec]) -> None:
@@ -206,7 +207,7 @@ class ProviderEditor(QWidget):
         return provider.resolved_spec(entry.name, self._catalog)
 
     def _test_or_stop(self) -> None:
-        if self._is_testing:
+        if self.is_testing:
             self.stop_requested.emit()
         else:
             self.test_requested.emit(self.form())

@@ -1,0 +1,166 @@
+"""Screenshots of states that come up now and then: a refused key, saved filters, Hold, an own policy."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from PySide6.QtCore import QPoint, QTimer
+from PySide6.QtGui import QAction, QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
+
+from helix_desktop.app.window_context import WindowContext
+from helix_desktop.demo.screenshots import (
+    SETTLE_S,
+    ScreenshotWriter,
+    is_page_read,
+    opened_dialog,
+    show_timeline,
+    wait_until,
+)
+from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
+from helix_desktop.ui.design.dialogs import TextInputDialog
+from helix_desktop.ui.workspaces.window_controllers import WindowControllers
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Demo")
+
+_KEY = "sk-ant-" + "0" * 40  # begins as those of a vendor that is recognized
+_REFUSAL_HEAD = (
+    b"HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\n"
+    b"Content-Length: %d\r\nConnection: close\r\n\r\n"
+)
+_REFUSAL = b'{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}'
+
+
+class StateScreens:
+    """Brings the program into each state, as a user does, and captures it."""
+
+    def __init__(
+        self, window_context: WindowContext, controllers: WindowControllers, screenshots: ScreenshotWriter
+    ) -> None:
+        self._window, self._actions = window_context.window, window_context.actions
+        self._controllers, self._screenshots = controllers, screenshots
+        self._views = controllers.session_controller.views
+
+    async def capture_refused_key(self) -> None:
+        """Paste a key on the first page, and test it on a server that refuses every key."""
+        settings = self._controllers.settings
+        pasted = self._window.welcome.findChild(QLineEdit, "pasted_key")
+        if pasted is None:
+            return
+        pasted.setText(_KEY)
+        pasted.returnPressed.emit()
+        await wait_until(settings.dialog.isVisible)
+        await self._screenshots.capture("first-key", widget=settings.dialog)
+        editor = settings.dialog.providers.editor
+        async with _refusing_server() as url:
+            for field in editor.findChildren(QLineEdit, "base_url"):
+                field.setText(url)
+            for button in editor.footer.findChildren(QPushButton, "test_provider"):
+                button.click()
+            await asyncio.sleep(SETTLE_S)
+            await wait_until(lambda: not editor.is_testing)
+        await self._screenshots.capture("wrong-api-key", widget=settings.dialog)
+        settings.dialog.hide()
+
+    async def capture_all(self) -> None:
+        """Capture the states of the session on screen; it is at the end as it was."""
+        await self._capture_saved_filters()
+        await self._capture_export()
+        await self._capture_hold()
+        await self._capture_own_policy()
+
+    async def _capture_saved_filters(self) -> None:
+        self._window.show_page("cache")
+        filters = self._views.cache.filter_bar
+        for option in (tool_option("read_file"), SIZE_OPTIONS[0]):
+            filters.toggle(option)
+        save = filters.saved_menu().findChild(QAction, "save-filter")
+        if isinstance(save, QAction):
+            save.trigger()
+        dialog = await opened_dialog(self._window, "save-filter")
+        if isinstance(dialog, TextInputDialog):
+            dialog.field.setText(tr("Large files"))
+        await self._screenshots.capture("dialog-save-filter", widget=dialog)
+        dialog.accept()
+        await wait_until(partial(is_page_read, self._controllers, "cache"))
+        await self._screenshots.capture("cache-filtered")
+        filters.saved.click()
+        await self._capture_popup("saved-filters-menu")
+
+    async def _capture_export(self) -> None:
+        """Capture several selected entries, and what is said when they are saved."""
+        table, entries = self._views.cache.table, self._views.cache.model
+        narrowed = entries.rowCount()
+        self._views.cache.filter_bar.clear()
+        await wait_until(lambda: entries.rowCount() > narrowed and is_page_read(self._controllers, "cache"))
+        table.selectAll()
+        await self._screenshots.capture("cache-selection")
+        folder = self._screenshots.folder / "data" / "tide-outputs"
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        await self._controllers.cache_export.save_to_folder(table.selected_digests(), folder)
+        await self._screenshots.capture("cache-exported")
+        self._window.banners.remove("entries_saved", self._controllers.active_workspace.id)
+
+    async def _capture_hold(self) -> None:
+        """Capture a context on hold, and the gauge's menu."""
+        self._window.show_page("chat")
+        hold, gauge = self._window.commands.hold_compaction, self._window.top_bar.gauge
+        hold.trigger()
+        await wait_until(lambda: "hold" in self._window.banners.banner_ids())
+        await self._screenshots.capture("hold")
+        # From a timer: Qt shows a menu of actions in a loop of its own.
+        QTimer.singleShot(0, gauge, partial(_open_menu, gauge))
+        await self._capture_popup("gauge-menu")
+        hold.trigger()
+
+    async def _capture_own_policy(self) -> None:
+        """Give the session a policy of its own, and take it away again."""
+        settings = self._controllers.settings
+        await settings.show("policy")
+        page = settings.dialog.policy
+        page.slider.profile_selected.emit("lean")
+        await wait_until(lambda: not page.replay_card.is_busy)
+        page.apply_bar.session.click()
+        await wait_until(page.apply_bar.use_workspace.isVisible)
+        await asyncio.sleep(SETTLE_S)  # until the replay begins
+        await wait_until(lambda: not page.replay_card.is_busy)
+        await self._screenshots.capture("settings-own-policy", widget=settings.dialog)
+        settings.dialog.hide()
+        await self._screenshots.capture("own-policy")
+        await show_timeline(self._window, self._controllers)
+        await self._screenshots.capture("own-policy-timeline")
+        page.apply_bar.use_workspace.click()
+        self._window.show_page("chat")
+
+    async def _capture_popup(self, name: str) -> None:
+        await wait_until(lambda: QApplication.activePopupWidget() is not None)
+        menu = QApplication.activePopupWidget()
+        if menu is not None:
+            await self._screenshots.capture(name, widget=menu)
+            menu.close()
+
+
+def _open_menu(widget: QWidget) -> None:
+    at = QPoint(widget.width() // 2, widget.height())
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, widget.mapToGlobal(at))
+    QApplication.sendEvent(widget, event)
+
+
+@asynccontextmanager
+async def _refusing_server() -> AsyncIterator[str]:
+    """Run a server on this computer that refuses every key, at the address that is yielded."""
+    server = await asyncio.start_server(_refuse, "127.0.0.1")
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+
+
+async def _refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(_REFUSAL_HEAD % len(_REFUSAL) + _REFUSAL)
+    await writer.drain()
+    writer.close()
+    await writer.wait_closed()
