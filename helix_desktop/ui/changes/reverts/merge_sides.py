@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from PySide6.QtGui import QColor, QTextCursor, QTextFormat
+from PySide6.QtCore import QEvent
+from PySide6.QtGui import QColor, QFont, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QScrollBar, QTextEdit, QWidget
 
 from helix_desktop.domain.file_history.merge import Chunk
@@ -32,13 +33,21 @@ class CodeEdit(Themed, QPlainTextEdit):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme and the text size in force."""
         super().tint(theme)
-        self.setFont(fonts.ui_font(12, code=True))  # without ligatures, as the diff
         set_style_sheet(
             self,
             f"QPlainTextEdit {{ background: {theme.code_surface}; color: {theme.text}; border: 1px solid"
-            f" {theme.border}; border-radius: 8px; selection-background-color: {theme.text_selection}; }}"
+            f" {theme.border}; border-radius: 8px; font-family: '{fonts.MONO_FAMILY}';"
+            f" font-size: {fonts.scaled(12)}px; selection-background-color: {theme.text_selection}; }}"
             f" QPlainTextEdit:focus {{ border: 2px solid {theme.accent}; }}",
         )
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Keep the font of the style sheet without ligatures, as the diff has it."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            font = self.document().defaultFont()
+            font.setFeature(QFont.Tag("calt"), 0)
+            self.document().setDefaultFont(font)
 
     def show_grounds(self, grounds: Sequence[tuple[int, int, str]]) -> None:
         """Paint the lines from a first to the one before a last in a color."""
