@@ -6,6 +6,8 @@ from PySide6.QtCore import QEvent, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDialog, QWidget
 
+from helix_desktop.ui.design.window_placement import fit_screen
+
 
 class SizedDialog(QDialog):
     """A dialog that the user may resize, down to what its words need."""
@@ -16,6 +18,12 @@ class SizedDialog(QDialog):
         self._least = QSize(*least)
         self.resize(*size)
         self.setMinimumSize(self._least)
+
+    def setVisible(self, visible: bool) -> None:
+        """Show it no larger than its screen: its buttons stand at the bottom."""
+        if visible and self.isHidden():
+            fit_screen(self)
+        super().setVisible(visible)
 
     def event(self, event: QEvent) -> bool:
         """Keep the room that changed words need."""
