@@ -14,6 +14,7 @@ from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import (
@@ -45,7 +46,7 @@ QUOTAS = (
     (text("{number} GB", number=20), 20480 * _MB),
 )
 _MAX_LISTED = 200  # entries that are listed; more are counted
-_SIZE = (620, 640)
+_SIZE = (620, 700)
 
 
 class CleanupDialog(SizedDialog):
@@ -160,9 +161,16 @@ class CleanupDialog(SizedDialog):
         )  # fmt: skip
         results = column(self.summary, self._reasons, self.shortfall, gap=6)
         buttons = FlowBox([self.trash_button, self.cancel_button, self.collect_button], right_from=1)
-        layout = column(
-            words, choice, results, self.entry_list, None, self._history_card, buttons,
-            margins=(22, 20, 22, 16), gap=12,
+        parts = column(
+            words, choice, results, self.entry_list, None, self._history_card,
+            margins=(22, 20, 22, 12), gap=12,
         )  # fmt: skip
-        layout.setStretch(3, 100)  # the gap below it is for when there is nothing to list
+        parts.setStretch(3, 100)  # the gap below it is for when there is nothing to list
+        page = QWidget()
+        page.setObjectName("page")
+        page.setLayout(parts)
+        scroll, below = VerticalScrollArea(page), row(buttons, margins=(22, 12, 22, 16))
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        layout = column(scroll, below, gap=0)
+        layout.setStretch(0, 1)
         self.setLayout(layout)

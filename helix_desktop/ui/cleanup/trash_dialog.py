@@ -95,8 +95,9 @@ class TrashDialog(SizedDialog):
         self._selected()
 
     def _add(self, parts: Sequence[str], name: str, key: tuple[str, str]) -> None:
-        item = QListWidgetItem("  ·  ".join(parts))
-        item.setToolTip(name)
+        text = "  ·  ".join(parts)
+        item = QListWidgetItem(text)
+        item.setToolTip(text if name in text else f"{text}\n{name}")
         item.setData(_KEY, key)
         self.entry_list.addItem(item)
 

@@ -70,7 +70,8 @@ class ContentViewer(Card):
         super().tint(theme)
         metrics = self.copy_button.fontMetrics()
         words_px = max(metrics.horizontalAdvance(text) for text in (tr("Copy"), tr("Copied")))
-        self.copy_button.setFixedSize(scaled(_COPY_PX) + words_px, scaled(_COPY_HEIGHT_PX))
+        height = max(scaled(_COPY_HEIGHT_PX), self.copy_button.sizeHint().height())  # some scripts are taller
+        self.copy_button.setFixedSize(scaled(_COPY_PX) + words_px, height)
 
     def show_data(self, data: bytes | None, name: str = "", problem: str = "") -> None:
         """Show bytes, or say why there are none; `name` is their file's, for the colors."""
