@@ -44,13 +44,13 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("observe", "observe_now", text("Update observations now")),
     SlashCommand("pin", "pin_session", text("Pin this session to the top of the list, or unpin it")),
     SlashCommand("quit", "quit", text("Close Helix Desktop"), also=("exit",)),
-    SlashCommand("redo", "redo_compaction", text("Redo the last compaction that was undone")),
+    SlashCommand("redo", "redo_compaction", text("Redo the last context change that was undone")),
     SlashCommand("rename", "rename_session", text("Rename this session"), "[TITLE]"),
     SlashCommand("rewind", "rewind", text("Go back to before a message: files, conversation or both")),
     SlashCommand("settings", "settings", text("Open settings"), also=("config",)),
     SlashCommand("stop", "stop", text("Stop the agent")),
     SlashCommand("timeline", "show_timeline", text("Show what was cached, noted and summarized")),
-    SlashCommand("undo", "undo_compaction", text("Undo the last compaction")),
+    SlashCommand("undo", "undo_compaction", text("Undo the last context change")),
 )
 """All of them, by name. A test compares `action` with the window's actions."""
 

@@ -398,7 +398,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/action_labels.py" />
-            <source>Undo last compaction</source>
+            <source>Undo last context change</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -1144,7 +1144,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/manager.py" />
-            <source>Undo the last compaction, or report this problem.</source>
+            <source>Undo the last context change, or report this problem.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18026,7 +18026,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
-            <source>Redo the last compaction that was undone</source>
+            <source>Redo the last context change that was undone</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18096,7 +18096,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
-            <source>Undo the last compaction</source>
+            <source>Undo the last context change</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21938,7 +21938,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
-            <source>Redo last compaction</source>
+            <source>Redo last context change</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22133,7 +22133,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
-            <source>Undo last compaction</source>
+            <source>Undo last context change</source>
             <translation type="unfinished" />
         </message>
         <message>

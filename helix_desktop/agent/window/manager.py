@@ -158,7 +158,7 @@ class ContextManager:
             raise RequestInvalid(
                 text("The next request is invalid and wasn't sent."),
                 verbatim("; ".join(remaining_problems)),
-                text("Undo the last compaction, or report this problem."),
+                text("Undo the last context change, or report this problem."),
             )
         log.info(
             "a request was mended before it was sent: %s", "; ".join(request_validation.problems(messages))

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.rewrite import FormChosen, SweepMade, Undone
+from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.ui.chat.actions import EditHandover, Redo, RetrySummary, SessionAction, SummarizeUpTo, Undo
 from helix_desktop.ui.design.window_state import REFUSED_COMPACTION
@@ -77,17 +77,17 @@ class RewriteController(QObject):
         self._with_conversation(redo)
 
     def undo_last(self) -> None:
-        """Undo the newest rewrite that made the window smaller."""
+        """Undo the newest change of the context that still holds: a recall into it as well as a handover."""
 
         def undo(conversation: Conversation) -> None:
-            last = last_compaction(conversation.session.transcript)
+            last = last_change(conversation.session.transcript)
             if last:
                 self.undo(last)
 
         self._with_conversation(undo)
 
     def redo_last(self) -> None:
-        """Let the rewrite that was undone last hold again."""
+        """Let the change of the context that was undone last hold again."""
 
         def redo(conversation: Conversation) -> None:
             last = last_undone(conversation)
@@ -249,16 +249,15 @@ class RewriteController(QObject):
         self._cancel(next(iter(self._window.jobs.job_ids()), ""))
 
 
-def last_compaction(transcript: Transcript) -> int:
-    """Return the newest active rewrite that made the window smaller, 0 for none.
+def last_change(transcript: Transcript) -> int:
+    """Return the newest change of the context that can be undone, 0 for none.
 
     A sweep that was recorded with another rewrite does not count: it is undone with that one.
     """
     active_seqs = [
         seq
         for seq, rewrite in transcript.rewrites.by_seq.items()
-        if not isinstance(rewrite, FormChosen)
-        and not (isinstance(rewrite, SweepMade) and rewrite.reason in ATTACHED_SWEEP_REASONS)
+        if not (isinstance(rewrite, SweepMade) and rewrite.reason in ATTACHED_SWEEP_REASONS)
         and transcript.can_undo(seq)
     ]
     return max(active_seqs, default=0)

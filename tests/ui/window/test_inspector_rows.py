@@ -160,8 +160,11 @@ async def test_a_cached_output_is_recalled_into_the_context_from_the_cache(
         item = entry_menu_item(rig)
         assert not item.isEnabled()
         assert item.toolTip() == "It's in the context in full."
-        await rig.conversation.window.undo(rig.conversation.session.log[-1].seq)
-        assert rig.conversation.window.measure()[0].request.messages == cached
+        commands = rig.window.commands
+        commands.undo_compaction.trigger()
+        await until(lambda: rig.conversation.window.measure()[0].request.messages == cached, "the marker")
+        commands.redo_compaction.trigger()
+        await until(lambda: rig.conversation.window.measure()[0].request.messages != cached, "it again")
 
 
 def entry_menu_item(rig: WindowRig) -> QAction:
