@@ -9,6 +9,8 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.anchors import FOLD_TITLE, SWEEP_TITLE, IdentifierIndex
 from helix_desktop.context.window.window_breakdown import break_down_window
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Event,
@@ -77,6 +79,16 @@ def test_a_sweep_names_what_stands_nowhere_else() -> None:
     assert index.sweep_line(transcript, [4], 1_000) == f"{SWEEP_TITLE} e4: gone_name"
     assert index.sweep_line(transcript, [4, 6], 1_000) == f"{SWEEP_TITLE} e6: both_have_it; e4: gone_name"
     assert not index.sweep_line(transcript, [], 1_000)
+
+
+def test_no_name_of_an_earlier_line_is_named_again() -> None:
+    """Not the last name of a group either, behind which stands a semicolon."""
+    index, both = IdentifierIndex(), ("first_name", "second_name")
+    transcript = transcript_of(both, both)
+    index.update(transcript)
+    line, seq = f"{SWEEP_TITLE} e6: second_name; e4: first_name", transcript.last_seq + 1
+    transcript.apply(RecordedEvent(seq, seq, SweepMade((4,), 9, SweepReason.BATCH, line, 9, carrier=4)))
+    assert not index.sweep_line(transcript, [6], 1_000)
 
 
 def test_messages_that_were_dropped_leave_no_names() -> None:
