@@ -5208,6 +5208,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <source>output not saved</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>pinned</source>
             <comment>state of an output</comment>

@@ -193,6 +193,8 @@ class ChatPresenter:
                 self._show_running_output(call.id)
             for moved in conversation.subagents.progress:
                 self._on_subagent_progress(moved)
+        else:
+            self._show_interrupted_calls()
         for ask in asks:
             self._show_ask(ask)
         self._show_missed_questions()
@@ -387,11 +389,18 @@ class ChatPresenter:
     def _set_tool_state(self, call_id: str, state: ToolState) -> None:
         self._put_row(self._rows.tools.with_state(call_id, state))
 
+    def _show_interrupted_calls(self) -> None:
+        """Say of the calls whose answer could not be saved that they are over: no turn runs."""
+        if self._conversation is not None:
+            for call_id in tuple(self._conversation.session.transcript.open_calls):
+                self._put_row(self._rows.tools.on_interrupted(call_id))
+
     def _on_turn_changed(self, running: bool) -> None:
         if running:
             return
         self._drop_streaming_row()
         self._clear_retry_notice()
+        self._show_interrupted_calls()
         self._asks.drop_others()
         self._show_missed_questions()
         self._on_finished()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -12,9 +13,16 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, UserRow
+from helix_desktop.ui.chat.items.tool_card import figures_text
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from tests.support.model_servers.chat_server import ChatServer, text_reply
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
 from tests.support.small_disk import fill_disk, mount_small_disk
 from tests.support.store.builders import make_content
 from tests.support.store.damage import compact_tables, flip_bit_near
@@ -183,3 +191,22 @@ async def test_an_error_of_saving_says_when_saving_works_again(qapp: QApplicatio
             assert row.level == "info"
             assert "works again since" in row.what
             assert "No space left" in row.why
+
+
+@pytest.mark.expect_errors("task record .* failed")
+async def test_a_call_whose_output_could_not_be_saved_is_over(qapp: QApplication, tmp_path: Path) -> None:
+    """The command itself filled the disk: its card said "running" for good, in a session that is ready."""
+    fill = StreamedReply(Call("run_command", json.dumps({"command": "cat /dev/zero > ballast; seq 9999"})))
+    with mount_small_disk(tmp_path, "48m"):
+        replies = replies_in_order(fill, text_reply("It ran."))
+        async with ChatServer(replies) as server, open_window(qapp, tmp_path) as rig:
+            await rig.open_folder("project")
+            await rig.use_server(server)
+            rig.type_message("Fill it")
+            await rig.answer_approval("once")
+            await until(lambda: [row for row in rig.rows(NoticeRow) if row.level == "error"], "the error")
+            await until(lambda: rig.rows(ToolRow)[0].state == "interrupted", "the card")
+            assert figures_text(rig.rows(ToolRow)[0]) == "output not saved"
+            (tmp_path / "project" / "ballast").unlink()
+            await rig.run_turn("Again")
+            assert rig.rows(ToolRow)[0].answer_seq

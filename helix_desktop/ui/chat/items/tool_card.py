@@ -118,6 +118,8 @@ def figures_text(row: ToolRow) -> str:
     """
     if row.subagent_status is not None:
         return ""
+    if row.state == "interrupted" and not row.answer_seq:
+        return tr("output not saved")
     parts = []
     if row.form != "full" or row.is_choosing_form:
         parts.append(format_size(row.size_bytes))

@@ -170,6 +170,14 @@ class ToolRows:
         row = self._row_of(call_id)
         return self._put(replace(row, state=state)) if row is not None else None
 
+    def on_interrupted(self, call_id: str) -> ToolRow | None:
+        """Return the row of a call that is over without an answer; None when no such call is known."""
+        row = self._row_of(call_id)
+        if row is None:
+            return None
+        status = SubagentStatus("interrupted") if row.subagent_session else None
+        return self._put(replace(row, state="interrupted", is_choosing_form=False, subagent_status=status))
+
     def with_running_output(self, call_id: str, output: RunningOutput) -> ToolRow | None:
         """Return the row of a running call with its newest lines; None if it is unknown or has its answer."""
         row = self._row_of(call_id)
