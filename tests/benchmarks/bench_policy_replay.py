@@ -9,6 +9,8 @@ from contextlib import closing
 from functools import partial
 from statistics import median
 
+from msgspec.structs import replace
+
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay import Replayer
@@ -22,6 +24,7 @@ EVENTS = 10_000
 WINDOW = 128_000
 FIRST_S, EXACT_S = 0.1, 1.0  # what they may take
 _ROUNDS = 3
+_CHANGES = {"protect_steps": 5, "sweep_fixed": 9_000}  # one that matters at once, and one that does not
 _FURTHER = 20  # events by which the session goes on at last
 
 
@@ -45,6 +48,10 @@ def main() -> list[tuple[str, float, str]]:
             (f"policy replay per change, {name}: first picture", first / FIRST_S, "of 100 ms"),
             (f"policy replay per change, {name}: exact", exact / EXACT_S, "of 1 s"),
         ]
+    for field, value in _CHANGES.items():
+        changed = replace(PROFILES["balanced"], **{field: value})
+        exact = _seconds(partial(replay.run, changed))
+        figures.append((f"policy replay, balanced with {field} {value}: exact", exact / EXACT_S, "of 1 s"))
     replay.add(log[-_FURTHER:])
     further = _seconds(partial(replay.run, PROFILES["balanced"]))
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -28,6 +28,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedE
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy.traced_policy import TracedPolicy
 from helix_desktop.replay.replayer import SummaryWriter
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
@@ -77,7 +78,8 @@ class PolicyEngine:
         shorten: ShortenOutput,
         on_rewrite: OnRewrite,
     ) -> None:
-        self.policy = policy.scaled(facts.info.window)
+        self._traced = TracedPolicy(policy.scaled(facts.info.window))
+        self.policy = cast("ContextPolicy", self._traced)  # the engine reads nothing but fields of it
         self.now_ms = 0
         self.seqs: dict[int, int] = {0: 0}
         self.scope = TaskScope()
@@ -102,6 +104,10 @@ class PolicyEngine:
             model_choice=ModelChoice(self._session, lambda: self._settings),
             shorten=shorten,
         )
+
+    def decides_as(self, policy: ContextPolicy) -> bool:
+        """Return True if so far it would have done the same under another policy."""
+        return self._traced.decides_as(policy.scaled(self._facts.info.window))
 
     @property
     def frame(self) -> PromptFrame:

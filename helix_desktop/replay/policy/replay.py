@@ -92,9 +92,39 @@ class SessionReplay:
     def run(self, policy: ContextPolicy, should_stop: ShouldStop = lambda: False) -> PolicyReplay:
         """Return the exact replay of a policy, from where an earlier one of it ended or was called off.
 
-        Raises ReplayStopped once `should_stop` returns True.
+        That of another policy will do if it read no field that differs. Raises ReplayStopped once
+        `should_stop` returns True.
         """
         self.prepare(should_stop)
+        return self._same_run(policy, should_stop) or self._play(policy, should_stop)
+
+    def _same_run(self, policy: ContextPolicy, should_stop: ShouldStop) -> PolicyReplay | None:
+        """Return the replay of another policy that comes to the same; None if there is none."""
+        if policy in self._runs:
+            return None
+        least = len(self.events) // 2  # else most of what is played may be for nothing
+        for other in [other for other, run in self._runs.items() if run.played >= least]:
+            result = self._play_for(policy, other, should_stop)
+            if result is not None:
+                return result
+        return None
+
+    def _play_for(
+        self, policy: ContextPolicy, other: ContextPolicy, should_stop: ShouldStop
+    ) -> PolicyReplay | None:
+        """Return the replay of the other policy; None once it reads a field that differs."""
+        run = self._runs[other]
+        if not run.decides_as(policy):
+            return None
+        try:
+            result = self._play(other, lambda: should_stop() or not run.decides_as(policy))
+        except ReplayStopped:
+            if run.decides_as(policy):
+                raise
+            return None
+        return result if run.decides_as(policy) else None
+
+    def _play(self, policy: ContextPolicy, should_stop: ShouldStop) -> PolicyReplay:
         run = self._runs.pop(policy, None)
         if run is None:
             run = _Run(policy, self.facts, self._counter, self._shorten, self._names.key_words)
@@ -125,11 +155,12 @@ class _Run:
     ) -> None:
         self._facts = facts
         self._uses: Mapping[int, Sequence[NameUse]] = {}
-        self._played = 0  # events
-        self._engine = PolicyEngine(policy, facts, counter, shorten, self._on_rewrite)
-        transcript = self._transcript = self._engine.transcript
+        self.played = 0  # events
+        engine = self._engine = PolicyEngine(policy, facts, counter, shorten, self._on_rewrite)
+        self._handover_at = int(facts.info.window * engine.policy.handover_at)
+        transcript = self._transcript = engine.transcript
         self._sums = RequestSums(transcript, facts.fixed_tokens)
-        self._in_window = WindowNames(transcript, self._engine.policy, self._engine.frame, key_words)
+        self._in_window = WindowNames(transcript, engine.policy, engine.frame, key_words)
         self._points: list[WindowPoint] = []
         self._rewrites: list[PolicyRewrite] = []
         self._seq = 0  # the newest event of the session's own log
@@ -144,17 +175,21 @@ class _Run:
         """Feed the events that were not fed before, with a request before each answer."""
         self._uses = uses
         try:
-            for recorded in events[self._played :]:
-                if self._played % _ASKED_EVERY == 0 and should_stop():
+            for recorded in events[self.played :]:
+                if self.played % _ASKED_EVERY == 0 and should_stop():
                     raise ReplayStopped
                 if isinstance(recorded.event, AssistantSpoke):
                     await self._request(recorded.seq, recorded.event)
                 self._note_retry(recorded)
                 await self._engine.step(recorded)
                 self._seq = recorded.seq
-                self._played += 1
+                self.played += 1
         finally:
             await self._engine.scope.close()
+
+    def decides_as(self, policy: ContextPolicy) -> bool:
+        """Return True if so far it comes to the same under another policy."""
+        return self._engine.decides_as(policy)
 
     def _note_retry(self, recorded: RecordedEvent) -> None:
         if isinstance(recorded.event, TurnRetried):
@@ -188,12 +223,12 @@ class _Run:
 
     def result(self) -> PolicyReplay:
         """Return what the run came to."""
-        window, policy, covered = self._facts.info.window, self._engine.policy, self._in_window.result
+        covered = self._in_window.result
         return PolicyReplay(
             points=tuple(self._points),
             rewrites=tuple(self._rewrites),
-            window=window,
-            handover_at=int(window * policy.handover_at),
+            window=self._facts.info.window,
+            handover_at=self._handover_at,
             sent=self._sums.sent,
             billed=self._sums.billed(self._engine.summary_tokens),
             coverage=covered.share if covered.identifiers else None,

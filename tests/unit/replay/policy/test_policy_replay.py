@@ -240,3 +240,34 @@ def test_only_what_is_new_in_a_session_is_replayed() -> None:
     replay.add(log[-1:])
     replay.run(POLICIES["balanced"], count_looks)
     assert looks < first
+
+
+FIELDS: dict[str, dict[str, Any]] = {
+    "balanced": {"sweep_fixed": 9_000, "protect_steps": 5, "condense_keep": 0.2},
+    "handovers": {"reflect_at": 0.3, "handover_keep": 0.2},
+    "off": {"protect_steps": 5, "handover_at": 0.5},
+}
+
+
+@pytest.mark.parametrize("name", list(FIELDS))
+def test_a_replay_that_read_no_field_that_differs_is_the_replay_of_the_changed_policy(name: str) -> None:
+    """Also when the field is read later, as the session goes on, and when the first one was called off."""
+    log = run_live(session(7, 25), POLICIES["lean"]).log
+    replay, base = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled()), POLICIES[name]
+    for start, end in ((0, 40), (40, len(log))):
+        replay.add(log[start:end])
+        with suppress(ReplayStopped):
+            replay.run(base, partial(next, iter((False, True)), True))
+        for field, value in FIELDS[name].items():
+            changed = msgspec.structs.replace(base, **{field: value})
+            assert replay.run(changed) == replay_policy(log[:end], changed, MODEL, 0), field
+            replay.run(base)
+
+
+def test_a_field_that_no_decision_read_changes_nothing_at_once() -> None:
+    log = run_live(session(3, 40), POLICIES["lean"]).log
+    replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
+    replay.add(log)
+    result = replay.run(POLICIES["balanced"])
+    changed = msgspec.structs.replace(POLICIES["balanced"], sweep_fixed=9_000, intake_above=1)
+    assert replay.run(changed, lambda: True) == result  # would be called off if it was played
