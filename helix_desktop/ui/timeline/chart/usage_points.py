@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import tokenizer_ratio
+from helix_desktop.domain.events.instructions import OpeningGiven
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -68,7 +69,8 @@ class _UsageReducer:
     """Counts the window event by event as the gauge does: what a report did not see, times the model's ratio.
 
     What is always sent next to the messages (prompt, tools) is known from the estimate of each request; the
-    user's words within a handover, from the handover's own figure.
+    user's words within a handover, from the handover's own figure. What the session's start tells counts as
+    messages do: the user can exclude it.
     """
 
     def __init__(self) -> None:
@@ -93,17 +95,21 @@ class _UsageReducer:
                 self._add_point(recorded.seq, "failure")
             case HandoverMade() as made:
                 self._on_handover(recorded, made, _accompanying_sweep(following))
+            case OpeningGiven():
+                self._transcript.apply(recorded)
+                self._messages = _window_tokens(self._transcript)
             case event if type(event) in _KINDS:
                 self._rewrite(recorded, _KINDS[type(event)])
             case _:
                 self._skip(recorded)
 
     def _skip(self, recorded: RecordedEvent) -> None:
-        """Read an event that is no rewrite; what it takes out of the window is not counted any more."""
+        """Read an event that is no rewrite; what it takes out of the window, also reports, counts no more."""
         before = len(self._transcript.window_entries())
         self._transcript.apply(recorded)
         if len(self._transcript.window_entries()) != before:
             self._messages, self._report = _window_tokens(self._transcript), None
+            self._ratio = tokenizer_ratio(self._transcript, self._transcript.last_model)
 
     def _append(self, recorded: RecordedEvent) -> None:
         self._transcript.apply(recorded)
@@ -163,7 +169,8 @@ class _UsageReducer:
 
 
 def _window_tokens(transcript: Transcript) -> int:
-    return sum(transcript.entry_tokens(entry) for entry in transcript.window_entries())
+    entries = transcript.window_entries()
+    return transcript.opening_tokens + sum(transcript.entry_tokens(entry) for entry in entries)
 
 
 def _accompanying_sweep(following: RecordedEvent | None) -> RecordedEvent | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 import msgspec
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project
-from helix_desktop.domain.events.rewrite import SweepMade, Undone
+from helix_desktop.domain.events.instructions import OpeningGiven, StandingText
+from helix_desktop.domain.events.rewrite import Excluded, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
@@ -30,7 +31,6 @@ from tests.support.histories import SessionSimulator, histories
 from tests.support.rewrite_histories import histories_with_rewrites
 
 
-@settings(max_examples=40)
 @given(histories() | histories_with_rewrites(), st.sampled_from((None, 0.8, 1.3)))
 def test_every_point_matches_the_gauge_at_that_time(simulator: SessionSimulator, ratio: float | None) -> None:
     """Messages, outputs, undone handovers and their sweeps, with and without a provider's reports."""
@@ -90,7 +90,22 @@ def test_an_overfull_window_is_followed_down() -> None:
     assert {point.window for point in points} == {64_000}
 
 
-@settings(max_examples=40)
+def test_excluding_from_the_sessions_start_moves_the_line_at_once() -> None:
+    """What is told there stands in every request: less of it is seen before the next report, and put back."""
+    events: tuple[Event, ...] = (
+        OpeningGiven(
+            (StandingText("instructions", "Work like this.", 300), StandingText("environment", "", 50))
+        ),
+        UserSpoke("Hello", 2),
+        AssistantSpoke("Hello.", "lab/m", 10, usage=Usage(1_000, 10), estimate=500, window=64_000),
+        Excluded((1,), "Left out.", 20, "0" * 64, saved=280, part=1),
+        Undone(4),
+    )
+    points = usage_points([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
+    before = 1_000 + 2 * 14
+    assert [(point.seq, point.used) for point in points] == [(3, before), (4, before - 2 * 280), (5, before)]
+
+
 @given(histories() | histories_with_rewrites())
 def test_filter_counts_match_their_labels(simulator: SessionSimulator) -> None:
     """An undone handover is one handover, and its undo none; a reflection is no observation."""
