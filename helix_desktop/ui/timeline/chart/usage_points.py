@@ -69,8 +69,8 @@ class _UsageReducer:
     """Counts the window event by event as the gauge does: what a report did not see, times the model's ratio.
 
     What is always sent next to the messages (prompt, tools) is known from the estimate of each request; the
-    user's words within a handover, from the handover's own figure. What the session's start tells counts as
-    messages do: the user can exclude it.
+    user's words within a handover, from the handover's own figure (one that is excluded or put back later
+    shows at the next request). What the session's start tells counts as messages do: it can be excluded.
     """
 
     def __init__(self) -> None:
@@ -154,7 +154,9 @@ class _UsageReducer:
     @property
     def _quoted_tokens(self) -> int:
         handover = self._transcript.handover
-        return self._quoted.get(handover[0], 0) if handover else 0
+        if handover is None or handover[0] in self._transcript.rewrites.excluded:
+            return 0  # what stands in place of a handover quotes nobody
+        return self._quoted.get(handover[0], 0)
 
     @property
     def _used_tokens(self) -> int:

@@ -93,9 +93,7 @@ def test_an_overfull_window_is_followed_down() -> None:
 def test_excluding_from_the_sessions_start_moves_the_line_at_once() -> None:
     """What is told there stands in every request: less of it is seen before the next report, and put back."""
     events: tuple[Event, ...] = (
-        OpeningGiven(
-            (StandingText("instructions", "Work like this.", 300), StandingText("environment", "", 50))
-        ),
+        OpeningGiven((StandingText("project", "Work like this.", 300), StandingText("environment", "", 50))),
         UserSpoke("Hello", 2),
         AssistantSpoke("Hello.", "lab/m", 10, usage=Usage(1_000, 10), estimate=500, window=64_000),
         Excluded((1,), "Left out.", 20, "0" * 64, saved=280, part=1),
