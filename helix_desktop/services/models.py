@@ -213,26 +213,29 @@ class ModelService:
         key_advice: OptionalText = "",
         model: str = "",
         secret_headers: Mapping[str, str] | None = None,
+        *,
+        is_for_form: bool = False,
     ) -> Endpoint:
-        advice, headers = key_advice or _key_advice(provider.name), provider.extras(model).headers
+        advice = key_advice or _key_advice(provider.name, is_for_form=is_for_form)
         return Endpoint(
             *(provider.name, provider.base_url, key, self._http, provider.dialect, advice),
-            headers=headers,
+            headers=provider.extras(model).headers,
             secret_headers=secret_headers or {},
-            header_advice=lambda name: _header_advice(provider.name, name),
+            header_advice=lambda name: _header_advice(provider.name, name, is_for_form=is_for_form),
         )
 
     async def _saved_endpoint(
-        self, provider: Provider, model: str = "", key: str = "", typed: SecretHeaders = NO_SECRET_HEADERS
+        self, provider: Provider, model: str = "", key: str = "", typed: SecretHeaders | None = None
     ) -> Endpoint:
-        """Return a provider's server with what is stored for it; what is `typed` counts instead."""
+        """Return a provider's server with what is stored for it; what is `typed` in a form counts instead."""
         secrets: dict[str, str] = {}
         is_stored = self._has_stored_key_for(provider)
         for owner, names in header_owners(provider, model):
             for name in names:
                 stored = await self._secrets.secret_header(provider.name, owner, name) if is_stored else ""
-                secrets[name] = typed.get((owner, name)) or stored
-        return self._endpoint(provider, key or await self._key_for(provider), "", model, secrets)
+                secrets[name] = (typed or NO_SECRET_HEADERS).get((owner, name)) or stored
+        key = key or await self._key_for(provider)
+        return self._endpoint(provider, key, "", model, secrets, is_for_form=typed is not None)
 
     async def _saved_model(self, provider: Provider, info: ModelInfo) -> Model:
         endpoint = await self._saved_endpoint(provider, info.name)
@@ -308,14 +311,20 @@ def _split_label(label: str) -> tuple[str, str]:
     return parse_label(label) if "/" in label else (_ADHOC_PROVIDER, label)
 
 
-def _key_advice(provider: str) -> UserText:
-    return text("Enter the key in Settings → Providers, or set {variable}.", variable=key_variable(provider))
+def _key_advice(provider: str, *, is_for_form: bool) -> UserText:
+    variable = key_variable(provider)
+    if is_for_form:
+        return text("Enter a valid key, or set {variable}.", variable=variable)
+    return text("Enter the key in Settings → Providers, or set {variable}.", variable=variable)
 
 
-def _header_advice(provider: str, name: str) -> UserText:
+def _header_advice(provider: str, name: str, *, is_for_form: bool) -> UserText:
+    variable = key_variable(f"{provider}/{name}")
+    if is_for_form:
+        return text("Enter its value under Extra headers and fields, or set {variable}.", variable=variable)
     return text(
         "Enter its value in Settings → Providers, under Extra headers and fields, or set {variable}.",
-        variable=key_variable(f"{provider}/{name}"),
+        variable=variable,
     )
 
 

@@ -22,7 +22,7 @@ from helix_desktop.domain.messages import (
     ToolSpec,
 )
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.user_text import OptionalText, TextContext, join_sentences
+from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, is_loopback
 from helix_desktop.providers.model_list import LIST_PATHS, as_model_error
@@ -110,7 +110,7 @@ class ProviderCheck:
             self._mark("reach", "skipped", text("Nothing was sent."))
             self._mark("auth", "failed", error=error)
             return False
-        self._mark("reach", "ok", text("Answered in {duration} ms.", duration=duration_ms))
+        self._mark("reach", "ok", _answer_text(duration_ms))
         self._mark("tls", "ok", _encryption_text(tls, self._endpoint.base_url))
         return self._check_auth(status, body, headers)
 
@@ -187,6 +187,12 @@ class ProviderCheck:
             self._mark("tools", "failed", error=ModelError(what, problem, _NO_TOOLS_ADVICE))
         else:
             self._mark("tools", "ok", text("Called {tool} as asked.", tool=_TOOL.name))
+
+
+def _answer_text(duration_ms: int) -> UserText:
+    if duration_ms < 1_000:  # noqa: PLR2004 - milliseconds of a second
+        return text("Answered in {duration} ms.", duration=duration_ms)
+    return text("Answered in {seconds} s.", seconds=f"{duration_ms / 1_000:.1f}")
 
 
 def _encryption_text(tls: str, base_url: str) -> str:

@@ -10939,7 +10939,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
-            <source>Compacts at {share} · in about {tokens} tokens</source>
+            <source>Compacts at {share} · {tokens} tokens left</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12108,6 +12108,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/services/provider_check.py" />
+            <source>Answered in {seconds} s.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/provider_check.py" />
             <source>Asking for a tool call…</source>
             <translation type="unfinished" />
         </message>
@@ -12138,7 +12143,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/services/models.py" />
+            <source>Enter a valid key, or set {variable}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/models.py" />
             <source>Enter its value in Settings → Providers, under Extra headers and fields, or set {variable}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/models.py" />
+            <source>Enter its value under Extra headers and fields, or set {variable}.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QProgressBar, QVBoxLayout, QWidget
 
 from helix_desktop.domain.saved_filter import SavedFilter
@@ -35,6 +35,7 @@ tr = Translator("Cache")
 
 _DEBOUNCE_MS = 150  # after the last key, before the table is filtered
 _MIN_FIELD_PX = 96  # pixels: what is left in the narrowest window at the largest text
+_MARGINS = (18, 11, 12, 11)
 _WIDE, _NARROW = 880, 520  # pixels below which the counter loses its words, and goes
 
 
@@ -64,6 +65,7 @@ class CacheFilterBar(Themed, QWidget):
         self.field.setMinimumWidth(_MIN_FIELD_PX)
         self.field.setMaximumWidth(420)
         self.filters = PushButton(tr("Filter"), "", "funnel", name="filters")
+        self.filters.setAccessibleName(tr("Filter"))
         self.filters.setToolTip(tr("Filter by state, tool, session, size, age or use"))
         self.saved = PushButton("", "", "bookmark", name="saved_filters")
         self.saved.setToolTip(tr("Saved filters"))
@@ -85,9 +87,9 @@ class CacheFilterBar(Themed, QWidget):
         for button in (self.filters, self.saved, self.session):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         column = QVBoxLayout(self)
-        set_margins(column, 18, 11, 12, 11)
+        set_margins(column, *_MARGINS)
         column.setSpacing(9)
-        row = QHBoxLayout()
+        row = self._row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self.field, 10)
         row.addWidget(self.filters)
@@ -242,9 +244,15 @@ class CacheFilterBar(Themed, QWidget):
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the counter lose words, then go, where room is short."""
+        """Let the counter lose words, then go, and the filter's button its word, where room is short."""
         super().resizeEvent(event)
         self._update_counter()
+        self._update_words()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Fit the row with its words as they are in the style."""
+        super().showEvent(event)
+        self._update_words()
 
     def _update_counter(self) -> None:
         full_text, short = self._counter_texts
@@ -255,9 +263,17 @@ class CacheFilterBar(Themed, QWidget):
         self.counter.setToolTip(full_text)
         self.counter.setVisible(self.width() >= _NARROW)
 
+    def _update_words(self) -> None:
+        room = self.width() - _MARGINS[0] - _MARGINS[2]
+        self.filters.setText(tr("Filter"))
+        self._row.invalidate()  # else Qt returns the width of the words before
+        if self._row.minimumSize().width() > room:
+            self.filters.setText("")
+
     def _update_saved(self) -> None:
         """Show the button where there is something to choose or to save."""
         self.saved.setVisible(bool(self._saved) or self.current_filter.is_narrowing)
+        self._update_words()
 
     def _show_chips(self) -> None:
         self.chips.show_chips(

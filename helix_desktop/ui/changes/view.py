@@ -44,6 +44,7 @@ tr = Translator("Changes")
 
 _SIDE_BY_SIDE_PX = 680  # width of the page from which the diff stands at the right of the list
 _LIST_PX, _DETAIL_PX = 330, 500
+_LIST_SHARE, _WIDEST_LIST_PX = 0.28, 520  # of a large page, until the user moves the handle
 
 
 class ChangesPage(Themed, QWidget):
@@ -65,6 +66,7 @@ class ChangesPage(Themed, QWidget):
         super().__init__(parent)
         self._state = ChangesState()
         self._line_counts: dict[Contents, LineCounts] = {}
+        self._has_own_width = False  # of the list: the user moved the handle
         self.filter_bar = ChangesFilterBar()
         self.list = ChangeList(self.counts_of, now)
         mark_pane_stop(self.list)
@@ -165,6 +167,9 @@ class ChangesPage(Themed, QWidget):
             self.splitter.setStretchFactor(0, 0 if is_wide else 2)
             self.splitter.setStretchFactor(1, 1 if is_wide else 3)
             self.splitter.setSizes([_LIST_PX, _DETAIL_PX] if is_wide else [2 * _DETAIL_PX, 3 * _DETAIL_PX])
+        if is_wide and not self._has_own_width:
+            wide = max(_LIST_PX, min(_WIDEST_LIST_PX, round(self.width() * _LIST_SHARE)))
+            self.splitter.setSizes([wide, self.width() - wide])
 
     def _is_selected(self, row: FileRow) -> bool:
         file = file_of(self.entry)
@@ -190,6 +195,7 @@ class ChangesPage(Themed, QWidget):
 
     def _wire(self) -> None:
         self.filter_bar.changed.connect(self._show_groups)
+        self.splitter.splitterMoved.connect(self._on_handle_moved)
         self.list.entry_selected.connect(self._on_selected)
         self.list.visible_changed.connect(self._request_counts)
         self.list.opened.connect(self.detail.focus_body)
@@ -225,6 +231,10 @@ class ChangesPage(Themed, QWidget):
         if had_focus:  # else Qt gives the keyboard to whatever comes next
             self.setFocus(Qt.FocusReason.OtherFocusReason)
         self._lists.setCurrentWidget(self.list if groups else self.no_match)
+
+    def _on_handle_moved(self) -> None:
+        if self.splitter.orientation() == Qt.Orientation.Horizontal:
+            self._has_own_width = True
 
     def _on_empty_button(self) -> None:
         if self._state.obstacle == "untrusted":

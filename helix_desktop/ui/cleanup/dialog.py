@@ -162,10 +162,10 @@ class CleanupDialog(SizedDialog):
         results = column(self.summary, self._reasons, self.shortfall, gap=6)
         buttons = FlowBox([self.trash_button, self.cancel_button, self.collect_button], right_from=1)
         parts = column(
-            words, choice, results, self.entry_list, None, self._history_card,
+            words, choice, results, self.entry_list, self._history_card, None,
             margins=(22, 20, 22, 12), gap=12,
         )  # fmt: skip
-        parts.setStretch(3, 100)  # the gap below it is for when there is nothing to list
+        parts.setStretch(3, 100)  # the gap at the bottom is for when there is nothing to list
         page = QWidget()
         page.setObjectName("page")
         page.setLayout(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from helix_desktop.ui.design.labels import label
@@ -10,6 +10,7 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.themed import restyle
 
 _LABEL_PX = 190
+_TOP_PX, _MANY_LINES = 6, 3  # above the label beside a control that is as high as so many lines
 _UNLIMITED_PX = 10_000
 
 
@@ -31,10 +32,9 @@ class FormField(QWidget):
         self._note = note
         self._note_label = label(note, "faint", wrap=True)
         self._note_label.setVisible(bool(note))
-        words = label(name, "muted", wrap=True)
+        self._words = words = label(name, "muted", wrap=True)
         words.setFixedWidth(_LABEL_PX)
         words.setBuddy(control)
-        words.setContentsMargins(0, 6, 0, 6)
         if not control.accessibleName():
             control.setAccessibleName(name)
         line = row(control, gap=6)
@@ -53,6 +53,14 @@ class FormField(QWidget):
         if first is not None:
             first.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.setLayout(body)
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the label at the middle of its control, which grows with the text size."""
+        if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
+            text, room = self._words.fontMetrics().height(), self._control.sizeHint().height()
+            above = _TOP_PX if room > _MANY_LINES * text else max(0, room - text) // 2
+            self._words.setContentsMargins(0, above, 0, _TOP_PX)
+        return super().event(event)
 
     def show_error(self, message: str) -> None:
         """Mark the control as wrong and say why; an empty text takes the mark away."""

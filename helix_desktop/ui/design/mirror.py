@@ -48,6 +48,13 @@ def draw_text(
     painter.restore()
 
 
+def turn_back(painter: QPainter, place: QRect | QRectF) -> None:
+    """Paint from left to right within a place from now on, which itself stays where it is mirrored to."""
+    if _is_mirrored(painter):
+        _turn(painter, QRectF(place))
+        keep_left_to_right(painter)
+
+
 def draw_pixmap(painter: QPainter, x: float, y: float, picture: QPixmap) -> None:
     """Draw a picture with its upper left corner at a point; of a mirrored one only the place is mirrored."""
     place = QRectF(x, y, picture.deviceIndependentSize().width(), picture.deviceIndependentSize().height())

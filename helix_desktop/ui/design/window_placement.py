@@ -9,12 +9,13 @@ _TITLE_PX = 36  # the system's bar above a window, which nobody knows the height
 
 
 def fit_screen(window: QWidget) -> None:
-    """Shrink a window that is not shown yet to what its screen leaves free, and bring it into sight."""
+    """Shrink a window to what its screen leaves free, and bring it into sight."""
     if window.isMaximized() or window.isFullScreen():
         return
     free = window.screen().availableGeometry().adjusted(0, _TITLE_PX, 0, 0)
     place = fitted_rect(window.geometry(), free)
-    if place.size() != window.size():
+    # Where a hidden one comes up is up to the system, unless it would be too large.
+    if place.size() != window.size() or (window.isVisible() and place != window.geometry()):
         window.setGeometry(place)
 
 

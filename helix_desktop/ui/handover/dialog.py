@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.buttons import PushButton
@@ -14,9 +14,11 @@ from helix_desktop.ui.design.fields import Combo, TextField
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
+from helix_desktop.ui.design.layout.fitted_stack import FittedStack
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle, retint
+from helix_desktop.ui.design.window_placement import fit_screen
 from helix_desktop.ui.design.window_state import error_level
 from helix_desktop.ui.handover.draft_page import DraftPage
 from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange, compact_purpose
@@ -30,7 +32,7 @@ tr = Translator("Compact")
 HandoverStep: TypeAlias = Literal["choose", "writing", "draft"]
 _STEPS: tuple[HandoverStep, ...] = ("choose", "writing", "draft")
 
-_SIZE, _SMALL, _MIN_SIZE = (780, 720), (780, 360), (520, 360)
+_SIZE, _SMALL, _MIN_SIZE = (780, 720), (780, 260), (520, 260)
 _RANGE_CHARS = 24  # of a range that are shown at least; the whole is its tooltip
 _CHOICE_PX = 96  # pixels; the pages below may not squeeze it
 
@@ -71,7 +73,7 @@ class HandoverDialog(Themed, SizedDialog):
         self.rejected_text.hide()
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
-        self._pages = QStackedWidget()
+        pages = []
         for body in (
             column(self._hint, self.rejected_text, None, gap=8),
             column(self.phase_steps, self.model_output, gap=8),
@@ -79,8 +81,8 @@ class HandoverDialog(Themed, SizedDialog):
             page = QWidget()
             body.setStretch(1, 1)
             page.setLayout(body)
-            self._pages.addWidget(page)
-        self._pages.addWidget(self.draft_page)
+            pages.append(page)
+        self._pages = FittedStack(*pages, self.draft_page)
         self.draft_button = PushButton(tr("Write draft"), "primary", name="write_draft")
         self.commit_button = PushButton(tr("Compact"), "primary", name="hand_over")
         self.cancel_button = PushButton(tr("Cancel"), name="cancel")
@@ -223,10 +225,7 @@ class HandoverDialog(Themed, SizedDialog):
         if self.height() >= _SIZE[1]:
             return
         self.resize(self.width(), _SIZE[1])
-        screen = self.screen().availableGeometry()
-        over = self.frameGeometry().bottom() - screen.bottom()
-        if self.isVisible() and over > 0:
-            self.move(self.x(), max(screen.top(), self.y() - over))
+        fit_screen(self)
 
     def _show(self, step: HandoverStep) -> None:
         self._pages.setCurrentIndex(_STEPS.index(step))

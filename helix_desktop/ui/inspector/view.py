@@ -300,7 +300,7 @@ class Inspector(Themed, QWidget):
         left = state.until_handover
         threshold = format_whole_percent(state.threshold)
         due = (
-            tr("Compacts at {share} · in about {tokens} tokens", share=threshold, tokens=format_tokens(left))
+            tr("Compacts at {share} · {tokens} tokens left", share=threshold, tokens=format_tokens(left))
             if left
             else tr("Compacts at {share} · due now", share=threshold)
         )

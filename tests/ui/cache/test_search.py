@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
@@ -229,3 +229,23 @@ async def test_the_menu_of_a_row_filters_for_similar_rows(qtbot: QtBot, scope: T
     menu.close()
     same = sum(row.tool == source.all_rows[0].tool for row in source.all_rows)
     await wait_until(lambda: pane.model.rowCount() == same)
+
+
+def test_a_narrow_bar_keeps_whole_words_on_its_buttons(qtbot: QtBot) -> None:
+    """The filter's button falls back to its icon before another button is cut."""
+    host = QWidget()
+    qtbot.addWidget(host)
+    bar = CacheFilterBar()
+    bar.setParent(host)
+    bar.field.setText("gauge")
+    bar.changed.emit()
+    host.resize(800, 200)
+    bar.resize(700, 60)
+    with qtbot.waitExposed(host):
+        host.show()
+    assert bar.filters.text() == "Filter"
+    bar.resize(408, 60)
+    qtbot.waitUntil(lambda: bar.session.width() >= bar.session.sizeHint().width())
+    assert bar.filters.text() == ""
+    bar.resize(700, 60)
+    assert bar.filters.text() == "Filter"

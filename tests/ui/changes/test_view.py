@@ -143,3 +143,13 @@ def test_the_strip_names_what_is_covered_and_what_is_not(page: ChangesPage) -> N
     page.set_state(replace(samples.EMPTY, coverage=samples.COPYING))
     assert page.coverage.text.text == "Copying files: 40 %"
     assert page.coverage.places.isHidden()
+
+
+def test_the_list_takes_its_share_of_a_large_window_until_its_handle_moves(page: ChangesPage) -> None:
+    first = page.splitter.sizes()[0]
+    page.resize(1700, 700)
+    wide = page.splitter.sizes()[0]
+    assert first < 340 < wide
+    page.splitter.moveSplitter(400, 1)
+    page.resize(1400, 700)
+    assert abs(page.splitter.sizes()[0] - 400) < 10

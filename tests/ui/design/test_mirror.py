@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, ChipText
+from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import (
@@ -19,8 +21,10 @@ from helix_desktop.ui.design.mirror import (
     keep_left_to_right,
     mirror,
     set_margins,
+    turn_back,
 )
 from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT
 
 _SIZE = 120, 20
 
@@ -103,3 +107,23 @@ def test_rows_of_widgets_margins_and_labels_begin_at_the_right(qtbot: QtBot) -> 
     path = label("/home/mara")
     qtbot.addWidget(path)
     assert path.alignment() & Qt.AlignmentFlag.AlignRight
+
+
+def test_what_is_turned_back_reads_from_left_to_right_at_the_mirrored_place() -> None:
+    def paint(painter: QPainter) -> None:
+        turn_back(painter, QRectF(10, 0, 40, 20))
+        painter.fillRect(QRectF(10, 0, 10, 20), Qt.GlobalColor.black)
+
+    picture = _picture(paint, is_mirrored=True)
+    dark = [x for x in range(_SIZE[0]) if picture.pixelColor(x, 10) == Qt.GlobalColor.black]
+    assert (dark[0], dark[-1]) == (70, 79)
+
+
+@pytest.mark.usefixtures("_right_to_left")
+def test_the_buttons_of_a_chip_stand_where_its_line_ends(qtbot: QtBot) -> None:
+    board = QWidget()
+    qtbot.addWidget(board)
+    chip = AttachmentChip(ChipText("a", "notes.md", "1.2k", has_text=True), ChatStyle(LIGHT), board)
+    remove, insert = sorted(chip.findChildren(QToolButton), key=QToolButton.x)
+    assert (remove.toolTip(), insert.toolTip()) == ("Remove", "Insert as text")
+    assert insert.geometry().right() < chip.width() / 2

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
@@ -54,6 +54,17 @@ def test_the_write_request_has_range_and_focus(qtbot: QtBot, dialog: HandoverDia
     with qtbot.waitSignal(dialog.write_requested) as blocker:
         QTest.keyClick(dialog.focus_input, Qt.Key.Key_Return)
     assert blocker.args == ["the open questions", 96]
+
+
+def test_it_is_as_high_as_the_choice_and_grows_for_a_draft(dialog: HandoverDialog) -> None:
+    hint = next(words for words in dialog.findChildren(QLabel) if words.text().startswith("Write a draft"))
+    below = dialog.draft_button.mapTo(dialog, QPoint(0, 0)).y() - hint.mapTo(dialog, QPoint(0, 0)).y()
+    assert below < 3 * dialog.draft_button.height()
+    free = dialog.screen().availableGeometry()
+    dialog.move(0, free.bottom() - dialog.height())
+    dialog.show_draft(DRAFT)
+    assert dialog.height() == 720
+    assert free.contains(dialog.geometry())
 
 
 def test_the_writing_streams_and_can_be_stopped(qtbot: QtBot, dialog: HandoverDialog) -> None:

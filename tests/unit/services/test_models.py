@@ -10,11 +10,11 @@ import pytest
 from helix_desktop.config.keychain import Keychain
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import Provider, Settings
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import AuthenticationFailed, InvalidInput
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.services.models import ModelService
 from helix_desktop.services.provider_check_result import CheckStep
-from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
+from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply
 from tests.support.model_servers.dialects import DIALECTS, DialectCase
 
 
@@ -136,6 +136,25 @@ async def test_checking_an_unsaved_address_sends_no_stored_key(own_port: bool, c
             await models.close()
             secrets.close()
         assert server.requests[-1].headers.get("authorization", "") == carried
+
+
+async def test_a_refused_key_is_not_sent_to_the_page_that_shows_the_refusal() -> None:
+    steps: list[CheckStep] = []
+    async with ChatServer(lambda _: api_error(401, "invalid key")) as server:
+        provider = Provider(name="shop", base_url=server.base_url)
+        secrets = SecretStore({}, find_keychain=lambda: cast("Keychain", Chain()))
+        models = ModelService(lambda: Settings(providers=(provider,)), secrets)
+        try:
+            await models.test(provider, "small", "wrong", steps.extend)
+            model = await models.by_label("shop/small")
+            with pytest.raises(AuthenticationFailed) as refusal:
+                async for _ in model.stream(ModelRequest((Message("user", "Hello"),))):
+                    pass
+        finally:
+            await models.close()
+            secrets.close()
+    assert "Enter a valid key, or set HELIX_SHOP_KEY." in {step.fix for step in steps}
+    assert refusal.value.fix == "Enter the key in Settings → Providers, or set HELIX_SHOP_KEY."
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)

@@ -11,7 +11,7 @@ import pytest
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient
-from helix_desktop.services.provider_check import ProviderCheck
+from helix_desktop.services.provider_check import ProviderCheck, _answer_text
 from helix_desktop.services.provider_check_result import CheckStep
 from tests.support.model_servers.chat_server import (
     Call,
@@ -90,6 +90,11 @@ async def test_an_https_address_without_tls() -> None:
     states = {step.name: step for step in updates[-1]}
     assert (states["reach"].state, states["tls"].state) == ("ok", "failed")
     assert "http:// or https://" in states["tls"].fix
+
+
+@pytest.mark.parametrize(("duration_ms", "words"), [(340, "340 ms"), (1_402, "1.4 s")])
+def test_how_long_a_server_took_is_in_readable_units(duration_ms: int, words: str) -> None:
+    assert _answer_text(duration_ms) == f"Answered in {words}."
 
 
 async def test_a_key_that_only_the_model_refuses() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, QSize, Qt, Signal, SignalInstance
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -15,13 +15,23 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QMenu, QScrollArea, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QFrame,
+    QMenu,
+    QScrollArea,
+    QStyle,
+    QToolButton,
+    QWidget,
+)
 
 from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.layout.flow import FLOW_GAP, flow_height
+from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.icons import icon as icon_of
 from helix_desktop.ui.design.themed import set_style_sheet
 from helix_desktop.words.translation import Translator
@@ -135,7 +145,7 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         room = len(self._buttons) * (_BUTTON + 2) + _EDGE
         wide = _LEFT + style.width(self.label, style.font(SMALL, MEDIUM)) + room + 6
         self.setFixedSize(round(min(_MAX_WIDTH, wide)), _HEIGHT)
-        for place, (button, name) in enumerate(self._buttons, 1):
+        for number, (button, name) in enumerate(self._buttons, 1):
             button.setIcon(icon_of(name, theme.accent_text, 12))
             button.setIconSize(QSize(12, 12))
             set_style_sheet(
@@ -143,8 +153,9 @@ class AttachmentChip(EnterActivates, QAbstractButton):
                 "QToolButton { background: transparent; border: 0; border-radius: 9px; padding: 0; }"
                 f"QToolButton:hover, QToolButton:focus {{ background: {theme.surface}; }}",
             )
-            x = self.width() - _EDGE - place * (_BUTTON + 2) + 2
-            button.setGeometry(x, (_HEIGHT - _BUTTON) // 2, _BUTTON, _BUTTON)
+            x = self.width() - _EDGE - number * (_BUTTON + 2) + 2
+            place = QRect(x, (_HEIGHT - _BUTTON) // 2, _BUTTON, _BUTTON)
+            button.setGeometry(QStyle.visualRect(self.layoutDirection(), self.rect(), place))
         self.update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -199,6 +210,7 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         """Paint a soft background, an icon and the label."""
         theme, style = self._style.theme, self._style
         painter = QPainter(self)
+        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         ring = style.color(theme.accent) if self._has_ring else None
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from unicodedata import bidirectional
 
 from PySide6.QtCore import (
     QAbstractListModel,
@@ -32,6 +33,7 @@ from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_li
 from helix_desktop.ui.chat.style import REGULAR, SEMIBOLD, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.mirror import mirror, turn_back
 from helix_desktop.ui.design.motion import is_motion_reduced
 from helix_desktop.ui.design.themed import set_style_sheet
 
@@ -39,6 +41,7 @@ _LINE_PX, _MAX_LINES = 30, 8
 _EDGE_PX, _GAP_PX = 6, 6  # around the lines; between popup and composer
 _MIN_WIDTH_PX = 240
 _SPIN_MS, _SPIN_DEG = 80, 30
+_FROM_RIGHT = ("R", "AL")  # directions of letters
 _COMPLETION_ROLE = int(Qt.ItemDataRole.UserRole)
 
 
@@ -94,6 +97,7 @@ class _Delegate(QStyledItemDelegate):
             return
         theme, box = style.theme, QRectF(option.rect).adjusted(0, 1, 0, -1)
         painter.save()
+        mirror(painter, option.rect)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if option.state & QStyle.StateFlag.State_Selected:
             paint_box(painter, box, style.color(theme.selection), radius=8)
@@ -271,13 +275,23 @@ def _paint_marked(
     color: str,
 ) -> float:
     """Paint a line with its matched letters strong; return how wide it is, at most the room."""
-    left, marked = room.left(), set(matches)
+    marked = set(matches)
+    parts: list[tuple[str, QFont, str, float]] = []
     for is_match, group in groupby(range(len(text)), key=marked.__contains__):
         part = "".join(text[at] for at in group)
-        font: QFont = style.font(size, SEMIBOLD if is_match else REGULAR)
-        here = QRectF(left, room.top(), room.right() - left, room.height())
-        paint_line(painter, style, here, part, font, style.theme.accent_text if is_match else color)
-        left += style.width(part, font)
-        if left >= room.right():
+        font = style.font(size, SEMIBOLD if is_match else REGULAR)
+        parts.append((part, font, style.theme.accent_text if is_match else color, style.width(part, font)))
+    block = QRectF(room)
+    block.setWidth(min(room.width(), sum(width for *_, width in parts)))
+    painter.save()
+    if not any(bidirectional(letter) in _FROM_RIGHT for letter in text):
+        turn_back(painter, block)
+    left = block.left()
+    for part, font, part_color, width in parts:
+        here = QRectF(left, block.top(), block.right() - left, block.height())
+        paint_line(painter, style, here, part, font, part_color)
+        left += width
+        if left >= block.right():
             break
-    return min(left, room.right()) - room.left()
+    painter.restore()
+    return block.width()

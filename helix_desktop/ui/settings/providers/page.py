@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QMenu, QStackedWidget, QWidget
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QMenu, QWidget
 
 from helix_desktop.config.model_catalog import ModelCatalog, Vendor
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.fitted_stack import FittedStack
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.style.icons import icon
@@ -59,9 +60,7 @@ class ProvidersPage(Themed, QWidget):
         self._use_demo_button = PushButton(tr("Use in this workspace"), name="use_demo")
         self._use_demo_button.setToolTip(tr("Make it the default model of this workspace"))
         self._use_demo_button.clicked.connect(lambda: self.editor.use_requested.emit(self._selected_id()))
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.editor)
-        self._stack.addWidget(self._demo_page())
+        self._stack = FittedStack(self.editor, self._demo_page())
         page, _ = scrolling_page(
             tr("Model providers"),
             tr("A key is sent only to its own server. Proxy and certificates are those of the system."),
