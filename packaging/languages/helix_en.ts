@@ -1626,6 +1626,14 @@
             <source>Filter “{name}” replaced.</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/cache/view.py" />
+            <source>Filtering %n entries…</source>
+            <translation>
+                <numerusform>Filtering %n entry…</numerusform>
+                <numerusform>Filtering %n entries…</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Find in content</source>
@@ -2148,6 +2156,14 @@
             <source>Search contents, files, tools or a digest</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/cache/view.py" />
+            <source>Searching %n entries…</source>
+            <translation>
+                <numerusform>Searching %n entry…</numerusform>
+                <numerusform>Searching %n entries…</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
             <source>Searching…</source>
@@ -2222,6 +2238,14 @@
             <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
             <source>Sort by</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/cache/view.py" />
+            <source>Sorting %n entries…</source>
+            <translation>
+                <numerusform>Sorting %n entry…</numerusform>
+                <numerusform>Sorting %n entries…</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/columns.py" />
@@ -22459,6 +22483,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/cleanup.py" />
             <location filename="../../helix_desktop/ui/workspaces/delete_session.py" />
             <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
             <location filename="../../helix_desktop/ui/workspaces/list_controller.py" />
@@ -22646,6 +22671,27 @@
             <location filename="../../helix_desktop/workspaces/policy_file.py" />
             <source>Line {line}: {reason}</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/cleanup.py" />
+            <source>Move %n entries to the trash?</source>
+            <translation>
+                <numerusform>Move %n entry to the trash?</numerusform>
+                <numerusform>Move %n entries to the trash?</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/cleanup.py" />
+            <source>Move to trash</source>
+            <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/cleanup.py" />
+            <source>Moving %n entries to the trash…</source>
+            <translation>
+                <numerusform>Moving %n entry to the trash…</numerusform>
+                <numerusform>Moving %n entries to the trash…</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
@@ -22952,6 +22998,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
             <source>Unpin session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/cleanup.py" />
+            <source>What a session uses and what is pinned stays. You can restore the rest from the trash.</source>
             <translation type="unfinished" />
         </message>
         <message>

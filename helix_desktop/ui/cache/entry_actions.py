@@ -28,22 +28,22 @@ _TABLE_COLUMNS: tuple[ColumnKey, ...] = (
 class EntryActions(QObject):
     """Actions on the entries selected in a table, one of which is in the preview; emits what others do.
 
-    Contents are named by their digests.
+    Contents are named by their digests; a list of them is an `object`: as a `list`, Qt would copy each.
     """
 
     recall_requested = Signal(str, int, int)  # digest, first and last line counted from 1 (0, 0: whole)
-    recall_part_requested = Signal(list, int, int)
+    recall_part_requested = Signal(object, int, int)
     """Lines or matches of these are wanted; the first and last line that are selected (0, 0: none)."""
     context_requested = Signal(str)  # to be sent in full again, from where it stands in the session
-    verify_requested = Signal(list)
+    verify_requested = Signal(object)
     export_requested = Signal(str)
-    export_all_requested = Signal(list)  # into a folder
-    zip_requested = Signal(list)
-    pin_requested = Signal(list, bool)  # whether no clean-up is to take them
-    trash_requested = Signal(list)
-    restore_requested = Signal(list)
+    export_all_requested = Signal(object)  # into a folder
+    zip_requested = Signal(object)
+    pin_requested = Signal(object, bool)  # whether no clean-up is to take them
+    trash_requested = Signal(object)
+    restore_requested = Signal(object)
     redact_requested = Signal(str)
-    link_requested = Signal(list)
+    link_requested = Signal(object)
     chat_requested = Signal(str)
     timeline_requested = Signal(str)
 

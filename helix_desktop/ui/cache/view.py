@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
@@ -46,6 +46,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Cache")
 
+_SLOW_MS = 250
+
 _WORD = re.compile(r'"([^"]+)"|(\S+)')
 
 
@@ -69,7 +71,10 @@ class CacheBrowser(Themed, QWidget):
         self._is_refreshing = self._refresh_again = False
         self._is_listed = False  # the entries of the source: until then none of them are left out
         self._pending_digest = ""
+        self._choices_source: CacheSource | None = None  # that is asked for what a filter can name
         self._current_filter, self._is_searching = CacheFilter(), False
+        self._slow = QTimer(self, singleShot=True, interval=_SLOW_MS)  # until an answer is said to be slow
+        self._slow.timeout.connect(self._update_visibility)
         self.model = CacheTableModel(start, self, now)
         self.table = CacheTable(self.model, now)
         mark_pane_stop(self.table)
@@ -190,6 +195,7 @@ class CacheBrowser(Themed, QWidget):
         self.table.sort_requested.connect(lambda key: self.filter_bar.sort_by(COLUMNS[COLUMN_INDEX[key]]))
         self.table.menu_requested.connect(self._show_row_menu)
         self.handover_hits.handover_clicked.connect(self.handover_requested)
+        self.filter_bar.changed.connect(self._slow.start)
         self.filter_bar.changed.connect(self.refresh)
         self.filter_bar.menu_requested.connect(self._show_more_menu)
         self.filter_bar.cancel_requested.connect(self.cancel_requested)
@@ -217,10 +223,24 @@ class CacheBrowser(Themed, QWidget):
             self._totals, self._is_counted = totals, True
             self._update_visibility()
         await self._list(source, cache_filter, totals)
-        # Last: while the search index is behind, every entry is looked at for the names of tools.
-        tools, sessions = await source.tools(), await source.sessions()
-        if source is self._source:
-            self.filter_bar.set_available(tools, sessions)
+        if source is self._source and source is not self._choices_source:
+            self._choices_source = source
+            self._start(self._read_choices(source), "cache filter choices")
+
+    async def _read_choices(self, source: CacheSource) -> None:
+        """Read what a filter can name: after the rows, and the next ones don't wait for it.
+
+        While the search index is behind, every entry is looked at for the names of tools.
+        """
+        try:
+            tools, sessions = await source.tools(), await source.sessions()
+            if source is self._source:
+                self.filter_bar.set_available(tools, sessions)
+        except HelixError as error:
+            self._show_error(error)
+        finally:
+            if source is self._choices_source:
+                self._choices_source = None
 
     async def _list(self, source: CacheSource, cache_filter: CacheFilter, totals: CacheTotals) -> None:
         if not cache_filter.text:
@@ -296,7 +316,8 @@ class CacheBrowser(Themed, QWidget):
         self.empty.setVisible(bare)
         self.splitter.setVisible(not bare)
         self.filter_bar.setVisible(not bare)
-        waiting = listed or self._is_searching or not cache_filter.is_narrowing
+        is_stale = self._is_listed and cache_filter != self._current_filter  # as the rows are
+        waiting = listed or self._is_searching or is_stale or not cache_filter.is_narrowing
         self._pages.setCurrentWidget(self.table if waiting else self.no_match)
         self.preview.setVisible(listed > 0)
         self.no_match.set_content(
@@ -305,19 +326,38 @@ class CacheBrowser(Themed, QWidget):
             else tr("No entries match this filter"),
             tr("Clear filter"),
         )
-        status = ""
+        if is_stale and self._slow.isActive():
+            return
+        self.filter_bar.show_totals(
+            self._totals, listed if self._is_listed else self._totals.entries, self._status(is_stale)
+        )
+
+    def _status(self, is_stale: bool) -> str:
+        """Return how far the list is, `is_stale` if it is another filter's; empty once it is complete."""
+        if not self._is_counted:
+            return tr("Loading…") if self._notice.isHidden() else tr("Not loaded")
+        cache_filter = self.filter_bar.current_filter
+        listed, total = self.model.rowCount(), self._totals.entries
+        if is_stale and self._notice.isHidden():
+            return self._work_status(cache_filter, total)
         if listed >= MAX_LISTED and cache_filter.text:
-            status = tr.plural(
+            return tr.plural(
                 listed,
                 "First match in {total} entries",
                 "First %n matches in {total} entries",
-                total=self._totals.entries,
+                total=total,
             )
-        elif self._is_searching:
-            status = tr.plural(listed, "Searching… %n match so far", "Searching… %n matches so far")
-        if not self._is_counted:
-            status = tr("Loading…") if self._notice.isHidden() else tr("Not loaded")
-        self.filter_bar.show_totals(self._totals, listed if self._is_listed else self._totals.entries, status)
+        if self._is_searching:
+            return tr.plural(listed, "Searching… %n match so far", "Searching… %n matches so far")
+        return ""
+
+    def _work_status(self, cache_filter: CacheFilter, total: int) -> str:
+        """Return what is done to list by a filter, while the rows are still those of another one."""
+        if cache_filter.text:
+            return tr.plural(total, "Searching %n entry…", "Searching %n entries…")
+        if cache_filter.sort != self._current_filter.sort:
+            return tr.plural(total, "Sorting %n entry…", "Sorting %n entries…")
+        return tr.plural(total, "Filtering %n entry…", "Filtering %n entries…")
 
     def _on_selected(self, digest: str) -> None:
         if digest != self.preview.digest:

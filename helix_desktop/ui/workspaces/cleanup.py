@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from PySide6.QtCore import QObject
 
@@ -11,9 +12,9 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.store.retention import CleanupResult, RetentionRule
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
-from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.dialogs import Choice, ask, exec_async
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.design.window_state import Banner, BannerAction, JobRow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.words.numbers import format_size
@@ -22,7 +23,9 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Workspaces")
 
-_CLEANED, _STAYS, _UNDO = "cleanup", "stays", "undo"
+_CLEANED, _STAYS, _UNDO, _TRASHING = "cleanup", "stays", "undo", "trashing"
+_MAX_UNASKED = 1_000  # entries that go to the trash without a question
+_JOB_DELAY_S = 0.5  # what is over by then has no line
 
 
 class CleanupController(QObject):
@@ -107,12 +110,18 @@ class CleanupController(QObject):
         await self._show_trashed(workspace, result)
 
     async def move_to_trash(self, digests: Sequence[str]) -> None:
-        """Move entries to the trash, and say why one stays. Raises WorkspaceMissing, StoreError."""
+        """Move entries to the trash, very many after a question, and say why one stays.
+
+        Raises WorkspaceMissing, StoreError.
+        """
         workspace = self._active_workspace.require()
-        result = await workspace.store.retention.collect(digests, grace_ms=0)
+        if len(digests) > _MAX_UNASKED and not await self._agrees_to_trash(len(digests)):
+            return
+        with self._trashing_line(len(digests)):
+            result = await workspace.store.retention.collect(digests, grace_ms=0)
+            left = await asyncio.to_thread(_without, digests, result.digests)
         if result.digests:
             await self._show_trashed(workspace, result)
-        left = [digest for digest in digests if digest not in result.digests]
         if not left:
             return
         why, fix = retention_reason(await workspace.store.entry(left[0]))
@@ -120,6 +129,25 @@ class CleanupController(QObject):
         if len(left) > 1:
             why = tr("One of them: {reason}", reason=why)
         self._window.banners.show_banner(Banner(_STAYS, "warning", what, why, fix, workspace=workspace.id))
+
+    async def _agrees_to_trash(self, count: int) -> bool:
+        what = tr.plural(count, "Move %n entry to the trash?", "Move %n entries to the trash?")
+        why = tr("What a session uses and what is pinned stays. You can restore the rest from the trash.")
+        choices = (Choice("", tr("Cancel")), Choice("trash", tr("Move to trash"), "danger"))
+        return await ask(self._window, self._window.theme, what, why, choices) == "trash"
+
+    @contextmanager
+    def _trashing_line(self, count: int) -> Iterator[None]:
+        """Show a line below the page while entries go to the trash, if that takes a moment."""
+        words = tr.plural(count, "Moving %n entry to the trash…", "Moving %n entries to the trash…")
+        job = JobRow(_TRASHING, words, None, False)
+        jobs = self._window.jobs
+        timer = asyncio.get_running_loop().call_later(_JOB_DELAY_S, jobs.show_jobs, [job], _TRASHING)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            jobs.show_jobs([], _TRASHING)
 
     async def _show_trashed(self, workspace: OpenWorkspace, result: CleanupResult) -> None:
         self._last_cleanup = (workspace, result)
@@ -192,3 +220,8 @@ class CleanupController(QObject):
         workspace = self._active_workspace.opened
         if self.trash_dialog is not None and workspace is not None:
             self.trash_dialog.show_trash(await workspace.store.retention.trash())
+
+
+def _without(digests: Sequence[str], gone: Sequence[str]) -> list[str]:
+    left_out = set(gone)
+    return [digest for digest in digests if digest not in left_out]

@@ -11,17 +11,18 @@ import pytest_asyncio
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.user_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.columns import COLUMNS, column_widths, fitting_columns
+from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, column_widths, fitting_columns
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.cache.row_pages import MAX_CACHED_ROWS, PAGE_ROWS, RowPages
 from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheRow, CacheTotals, PreviewState
 from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.themed import retint
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
@@ -177,6 +178,16 @@ async def test_rows_wait_for_no_filter_and_no_cache_is_called_empty_before_it_is
     listed.set()
     await wait_until(lambda: pane.model.rowCount() == 20)
     assert not pane.filter_bar.filter_menu().isEmpty()
+    listed.clear()
+    pane.table.sort_requested.emit("size")
+    await wait_until(lambda: pane.filter_bar.counter.text == "Sorting 20 entries…")
+    pane.filter_bar.field.setText("none of them")
+    await wait_until(lambda: pane.filter_bar.counter.text == "Searching 20 entries…")
+    pane.filter_bar.field.clear()
+    listed.set()
+    await wait_until(lambda: pane.filter_bar.counter.text.startswith("20 entries"))
+    size = str(pane.model.headerData(COLUMN_INDEX["size"], Qt.Orientation.Horizontal))
+    assert "↓" in size, "the names of tools are still to come"
     named.set()
 
 
@@ -438,3 +449,23 @@ def test_columns_are_hidden_by_rank() -> None:
         widths = [width for _, width in column_widths(pane_width, columns, scale)]
         assert sum(widths) <= pane_width
         assert sum(widths) > pane_width - len(widths)
+
+
+async def test_tab_goes_from_the_views_to_the_content_and_shows_where_it_is(
+    qtbot: QtBot, scope: TaskScope
+) -> None:
+    """The views came after the content, which had a caret and no ring."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    pane.activateWindow()
+    pane.show_preview(PreviewState(cache_row(0), CODE))
+    content = pane.preview.content
+    next(button for button in content.switch.buttons if button.isVisible()).setFocus()
+    order: list[QWidget] = []
+    while (focused := QApplication.focusWidget()) and focused is not content.text and len(order) < 8:
+        order.append(focused)
+        QTest.keyClick(focused, Qt.Key.Key_Tab)
+    assert content.copy_button in order
+    assert content.text.hasFocus()
+    assert any(ring.isVisible() for ring in content.text.findChildren(FocusRing))
+    QTest.keyClick(content.text, Qt.Key.Key_Backtab)
+    assert content.copy_button.hasFocus()

@@ -292,6 +292,29 @@ async def test_a_needed_entry_stays_and_the_reason_is_displayed(
         assert (await rig.workspace.store.retention.trash()).entries == ()
 
 
+async def test_very_many_entries_go_to_the_trash_after_a_question(qapp: QApplication, tmp_path: Path) -> None:
+    """Del with all rows selected gave no answer while a large store was looked through."""
+    data = [b"%d of very many" % number for number in range(1_001)]
+    contents = [Content(digest_of(each), each, "grep", "a.py", "of very many", 4) for each in data]
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.workspace.store.commit(Commit("old", contents=contents))
+        request = rig.views.cache.entry_actions.trash_requested.emit
+        for answer, left in (("cancel", 1_001), ("trash", 0)):
+            request([content.digest for content in contents])
+            await until(QApplication.activeModalWidget, "the question")
+            dialog = QApplication.activeModalWidget()
+            assert dialog is not None
+            assert dialog.windowTitle() == "Move 1,001 entries to the trash?"
+            press(dialog, answer)
+            await until(lambda: not QApplication.activeModalWidget(), "its end")
+            if not left:
+                await until(lambda: "1,001 entries moved to the trash" in rig.banner_text(), "the outcome")
+            trash = await rig.workspace.store.retention.trash()
+            assert len(trash.entries) == 1_001 - left
+        assert not rig.window.jobs.job_ids()
+
+
 async def test_the_trash_restores_and_is_emptied(
     qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:
