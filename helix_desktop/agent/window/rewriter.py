@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import fold, fold_note, planner, sweep, truncation
@@ -18,13 +19,19 @@ from helix_desktop.context.rewrites.fold import FoldPlan
 from helix_desktop.context.rewrites.sweep import MIN_PROTECTED_STEPS, SweepPlan
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import user_text_budget
-from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
+from helix_desktop.context.summaries.index_entry import IndexLines, build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request, measure_next_request
 from helix_desktop.context.window.window import Projector, PromptFrame, Window
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
-from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    ToolAnswered,
+    UserSpoke,
+)
 from helix_desktop.domain.events.summary import ObservationsPlaced
 
 _State = tuple[int, ContextPolicy, PromptFrame]
@@ -40,10 +47,23 @@ class WindowRewriter:
         self._runtime = runtime
         self.observing_range: EventRange | None = None
         self._projector = Projector()
-        self._names = IdentifierIndex()
+        self._names, self._index_lines = IdentifierIndex(), IndexLines()
         self._measured_for: _State | None = None
         self._window: Window | None = None
         self._gauge: UsageGauge | None = None
+        runtime.session.listen(self._on_update)
+
+    def _on_update(self, update: Update) -> None:
+        """Read a message when it comes: what a rewrite needs of it, a request would wait for."""
+        match update:
+            case EventRecorded(
+                recorded=RecordedEvent(seq=seq, event=UserSpoke() | AssistantSpoke() | ToolAnswered())
+            ):
+                policy, transcript = self._runtime.policy, self._runtime.transcript
+                if policy.enabled and policy.anchor_tokens:
+                    self._names.update(transcript)
+                if policy.enabled and policy.fold_after_steps and (item := transcript.item(seq)) is not None:
+                    self._index_lines.add(item)
 
     def measure(self) -> tuple[Window, UsageGauge]:
         """Return the window of the next request, and its usage."""
@@ -73,7 +93,7 @@ class WindowRewriter:
         if policy.anchor_tokens:
             self._names.update(transcript)
         is_cold = planner.is_prompt_cache_cold(transcript, policy, frame.info.label, self._runtime.clock())
-        candidates = sweep.sweep_with_rewrite(transcript, policy)
+        candidates, last_seq = sweep.sweep_with_rewrite(transcript, policy), transcript.last_seq
         due_sweep = (
             candidates
             if candidates is not None and planner.sweep_pays_off(transcript, policy, candidates, is_cold)
@@ -100,7 +120,8 @@ class WindowRewriter:
             await self._sweep(lambda: sweep.sweep_with_rewrite(transcript, policy), reason)
         elif due_sweep is not None:
             reason = SweepReason.COLD if is_cold else SweepReason.BATCH
-            await self._sweep(lambda: planner.sweep_due(transcript, policy, is_cold), reason)
+            current = due_sweep if transcript.last_seq == last_seq else None
+            await self._sweep(lambda: planner.sweep_due(transcript, policy, is_cold), reason, current)
 
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
         """Place pending observations, if that is due."""
@@ -177,9 +198,10 @@ class WindowRewriter:
         """Store the index entry and record the note, unless it would be no smaller. Return True if done."""
         transcript = self._runtime.transcript
         rewrite_seq = transcript.last_rewrite_seq
-        text, entries = build_index_entry(transcript, fold_plan.after, fold_plan.upto)
-        content = index_content(text, "fold", f"e{fold_plan.after + 1}-e{fold_plan.upto}")
-        items = transcript.between(fold_plan.after, fold_plan.upto)
+        after, upto = fold_plan.after, fold_plan.upto
+        text, entries = build_index_entry(transcript, after, upto, index_lines=self._index_lines)
+        content = index_content(text, "fold", f"e{after + 1}-e{upto}")
+        items = transcript.between(after, upto)
         stated = transcript.without_excluded(items)
         note = note_text(fold_plan, stated, content.digest, entries, policy, window)
         if anchors := self._fold_anchors(fold_plan, policy, note):
@@ -190,8 +212,8 @@ class WindowRewriter:
             return False
         steps = items[-1].step - items[0].step + 1
         event = FoldMade(
-            fold_plan.after,
-            fold_plan.upto,
+            after,
+            upto,
             note,
             tokens,
             content.digest,
@@ -238,8 +260,11 @@ class WindowRewriter:
             return SweepMade(plan.masked, plan.saved, reason)
         return SweepMade(plan.masked, plan.saved - tokens, reason, line, tokens, answers[-1].seq)
 
-    async def _sweep(self, plan: Callable[[], SweepPlan | None], reason: SweepReason) -> None:
-        first = plan()
+    async def _sweep(
+        self, plan: Callable[[], SweepPlan | None], reason: SweepReason, current: SweepPlan | None = None
+    ) -> None:
+        """Record the sweep that `plan` returns; `current` is what it would return now."""
+        first = current or plan()
         if first is None:
             return
         transcript = self._runtime.transcript

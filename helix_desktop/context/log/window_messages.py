@@ -121,8 +121,11 @@ class WindowMessages(MessageLog):
     def _tokens_of(self, entries: Sequence[WindowEntry]) -> tuple[int, int]:
         """Return the tokens of entries as shown now, and their images' share."""
         items = (entry.item if isinstance(entry, PinnedCopy) else entry for entry in entries)
-        images = (image for item in items if isinstance(item, LogItem) for image in self.images_of(item))
-        return sum(map(self.entry_tokens, entries)), sum(image.tokens for image in images)
+        pictured = [
+            images for item in items if isinstance(item, LogItem) and (images := self.images_of(item))
+        ]
+        image_tokens = sum(image.tokens for images in pictured for image in images)
+        return sum(map(self.entry_tokens, entries)), image_tokens
 
     def rearrange(self) -> None:
         """Recompute the window's entries from the active rewrites."""
@@ -237,35 +240,44 @@ class WindowMessages(MessageLog):
 
     def masking_savings(self, item: LogItem) -> int:
         """Return the tokens that a message's markers would save; 0 if it has none, is masked or excluded."""
-        if item.seq in self.masked or item.seq in self.rewrites.excluded:
+        rewrites, seq = self.rewrites, item.seq
+        if seq in rewrites.masked or seq in rewrites.excluded:
             return 0
-        chosen_form = self.rewrites.chosen_forms.get(item.seq)
+        chosen_form = rewrites.chosen_forms.get(seq)
         if chosen_form is not None and isinstance(item.event, ToolAnswered):
             return chosen_form.tokens - item.event.marker_tokens
         return item.saving
 
     def images_of(self, item: LogItem) -> tuple[Image, ...]:
         """Return the images sent with a message: none if it is swept, excluded or in another form."""
-        rewrites = self.rewrites
-        if item.seq in self.masked or item.seq in rewrites.chosen_forms or item.seq in rewrites.excluded:
+        images = _images_in(item.event)  # nearly always none: then nothing else is looked up
+        if not images:
             return ()
-        match item.event:
-            case UserSpoke(attachments=attachments):
-                return tuple(attachment.image for attachment in attachments if attachment.image)
-            case ToolAnswered(images=images):
-                return images
-        return ()
+        rewrites, seq = self.rewrites, item.seq
+        is_hidden = seq in rewrites.masked or seq in rewrites.chosen_forms or seq in rewrites.excluded
+        return () if is_hidden else images
 
     def _item_tokens(self, item: LogItem) -> int:
-        sweep = self.rewrites.anchors.get(item.seq)
-        if excluded := self.rewrites.excluded.get(item.seq):
+        rewrites, seq = self.rewrites, item.seq
+        if excluded := rewrites.excluded.get(seq):
             calls = len(item.event.calls) if isinstance(item.event, AssistantSpoke) else 0
-            anchors = sweep.anchor_tokens if sweep else 0
-            return excluded.tokens + FRAMING_TOKENS * (1 + calls) + anchors
-        if item.seq in self.rewrites.masked:
-            return item.tokens - item.saving + (sweep.anchor_tokens if sweep else 0)
-        chosen_form = self.rewrites.chosen_forms.get(item.seq)
+            return excluded.tokens + FRAMING_TOKENS * (1 + calls) + self._anchor_tokens(seq)
+        if seq in rewrites.masked:
+            return item.tokens - item.saving + self._anchor_tokens(seq)
+        chosen_form = rewrites.chosen_forms.get(seq)
         return chosen_form.tokens + FRAMING_TOKENS if chosen_form else item.tokens
+
+    def _anchor_tokens(self, seq: int) -> int:
+        sweep = self.rewrites.anchors.get(seq)
+        return sweep.anchor_tokens if sweep else 0
+
+
+def _images_in(event: UserSpoke | AssistantSpoke | ToolAnswered) -> tuple[Image, ...]:
+    if isinstance(event, ToolAnswered):
+        return event.images
+    if isinstance(event, AssistantSpoke) or not event.attachments:
+        return ()
+    return tuple(attachment.image for attachment in event.attachments if attachment.image)
 
 
 def _is_handover(entry: WindowEntry) -> bool:

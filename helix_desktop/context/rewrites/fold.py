@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -243,8 +243,8 @@ def _segments(
     return [segment for segment in segments if segment]
 
 
-def _is_inside(seq: int, folds: Iterable[FoldMade]) -> bool:
-    return any(fold.after < seq <= fold.upto for fold in folds)
+def _is_inside(seq: int, folds: Sequence[FoldMade]) -> bool:
+    return bool(folds) and any(fold.after < seq <= fold.upto for fold in folds)
 
 
 def _condensation(

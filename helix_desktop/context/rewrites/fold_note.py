@@ -27,6 +27,7 @@ _READ_CHARS, _READ_TAIL = 1_500, 500  # characters of a long message in which na
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\n+")
 _NUMBER = re.compile(r"#?\b\d[\w.,:%]*")
 _REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
+_REMEMBERED_TARGETS = 2_048  # of calls: made when the answer comes, for its names, and again for its note
 _NOTE_LINE = re.compile(r"\s*(?:user:|did:|\[)", re.IGNORECASE)  # how a line of the note's own begins
 
 
@@ -131,8 +132,13 @@ def _call_lines(calls: Sequence[tuple[str, str]]) -> list[str]:
 
 def target_in_note(answer: ToolAnswered) -> str:
     """Return what a note says of what a call was about, where it says most."""
-    target = " ".join(answer.target[:400].split())
-    return _truncate(target, _COMMAND_CAP if tool_kind(answer.name) == "command" else _TARGET_CAP)
+    return _target_in_note(answer.target, answer.name)
+
+
+@lru_cache(maxsize=_REMEMBERED_TARGETS)
+def _target_in_note(target: str, tool: str) -> str:
+    line = " ".join(target[:400].split())
+    return _truncate(line, _COMMAND_CAP if tool_kind(tool) == "command" else _TARGET_CAP)
 
 
 def _call_phrase(answer: ToolAnswered, paths: set[str]) -> str:

@@ -77,11 +77,12 @@ def sweep_candidates(
     in_work = _InWork.of(transcript, max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK))
     min_steps = MIN_PROTECTED_STEPS if protected_steps is None else protected_steps
     min_saving, last_step = max(policy.least_saving, 1), transcript.steps - min_steps
+    pinned = transcript.rewrites.pinned
     for item in transcript.maskable_items:
         if item.step > last_step:
             continue
         saving = transcript.masking_savings(item)
-        if saving < min_saving or item.seq in transcript.rewrites.pinned:
+        if saving < min_saving or item.seq in pinned:
             continue
         since = (
             _eligible_since(item, transcript, policy, in_work)
@@ -116,7 +117,8 @@ def _eligible_since(
     What is superseded goes first, as soon as it may at all. What the running turn works on goes last: its
     output stays for twice the steps and tokens of others, the newest of it whatever came after.
     """
-    is_superseded = item.seq in transcript.superseded and item.seq not in in_work.seqs
+    is_in_work = item.seq in in_work.seqs
+    is_superseded = not is_in_work and item.seq in transcript.superseded
     if isinstance(item.event, AssistantSpoke):
         steps = MIN_PROTECTED_STEPS if is_superseded else policy.protect_argument_steps
         return item.step + max(steps, MIN_PROTECTED_STEPS) if policy.protect_argument_steps else None
@@ -124,7 +126,7 @@ def _eligible_since(
         return None
     if is_superseded:
         return item.step + MIN_PROTECTED_STEPS
-    factor = _IN_WORK_FACTOR if item.seq in in_work.seqs else 1
+    factor = _IN_WORK_FACTOR if is_in_work else 1
     least_steps = _RECALLED_STEPS if _is_recalled(item) else MIN_PROTECTED_STEPS
     by_age = item.step + max(factor * policy.protect_steps, least_steps)
     if item.seq in in_work.newest:

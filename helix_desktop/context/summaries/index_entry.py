@@ -17,10 +17,35 @@ HEAD = (
     "Index of cached outputs, oldest first. A line that begins with a hash names content for "
     "recall_cached_content; the others are what was said."
 )
+_MOST_LINES = 1_000  # messages whose lines are remembered
 _CHARS_PER_TOKEN = 3.1  # the mean of 73 indexes of recorded sessions, of which nine in ten have 2.7 to 3.6
 
 
-def index_text(items: Iterable[LogItem], previous_indexes: Sequence[str] = ()) -> tuple[str, int]:
+class IndexLines:
+    """The lines of one session's messages, made when they come: when they are covered, a request waits."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, tuple[LogItem, list[str], int]] = {}
+
+    def add(self, item: LogItem) -> None:
+        """Make the lines of a message."""
+        if len(self._lines) >= _MOST_LINES:
+            self._lines.clear()
+        lines: list[str] = []
+        self._lines[item.seq] = item, lines, _add_lines(lines, item)
+
+    def copy_to(self, lines: list[str], item: LogItem) -> int:
+        """Add the lines of a message, and return how many contents they name."""
+        entry = self._lines.get(item.seq)
+        if entry is None or entry[0] is not item:
+            return _add_lines(lines, item)
+        lines += entry[1]
+        return entry[2]
+
+
+def index_text(
+    items: Iterable[LogItem], previous_indexes: Sequence[str] = (), index_lines: IndexLines | None = None
+) -> tuple[str, int]:
     """Return the text of an index entry over these messages, and how many contents it names.
 
     One line per output and large argument: digest, event, tool, target, size; and message texts, verbatim.
@@ -28,7 +53,8 @@ def index_text(items: Iterable[LogItem], previous_indexes: Sequence[str] = ()) -
     everything that was ever covered.
     """
     lines: list[str] = []
-    count = sum(_add_lines(lines, item) for item in items)
+    add_lines = index_lines.copy_to if index_lines is not None else _add_lines
+    count = sum(add_lines(lines, item) for item in items)
     parts = (
         [""] if len(previous_indexes) == 1 else [f", part {n}" for n in range(1, len(previous_indexes) + 1)]
     )
@@ -39,7 +65,9 @@ def index_text(items: Iterable[LogItem], previous_indexes: Sequence[str] = ()) -
     return "\n".join([HEAD, *previous, *lines]), count
 
 
-def build_index_entry(transcript: Transcript, after: int, upto: int, kept_seq: int = 0) -> tuple[str, int]:
+def build_index_entry(
+    transcript: Transcript, after: int, upto: int, kept_seq: int = 0, index_lines: IndexLines | None = None
+) -> tuple[str, int]:
     """Return the index entry of the events after `after` up to `upto` but `kept_seq`, and its count.
 
     The count is of all contents it leads to. What an active cover already replaces is named by that cover's
@@ -51,7 +79,7 @@ def build_index_entry(transcript: Transcript, after: int, upto: int, kept_seq: i
     raw = [item for low, high in gaps for item in transcript.between(low, high) if item.seq != kept_seq]
     kept_seqs = [cover.event.kept for cover in inside if isinstance(cover.event, HandoverMade)]
     raw = [item for seq in kept_seqs if seq and (item := transcript.item(seq)) and seq != kept_seq] + raw
-    text, count = index_text(raw, [cover.event.index for cover in inside if cover.event.index])
+    text, count = index_text(raw, [cover.event.index for cover in inside if cover.event.index], index_lines)
     return text, count + sum(cover.event.index_entries for cover in inside)
 
 

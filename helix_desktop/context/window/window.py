@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from functools import lru_cache
 
 import msgspec
 
@@ -27,7 +28,10 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, 
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 
 NO_OUTPUT = "(no output)"
+_MARKERS = 2_048  # of outputs: each is made when its output comes, to count it, and again when it is swept
+_LEFT_FACTOR = 2  # rendered messages against those in the window: beyond it those that left are forgotten
 
+_remembered_marker = lru_cache(maxsize=_MARKERS)(marker)
 
 _State = tuple[object, ...]
 """All that an entry's message and tokens depend on, but for the log itself."""
@@ -120,8 +124,9 @@ class Projector:
         if (frame, transcript.opening) != (self._frame, self._texts):
             system = join_texts(frame.system, transcript.opening or ())
             self._opening = (Message("system", system),) if system else ()
-        standing = {entry.seq for entry in self._entries if not isinstance(entry, PinnedCopy)}
-        self._rendered = {seq: rendered for seq, rendered in self._rendered.items() if seq in standing}
+        if len(self._rendered) > _LEFT_FACTOR * len(self._entries):
+            standing = {entry.seq for entry in self._entries if not isinstance(entry, PinnedCopy)}
+            self._rendered = {seq: rendered for seq, rendered in self._rendered.items() if seq in standing}
         self._last_rewrite_seq, self._policy, self._frame = transcript.last_rewrite_seq, policy, frame
         self._texts = transcript.opening
         self._drop_from(0)
@@ -343,7 +348,7 @@ def user_text(event: UserSpoke, masked: bool = False) -> str:
 
 def output_marker(answer: ToolAnswered) -> str:
     """Return the marker of an output."""
-    return marker(
+    return _remembered_marker(
         answer.digest,
         answer.name,
         answer.target,

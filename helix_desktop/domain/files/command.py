@@ -6,6 +6,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from helix_desktop.domain.files.lines import ALL_LINES, UNKNOWN_LINES, Lines
@@ -23,6 +24,7 @@ _SHELL = re.compile(r"(?:\S*/)?(?:ba|z|da)?sh")
 _PRINTED_LINES = re.compile(r"(\d+),(\d+)p")
 _MAX_LENGTH = 400  # characters of a command that only prints a file
 _HEAD_LINES = 10
+_REMEMBERED = 4_096  # commands: before each request those of the running turn are asked about again
 
 
 def command_of(args: dict[str, Any]) -> str:
@@ -39,6 +41,7 @@ def folder_of(args: dict[str, Any]) -> str:
     return next((str(args[key]) for key in ("folder", "cwd", "workdir") if args.get(key)), "")
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def is_test_command(command: str) -> bool:
     """Return True if a command looks as if it ran tests, a build or a linter."""
     return bool(_TEST.search(command))
