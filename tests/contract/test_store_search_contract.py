@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -46,20 +47,41 @@ Store = LevelDbStore | MemoryStore | RemoteStore
 DATAS = [f"number {n} {'x' * (n * n)}\nTide {n % 7} Straße\n".encode() for n in range(40)]
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """Return a folder with two durable stores of forty entries, one indexed, and what time it is then."""
+    folder, clock = tmp_path_factory.mktemp("filled"), TickingClock()
+
+    async def fill() -> None:
+        store = await LevelDbStore.open(folder / "leveldb", WORKSPACE, clock, index_after_s=None)
+        await fill_store(store, DATAS)
+        await store.close()
+        shutil.copytree(folder / "leveldb", folder / "indexed")
+        indexed = await open_store(folder / "indexed")
+        await indexed.indexed()
+        await indexed.close()
+
+    asyncio.run(fill())
+    return folder, clock.now
+
+
 @pytest.fixture(params=["leveldb", "indexed", "memory", "guest"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+async def store(
+    request: pytest.FixtureRequest, tmp_path: Path, filled: tuple[Path, int]
+) -> AsyncIterator[Store]:
     """Each store with forty entries; the durable one with an index, without, and through a client."""
     owner: LevelDbStore | None = None
+    folder, clock = tmp_path / "s", TickingClock(filled[1])
     if request.param == "memory":
         store: Store = MemoryStore(TickingClock())
+        await fill_store(store, DATAS)
     elif request.param == "guest":
-        owner = await SharedStore.open(tmp_path / "s", WORKSPACE, TickingClock(), index_after_s=None)
-        store = await connect(tmp_path / "s", WORKSPACE)
+        shutil.copytree(filled[0] / "leveldb", folder)
+        owner = await SharedStore.open(folder, WORKSPACE, clock, index_after_s=None)
+        store = await connect(folder, WORKSPACE)
     else:
-        store = await open_store(tmp_path / "s")
-    await fill_store(store, DATAS)
-    if request.param == "indexed":
-        await store.indexed()
+        shutil.copytree(filled[0] / request.param, folder)
+        store = await LevelDbStore.open(folder, WORKSPACE, clock, index_after_s=None)
     yield store
     await store.close()
     if owner is not None:
