@@ -36,13 +36,18 @@ def says(about: AboutPage, words: str) -> bool:
     return words in about.release_text
 
 
-async def test_nothing_is_requested_before_the_user_asks(qapp: QApplication, tmp_path: Path) -> None:
+async def test_nothing_is_requested_or_opened_before_the_user_asks(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     async with serve_site(
         {"/latest": http_response(NEWEST, "application/json", extra_headers="Set-Cookie: who=you\r\n")}
     ) as site:
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
             about = await opened_about(rig, f"http://127.0.0.1:{site.port}/latest")
+            opened: list[str] = []
+            about.release_page_requested.disconnect()
+            about.release_page_requested.connect(opened.append)
             await asyncio.sleep(0.2)
             assert (site.requests, about.release_text) == ([], "")
             for _ in range(2):
@@ -50,6 +55,9 @@ async def test_nothing_is_requested_before_the_user_asks(qapp: QApplication, tmp
                 press(about, ASK)
                 expected = f"Version 9.1.0 from 2026-12-01 is available (you have {__version__})."
                 await until(partial(says, about, expected), "the answer")
+            assert opened == []
+            press(about, "open_release")
+            assert opened == [PAGE]
         assert len(site.requests) == 2
         for request in site.requests:
             assert request.startswith("GET /latest HTTP/1.1\r\n")
@@ -59,20 +67,9 @@ async def test_nothing_is_requested_before_the_user_asks(qapp: QApplication, tmp
             assert __version__ not in request
 
 
-async def test_the_page_is_displayed_before_it_is_opened(qapp: QApplication, tmp_path: Path) -> None:
-    async with serve_site({"/latest": http_response(NEWEST)}) as site, open_window(qapp, tmp_path) as rig:
-        about = await opened_about(rig, f"http://127.0.0.1:{site.port}/latest")
-        opened: list[str] = []
-        about.release_page_requested.disconnect()
-        about.release_page_requested.connect(opened.append)
-        press(about, ASK)
-        await until(partial(says, about, "is available"), "the answer")
-        assert opened == []
-        press(about, "open_release")
-        assert opened == [PAGE]
-
-
-async def test_failures_are_reported(qapp: QApplication, tmp_path: Path) -> None:
+async def test_failures_are_reported_and_a_build_without_update_address_cannot_check(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     pages = {
         "/same": redirect("/latest"),
         "/latest": http_response(json.dumps({"tag_name": __version__}).encode()),
@@ -100,6 +97,15 @@ async def test_failures_are_reported(qapp: QApplication, tmp_path: Path) -> None
         press(about, ASK)
         await until(partial(says, about, "Couldn't check for updates. "), "the refusal")
 
+        about = await opened_about(rig, "")
+        assert about.release_text == "This build has no update source."
+        with pytest.raises(AssertionError, match="there is no button"):
+            press(about, ASK)
+        about.licenses.field.setText("pyside")
+        assert about.licenses.list.count() == 1
+        about.licenses.list.setCurrentRow(0)
+        assert "GNU LESSER GENERAL PUBLIC LICENSE" in about.licenses.text.toPlainText()
+
 
 async def test_a_server_that_does_not_answer_times_out(
     qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -116,20 +122,3 @@ async def test_a_server_that_does_not_answer_times_out(
         about = await opened_about(rig, f"http://127.0.0.1:{port}/latest")
         press(about, ASK)
         await until(partial(says, about, "The server didn't answer within 0.3 s."), "the end of patience")
-
-
-async def test_a_build_without_update_address_cannot_check(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        about = await opened_about(rig, "")
-        assert about.release_text == "This build has no update source."
-        with pytest.raises(AssertionError, match="there is no button"):
-            press(about, ASK)
-
-
-async def test_the_licenses_are_displayed_in_place(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        about = await opened_about(rig, "")
-        about.licenses.field.setText("pyside")
-        assert about.licenses.list.count() == 1
-        about.licenses.list.setCurrentRow(0)
-        assert "GNU LESSER GENERAL PUBLIC LICENSE" in about.licenses.text.toPlainText()

@@ -60,32 +60,9 @@ async def test_once_runs_the_call_and_asks_again_next_time(qapp: QApplication, t
         assert [event.decision for event in rig.events(ApprovalGiven)] == ["once", "once"]
 
 
-async def test_always_saves_the_displayed_rule_until_it_is_revoked(
+async def test_a_denial_and_its_reason_are_reported_to_the_model_and_nothing_runs(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _ask(rig, server)
-        rig.type_message("Go")
-        approval = await rig.answer_approval("always")
-        await rig.wait_for_turn_end()
-        assert [rule.text for rule in rig.wiring.services.registry.get(rig.workspace.id).rules] == [
-            approval.offers[0]
-        ]
-
-        await rig.run_turn("Again")
-        assert rig.events(ApprovalGiven)[-1].rule == approval.offers[0]
-        await rig.wiring.settings.show("permissions")
-        page = rig.wiring.settings.dialog.permissions
-        press(page, "revoke")
-        assert rig.wiring.services.registry.get(rig.workspace.id).rules == ()
-        rig.wiring.settings.dialog.close()
-
-        rig.type_message("Once more")
-        await rig.answer_approval("deny")
-        await rig.wait_for_turn_end()
-
-
-async def test_a_denial_is_reported_to_the_model_and_nothing_runs(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
         await _ask(rig, server)
         rig.type_message("Go")
@@ -96,11 +73,7 @@ async def test_a_denial_is_reported_to_the_model_and_nothing_runs(qapp: QApplica
         assert "did not allow" in server.bodies[-1]["messages"][-1]["content"]
         assert not (tmp_path / "project" / "made.txt").exists()
 
-
-async def test_a_denial_with_a_reason_reaches_the_model(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _ask(rig, server)
-        rig.type_message("Go")
+        rig.type_message("Again")
         await until(lambda: rig.rows(ApprovalRow), "a question")
         approval = rig.rows(ApprovalRow)[0]
         rig.chat.view.action_triggered.emit(Decide(approval.key.call_id, "words"))
@@ -111,9 +84,12 @@ async def test_a_denial_with_a_reason_reaches_the_model(qapp: QApplication, tmp_
         await rig.wait_for_turn_end()
         assert server.bodies[-1]["messages"][-1]["content"].endswith("The user says: Write it to out.txt")
         assert rig.events(ApprovalGiven)[-1].words == "Write it to out.txt"
+        assert not (tmp_path / "project" / "made.txt").exists()
 
 
-async def test_for_this_session_is_not_saved(qapp: QApplication, tmp_path: Path) -> None:
+async def test_for_this_session_is_listed_during_the_session_and_not_saved(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
         await _ask(rig, server)
         rig.type_message("Go")
@@ -124,8 +100,18 @@ async def test_for_this_session_is_not_saved(qapp: QApplication, tmp_path: Path)
         assert rig.wiring.services.registry.get(rig.workspace.id).rules == ()
         await rig.wiring.workspace_controller.new_session()
         rig.type_message("Elsewhere")
-        await rig.answer_approval("deny")
+        await rig.answer_approval("session")
         await rig.wait_for_turn_end()
+        page = rig.wiring.settings.dialog.permissions
+        await rig.wiring.settings.show("permissions")
+        await until(lambda: "Until Helix Desktop closes" in page_text(page), "the rule")
+        press(page, "revoke")
+        await until(lambda: "Until Helix Desktop closes" not in page_text(page), "the rule gone")
+        assert rig.conversation.permissions.rules == ()
+        press(page, "change_trust")
+        await until(lambda: "Nothing runs in it." in page_text(page), "no trust")
+        assert not rig.composer.isEnabled()
+        rig.wiring.settings.dialog.close()
 
 
 async def test_never_is_saved_and_stronger_than_yes(qapp: QApplication, tmp_path: Path) -> None:
@@ -142,12 +128,17 @@ async def test_never_is_saved_and_stronger_than_yes(qapp: QApplication, tmp_path
         assert not (tmp_path / "project" / "made.txt").exists()
 
 
+def saved_rules(rig: WindowRig) -> list[str]:
+    """Return the sentences of the workspace's rules."""
+    return [rule.text for rule in rig.wiring.services.registry.get(rig.workspace.id).rules]
+
+
 def page_text(page: PermissionsPage) -> str:
     """Return all text of the page."""
     return "\n".join(label.text() for label in page.findChildren(QLabel) if not label.isHidden())
 
 
-async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
+async def test_always_saves_the_displayed_rule_that_is_listed_with_its_use_until_it_is_revoked(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
@@ -156,8 +147,10 @@ async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
         sentence = (await rig.answer_approval("always")).offers[0]
         assert sentence.startswith("Run: echo done > made.txt")
         await rig.wait_for_turn_end()
+        assert saved_rules(rig) == [sentence]
         for _ in range(2):
             await rig.run_turn("Again")
+        assert rig.events(ApprovalGiven)[-1].rule == sentence
         page = rig.wiring.settings.dialog.permissions
         await rig.wiring.settings.show("permissions")
         await until(lambda: "used 2 times, last " in page_text(page), "the uses")
@@ -165,12 +158,18 @@ async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
         assert "This folder is trusted." in page_text(page)
 
         press(page, "revoke")
-        assert rig.wiring.services.registry.get(rig.workspace.id).rules == ()
+        assert saved_rules(rig) == []
         await until(lambda: f"Revoked: {sentence}" in page_text(page), "the way back")
         press(page, "undo")
-        assert [rule.text for rule in rig.wiring.services.registry.get(rig.workspace.id).rules] == [sentence]
+        assert saved_rules(rig) == [sentence]
         await until(lambda: "used 2 times" in page_text(page), "it is back with its uses")
+        press(page, "revoke")
+        rig.wiring.settings.dialog.close()
+        rig.type_message("Once more")
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
 
+        await rig.wiring.settings.show("permissions")
         page.form.pattern.setText("../elsewhere")
         page.form.kind.setCurrentIndex(1)
         press(page, "add_rule")
@@ -181,24 +180,11 @@ async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
         await until(lambda: "Never: run commands like: echo *" in page_text(page), "the new rule")
         await rig.run_turn("Once more")
         assert rig.events(ApprovalGiven)[-1].rule == "Never: run commands like: echo *"
-        rig.wiring.settings.dialog.close()
 
-
-async def test_session_rules_are_listed_during_the_session(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _ask(rig, server)
-        rig.type_message("Go")
-        await rig.answer_approval("session")
-        await rig.wait_for_turn_end()
-        page = rig.wiring.settings.dialog.permissions
-        await rig.wiring.settings.show("permissions")
-        await until(lambda: "Until Helix Desktop closes" in page_text(page), "the rule")
-        press(page, "revoke")
-        await until(lambda: "Until Helix Desktop closes" not in page_text(page), "the rule gone")
-        assert rig.conversation.permissions.rules == ()
-        press(page, "change_trust")
-        await until(lambda: "Nothing runs in it." in page_text(page), "no trust")
-        assert not rig.composer.isEnabled()
+        page.sandbox.switches["sandbox"].click()
+        await until(lambda: not rig.wiring.services.registry.get(rig.workspace.id).sandbox, "no sandbox")
+        await until(lambda: not page.sandbox.switches["network"].isVisible(), "nothing to let through")
+        assert not await rig.wiring.services.tools.is_sandboxed(rig.workspace.id)
         rig.wiring.settings.dialog.close()
 
 
@@ -228,7 +214,7 @@ async def test_several_approvals_are_numbered(qapp: QApplication, tmp_path: Path
         assert [row.state for row in rig.rows(ToolRow)] == ["ok", "denied", "denied"]
 
 
-async def test_a_question_waits_while_another_workspace_is_on_screen(
+async def test_a_question_waits_while_another_workspace_is_on_screen_and_goes_with_its_turn(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
@@ -249,25 +235,9 @@ async def test_a_question_waits_while_another_workspace_is_on_screen(
         await rig.wait_for_turn_end()
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
 
-
-async def test_stopping_removes_the_approval(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _ask(rig, server)
-        rig.type_message("Go")
+        rig.type_message("Again")
         await until(lambda: rig.rows(ApprovalRow), "a question")
         await asyncio.wait_for(rig.conversation.stop(), 30)
         await rig.wait_for_turn_end()
         assert not rig.rows(ApprovalRow)
-        assert [row.state for row in rig.rows(ToolRow)] == ["interrupted"]
-
-
-async def test_command_access_is_set_on_the_permissions_page(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        page = rig.wiring.settings.dialog.permissions
-        await rig.wiring.settings.show("permissions")
-        page.sandbox.switches["sandbox"].click()
-        await until(lambda: not rig.wiring.services.registry.get(rig.workspace.id).sandbox, "no sandbox")
-        await until(lambda: not page.sandbox.switches["network"].isVisible(), "nothing to let through")
-        assert not await rig.wiring.services.tools.is_sandboxed(rig.workspace.id)
-        rig.wiring.settings.dialog.close()
+        assert [row.state for row in rig.rows(ToolRow)] == ["ok", "interrupted"]
