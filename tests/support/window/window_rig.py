@@ -51,8 +51,18 @@ async def until(condition: Callable[[], object], description: str) -> None:
     """Run the loop until a condition is true; raise AssertionError with `description` after TIMEOUT_S."""
     started = time.monotonic()
     while not condition():
-        assert time.monotonic() - started < TIMEOUT_S, f"it never came to that: {description}"
+        assert time.monotonic() - started < TIMEOUT_S, f"it never came to that: {description}{_waiting()}"
         await asyncio.sleep(_POLL_INTERVAL_S)
+
+
+def _waiting() -> str:
+    """Return where each task waits, for a failure that comes only now and then."""
+    lines = [""]
+    for task in asyncio.all_tasks():
+        frames = task.get_stack(limit=1)
+        place = f"{frames[0].f_code.co_filename}:{frames[0].f_lineno}" if frames else "about to go on"
+        lines.append(f"{task.get_name()}: {place}")
+    return "\n  ".join(lines)
 
 
 def _write_project(folder: Path, files: Mapping[str, str]) -> Path:
