@@ -273,25 +273,6 @@ async def test_an_entry_is_trashed_with_a_key_and_restored(
         assert "to the trash" not in rig.banner_text()
 
 
-async def test_a_needed_entry_stays_and_the_reason_is_displayed(
-    qapp: QApplication, tmp_path: Path, loose: list[Content]
-) -> None:
-    async with (
-        ChatServer(replies_in_order(reading(), text_reply("Read."))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await leaked(rig, server)
-        output = rig.events(ToolAnswered)[0]
-        await rig.workspace.store.commit(Commit("old", contents=loose[:1]))
-        await rig.workspace.store.retention.pin(loose[0].digest, True)
-        entry_actions = rig.views.cache.entry_actions
-        entry_actions.trash_requested.emit([output.digest])
-        await until(lambda: "Used by 1 message." in rig.banner_text(), "the reason")
-        entry_actions.trash_requested.emit([loose[0].digest])
-        await until(lambda: "It is pinned." in rig.banner_text(), "the other reason")
-        assert (await rig.workspace.store.retention.trash()).entries == ()
-
-
 async def test_very_many_entries_go_to_the_trash_after_a_question(qapp: QApplication, tmp_path: Path) -> None:
     """Del with all rows selected gave no answer while a large store was looked through."""
     data = [b"%d of very many" % number for number in range(1_001)]
@@ -369,7 +350,7 @@ async def test_a_workspace_enforces_its_quota_when_it_is_opened(
         assert trashed == [3]
 
 
-async def test_the_data_page_displays_the_size_and_saves_the_rule(
+async def test_the_data_page_displays_the_size_and_saves_the_rule_and_what_the_file_history_covers(
     qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
@@ -377,33 +358,16 @@ async def test_the_data_page_displays_the_size_and_saves_the_rule(
         await old(rig, loose)
         settings, keep = rig.wiring.settings, rig.workspace.store.retention
         await settings.show("data")
-        page = settings.dialog.data
+        page, registry = settings.dialog.data, rig.wiring.services.registry
         assert page.stored.text().startswith("3 entries, ")
         assert page.removable.text() == "Nothing can be removed now"
         advance_clock(keep, 2 * DAY_MS)
         page.quota.setCurrentIndex(2)
         page.quota.activated.emit(2)
-        await until(
-            lambda: rig.wiring.services.registry.get(identity).quota == 500 << 20, "the rule on record"
-        )
+        await until(lambda: registry.get(identity).quota == 500 << 20, "the rule on record")
         await until(lambda: page.removable.text().startswith("3 can be removed"), "the new plan")
-        press(page, "clean_up")
-        tidying = rig.wiring.cleanup
-        await until(lambda: tidying.cleanup_dialog, "the dialog")
-        assert not settings.dialog.isVisible()
-        assert tidying.cleanup_dialog is not None
-        assert tidying.cleanup_dialog.rule == RetentionRule(quota=500 << 20)
-        assert tidying.cleanup_dialog.automatic.isChecked()
-        press(tidying.cleanup_dialog, "cancel")
-        await until(lambda: tidying.cleanup_dialog is None, "the dialog gone")
 
-
-async def test_the_data_page_changes_what_the_file_history_covers(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project")
-        settings, registry = rig.wiring.settings, rig.wiring.services.registry
-        await settings.show("data")
-        card = settings.dialog.data.history_card
+        card = page.history_card
         card.place.setText("../elsewhere")
         press(card, "include_place")
         error = "The place must be a path in this workspace (got ../elsewhere)."
@@ -418,8 +382,20 @@ async def test_the_data_page_changes_what_the_file_history_covers(qapp: QApplica
         press(card, "exclude:build/output")
         await until(lambda: not registry.get(identity).history_included, "no place")
 
+        press(page, "clean_up")
+        tidying = rig.wiring.cleanup
+        await until(lambda: tidying.cleanup_dialog, "the dialog")
+        assert not settings.dialog.isVisible()
+        assert tidying.cleanup_dialog is not None
+        assert tidying.cleanup_dialog.rule == RetentionRule(quota=500 << 20)
+        assert tidying.cleanup_dialog.automatic.isChecked()
+        press(tidying.cleanup_dialog, "cancel")
+        await until(lambda: tidying.cleanup_dialog is None, "the dialog gone")
 
-async def test_an_entry_is_pinned_from_its_menu(qapp: QApplication, tmp_path: Path) -> None:
+
+async def test_an_entry_is_pinned_from_its_menu_and_a_needed_one_stays_with_the_reason(
+    qapp: QApplication, tmp_path: Path, loose: list[Content]
+) -> None:
     async with (
         ChatServer(replies_in_order(reading(), text_reply("Read."))) as server,
         open_window(qapp, tmp_path) as rig,
@@ -443,6 +419,14 @@ async def test_an_entry_is_pinned_from_its_menu(qapp: QApplication, tmp_path: Pa
             menu.close()
             await until(is_pinned if on else lambda: not is_pinned(), "the sign")
             assert (await rig.workspace.store.entry(digest)).pinned is on
+
+        await rig.workspace.store.commit(Commit("old", contents=loose[:1]))
+        await rig.workspace.store.retention.pin(loose[0].digest, True)
+        cache.entry_actions.trash_requested.emit([digest])
+        await until(lambda: "Used by 1 message." in rig.banner_text(), "the reason")
+        cache.entry_actions.trash_requested.emit([loose[0].digest])
+        await until(lambda: "It is pinned." in rig.banner_text(), "the other reason")
+        assert (await rig.workspace.store.retention.trash()).entries == ()
 
 
 async def test_the_trash_is_listed_in_the_cache_browser_and_restores(

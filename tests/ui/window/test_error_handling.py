@@ -78,9 +78,11 @@ async def test_a_workspace_in_use_elsewhere_is_reported_and_opens_when_it_is_fre
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
 
 
-async def test_damaged_settings_are_reported_and_work_continues(qapp: QApplication, tmp_path: Path) -> None:
+async def test_damaged_settings_a_gone_model_and_removing_a_workspace_lose_nothing(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"README.md": "# Here"})
+        identity = await rig.open_folder("project", {"README.md": "# Here"})
         await rig.run_turn("Look")
     (tmp_path / "data" / "settings.toml").write_text("theme = [broken")
     async with open_window(qapp, tmp_path) as rig:
@@ -88,15 +90,8 @@ async def test_damaged_settings_are_reported_and_work_continues(qapp: QApplicati
         await until(lambda: "settings.toml is damaged" in rig.banner_text(), "the banner")
         assert (tmp_path / "data" / "settings.damaged-1.toml").read_text() == "theme = [broken"
         assert rig.rows(AssistantRow)
-
-
-async def test_a_model_that_no_longer_exists_does_not_shut_a_workspace(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project", {"README.md": "# Here"})
-        await rig.run_turn("Look")
         rig.wiring.services.registry.change(identity, model="gone/model")
+
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
         assert "Provider gone not found" in rig.banner_text()
@@ -108,11 +103,6 @@ async def test_a_model_that_no_longer_exists_does_not_shut_a_workspace(
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
         assert "Provider gone not found" not in rig.banner_text()
 
-
-async def test_removing_a_workspace_keeps_its_data(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"README.md": "# Here"})
-        await rig.run_turn("Look")
         rig.window.rail.remove_requested.emit(rig.workspace.id)
         await until(lambda: rig.window.findChildren(QuestionDialog), "a question")
         press(rig.window.findChildren(QuestionDialog)[0], "remove")

@@ -127,32 +127,11 @@ async def test_messages_typed_meanwhile_are_queued_and_sent_afterwards(
         assert contents == ["One", "Two"]
 
 
-async def test_messages_queued_after_a_stop_are_sent_with_one_click(
+async def test_stop_keeps_the_partial_answer_and_what_was_queued_is_sent_with_one_click(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    script = replies_in_order(
-        StreamedReply(Text("Half an"), Wait(asyncio.Event())), text_reply("To the second")
-    )
-    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
-        rig.type_message("One")
-        await until(lambda: rig.conversation.partial, "a part of the answer")
-        rig.type_message("Two")
-        await until(rig.next_message_lines, "the message waits in sight")
-        await rig.conversation.stop()
-        await rig.wait_for_turn_end()
-        await until(lambda: find_buttons(rig.chat, "send_now"), "it is offered")
-        press(rig.chat, "send_now")
-        await until(lambda: len(rig.events(TurnEnded)) == 2, "both turns ended")
-        assert [row.text for row in rig.rows(UserRow)] == ["One", "Two"]
-        await until(lambda: rig.next_message_lines() == (), "nothing waits")
-
-
-async def test_stop_keeps_the_partial_answer_and_the_next_turn_works(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    script = replies_in_order(StreamedReply(Text("Half an"), Wait(asyncio.Event())), text_reply("Whole"))
+    half = StreamedReply(Text("Half an"), Wait(asyncio.Event()))
+    script = replies_in_order(half, text_reply("Whole"), half, text_reply("To the second"))
     async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
@@ -168,20 +147,21 @@ async def test_stop_keeps_the_partial_answer_and_the_next_turn_works(
         assert rig.rows(AssistantRow)[-1].text == "Whole"
         assert await rig.stored_events() == rig.conversation.session.log
 
+        rig.type_message("One")
+        await until(lambda: rig.conversation.partial, "a part of the answer")
+        rig.type_message("Two")
+        await until(rig.next_message_lines, "the message waits in sight")
+        await rig.conversation.stop()
+        await rig.wait_for_turn_end()
+        await until(lambda: find_buttons(rig.chat, "send_now"), "it is offered")
+        press(rig.chat, "send_now")
+        await until(lambda: len(rig.events(TurnEnded)) == 4, "all turns ended")
+        assert [row.text for row in rig.rows(UserRow)] == ["Go", "Again", "One", "Two"]
+        await until(lambda: rig.next_message_lines() == (), "nothing waits")
+
 
 @pytest.mark.expect_errors("task record .* failed")
-async def test_a_message_that_cannot_be_saved_returns_to_the_composer(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.workspace.store.close()
-        rig.type_message("Do not lose me")
-        await until(lambda: rig.composer.text() == "Do not lose me", "the text is back")
-        await until(lambda: rig.rows(NoticeRow), "the reason is told")
-
-
-async def test_a_message_larger_than_the_window_is_refused_and_kept(
+async def test_a_message_that_is_too_large_or_cannot_be_saved_is_not_lost(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
@@ -195,6 +175,11 @@ async def test_a_message_larger_than_the_window_is_refused_and_kept(
         rig.composer.set_text("")
         await rig.run_turn("A small one")
         assert rig.events(TurnEnded)[-1].how == "done"
+
+        await rig.workspace.store.close()
+        rig.type_message("Do not lose me")
+        await until(lambda: rig.composer.text() == "Do not lose me", "the text is back")
+        await until(lambda: rig.rows(NoticeRow), "the reason is told")
 
 
 async def test_retry_repeats_the_same_turn(qapp: QApplication, tmp_path: Path) -> None:
