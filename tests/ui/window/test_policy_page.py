@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
@@ -100,6 +101,11 @@ async def test_a_preview_is_replayed_at_once_and_changes_nothing(qapp: QApplicat
         assert _text(page, "policy_in_use") == "Preview. Nothing changes until you apply it."
 
         page.advanced.head.setChecked(True)
+        page.advanced.head.setFocus()
+        QTest.keyClick(page.advanced.head, Qt.Key.Key_Tab)
+        assert page.advanced.field_input("enabled").control.hasFocus(), (
+            "not the buttons at the end of the page"
+        )
         page.advanced.changed.emit({"protect_steps": 9})
         await until(lambda: "billed" in _text(page, "effect:protect_steps") or "bills" in
                     _text(page, "effect:protect_steps"), "the effect of the field")  # fmt: skip

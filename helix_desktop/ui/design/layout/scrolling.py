@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtGui import QShowEvent, QWindow
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from helix_desktop.ui.design.focus import FocusableScrollArea
@@ -42,7 +43,24 @@ class VerticalScrollArea(KeepsPageWidth, QScrollArea):
         self.setWidget(page)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self._handle: QWindow | None = None  # of the window that it was shown in last
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Follow the keyboard through the window."""
+        super().showEvent(event)
+        handle = self.window().windowHandle()
+        if handle is not None and handle is not self._handle:
+            self._handle = handle
+            handle.focusObjectChanged.connect(self._reveal)
+
+    def _reveal(self, focused: QObject | None) -> None:
+        """Bring into sight where the keyboard has come to: Qt does that for moves inside the page only."""
+        page = self.widget()
+        if not isinstance(focused, QWidget) or page is None or not self.isVisible():
+            return
+        if page.isAncestorOf(focused) and focused.visibleRegion().isEmpty():
+            self.ensureWidgetVisible(focused)
 
 
 class ListScrollArea(KeepsPageWidth, FocusableScrollArea):
