@@ -176,10 +176,9 @@ class CacheBrowser(Themed, QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        first_sight = WhatIsThis("cached", tr("Every tool output is stored here, byte for byte."))
-        first_sight.setContentsMargins(18, 0, 18, 4)
+        self._first_sight = WhatIsThis("cached", tr("Every tool output is stored here, byte for byte."))
         above = QWidget(self)
-        above.setLayout(stack_of(self.filter_bar, first_sight, self.handover_hits, self._notice, gap=0))
+        above.setLayout(stack_of(self.filter_bar, self._first_sight, self.handover_hits, self._notice, gap=0))
         column.addWidget(above)
         self.quick_look = QuickLook(self.splitter, self.table, self.preview, (above, self._pages))
         column.addWidget(self.splitter, 1)
@@ -316,6 +315,7 @@ class CacheBrowser(Themed, QWidget):
         self.empty.setVisible(bare)
         self.splitter.setVisible(not bare)
         self.filter_bar.setVisible(not bare)
+        self._first_sight.setContentsMargins(18, 11 if bare else 0, 18, 4)
         is_stale = self._is_listed and cache_filter != self._current_filter  # as the rows are
         waiting = listed or self._is_searching or is_stale or not cache_filter.is_narrowing
         self._pages.setCurrentWidget(self.table if waiting else self.no_match)

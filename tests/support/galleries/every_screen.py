@@ -30,7 +30,8 @@ from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import Choice, ErrorDialog, QuestionDialog, TextInputDialog
-from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.handover.dialog import HandoverDialog
@@ -192,9 +193,18 @@ def chat_screens() -> Iterator[Screen]:
     yield Screen("completions", _completion_popup(window), ((760, 270), (290, 150)))
 
 
+class _TintedPopup(Themed, CompletionPopup):
+    """Takes the colors that the message field gives it in the window."""
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme."""
+        super().tint(theme)
+        self.set_style(ChatStyle(theme))
+
+
 def _completion_popup(window: QWidget) -> CompletionPopup:
-    popup = CompletionPopup(window)
-    popup.set_style(ChatStyle(LIGHT))
+    popup = _TintedPopup(window)
+    popup.tint(LIGHT)
     rows = [Completion("", f"module_{number}.py", "src/a/long/way/down") for number in range(12)]
     popup.show_rows(half_longer("Files"), rows)
     popup.show_note(half_longer("Add :10-40 for lines"), is_busy=True)

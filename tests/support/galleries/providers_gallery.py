@@ -76,28 +76,28 @@ STATUSES = (
     ProviderStatus("anthropic", False, "keychain", "Kept in Secret Service."),
 )
 PASSING_STEPS = (
-    CheckStep("reach", "ok", "answered in 41 ms"),
-    CheckStep("tls", "ok", "TLS 1.3, certificate trusted by this system"),
-    CheckStep("auth", "ok", "the key is accepted"),
-    CheckStep("streaming", "running", "asking claude-sonnet-5-5"),
+    CheckStep("reach", "ok", "Answered in 41 ms."),
+    CheckStep("tls", "ok", "TLS 1.3, with a certificate that this system trusts."),
+    CheckStep("auth", "ok", "Key accepted."),
+    CheckStep("streaming", "running", "Asking claude-sonnet-5-5…"),
     CheckStep("tools"),
 )
 FAILING_STEPS = (
-    CheckStep("reach", "ok", "answered in 41 ms"),
-    CheckStep("tls", "ok", "not used: the connection stays on this machine"),
-    CheckStep("auth", "ok", "no key is needed"),
-    CheckStep("streaming", "ok", "14 pieces, the first after 0.4 s"),
+    CheckStep("reach", "ok", "Answered in 41 ms."),
+    CheckStep("tls", "ok", "Not used: the connection stays on this computer."),
+    CheckStep("auth", "ok", "No key needed."),
+    CheckStep("streaming", "ok", "14 pieces, the first after 0.4 s."),
     CheckStep(
         "tools",
         "failed",
-        "gemma4:latest did not call the tool.",
+        "gemma4:latest didn't call the tool as asked.",
         "It answered in words: I cannot call tools, but the word is lighthouse.",
         "Choose a model that can use tools. llama.cpp needs --jinja, vLLM --enable-auto-tool-choice with the "
         "--tool-call-parser of the model.",
     ),
 )
 UNTRUSTED_STEPS = (
-    CheckStep("reach", "ok", "something answers there"),
+    CheckStep("reach", "ok", "A server answers at this address."),
     CheckStep(
         "tls",
         "failed",
@@ -106,7 +106,7 @@ UNTRUSTED_STEPS = (
         "(self-signed certificate in certificate chain).",
         "For your own server or company proxy, add its authority to the system's trust store.",
     ),
-    *(CheckStep(tick.name, "skipped", "an earlier step failed") for tick in UNTESTED_STEPS[2:]),
+    *(CheckStep(tick.name, "skipped", "An earlier step failed.") for tick in UNTESTED_STEPS[2:]),
 )
 DETECTED_SERVERS = (
     LocalServer(
