@@ -135,10 +135,11 @@ class IdentifierIndex:
         also_masked: Set[int] = frozenset(),
         plan: FoldPlan | None = None,
         note: str = "",
+        before: int = 1 << 62,
     ) -> list[Iterable[str]]:
         """Return the identifiers of each part of the window, without content that is or will be masked.
 
-        With a `plan` its `note` stands for what it covers.
+        With a `plan` its `note` stands for what it covers. Messages from event `before` on are left out.
         """
         names: list[Iterable[str]] = [self._of_note(transcript, plan, note)] if plan is not None else []
         (after, upto), anchors = (plan.after, plan.upto) if plan else (0, 0), transcript.rewrites.anchors
@@ -146,7 +147,7 @@ class IdentifierIndex:
         for entry in transcript.window_entries():
             if isinstance(entry, LogItem):
                 seq = entry.seq
-                if after < seq <= upto:
+                if after < seq <= upto or seq >= before:
                     continue
                 is_excluded = seq in excluded
                 if seq not in masked and seq not in also_masked and not is_excluded:
@@ -191,14 +192,19 @@ class IdentifierIndex:
         return _line_of(title, self._prices(islice(used, _MAX_USED), islice(unused, _MAX_SEEN)), max_tokens)
 
     def sweep_line(self, transcript: Transcript, seqs: Iterable[int], max_tokens: int) -> str:
-        """Return the same line of the identifiers that a sweep of these messages takes out of the window."""
+        """Return the same line of the identifiers that a sweep of these messages takes out of the window.
+
+        Every message of the log must have been read.
+        """
         also_masked = set(seqs)
         items = (item for seq in also_masked if (item := transcript.item(seq)) is not None)
         hidden = set(chain.from_iterable(map(self._of_item, items)))
         left_out = self.only_in(transcript.excluded_items())
-        hidden.difference_update(left_out, *self._names_in_window(transcript, also_masked))
-        used = [name for name in hidden if name in self._used]
-        unused = [name for name in hidden if name in self._unused]
+        # The newest messages are most of the window: what they name was last seen in them.
+        newest = _whole_from(transcript, also_masked)
+        hidden.difference_update(left_out, *self._names_in_window(transcript, also_masked, before=newest))
+        used = [name for name in hidden if name in self._used and self._used[name].seq < newest]
+        unused = [name for name in hidden if name in self._unused and self._unused[name].seq < newest]
         return _line_of(SWEEP_TITLE, self._prices(used, unused), max_tokens)
 
     def _prices(self, used: Iterable[str], unused: Iterable[str]) -> list[_Priced]:
@@ -214,6 +220,18 @@ class IdentifierIndex:
             for name in names
             for seq, step in (places[name],)
         ]
+
+
+def _whole_from(transcript: Transcript, also_masked: Set[int]) -> int:
+    """Return the event from which on each message stands in the window with its content."""
+    upto = max((cover.upto for cover in transcript.covers), default=0)
+    masked, excluded, start = transcript.masked, transcript.rewrites.excluded, 1 << 62
+    for item in reversed(transcript.items):
+        seq = item.seq
+        if seq <= upto or seq in masked or seq in also_masked or seq in excluded:
+            break
+        start = seq
+    return start
 
 
 def _texts_when_masked(event: MessageEvent) -> tuple[str, ...]:
