@@ -16,6 +16,7 @@ from helix_desktop.store.search.index_db import SearchIndex
 from helix_desktop.store.search.indexer import IndexChanges, Indexer
 
 FLUSH_S = 0.1  # how long changes are collected without queries: a wake-up each would slow the writer down
+_AT_ONCE = 64  # writes whose changes are passed on before the next look whether the thread ends
 _MIN_PAUSE_S = 0.002  # between two steps of work: other threads need to run
 
 T = TypeVar("T")
@@ -67,7 +68,10 @@ class SearchThread:
         return done
 
     def close(self) -> None:
-        """Write what is pending, close the file, and end."""
+        """Write what is pending, close the file, and end.
+
+        Of very many changes none are written: the next start finds them by comparing all records, in seconds.
+        """
         self._ending.set()
         self._queue.put(None)
         self._thread.join()
@@ -99,11 +103,22 @@ class SearchThread:
     def _apply_pending(self) -> None:
         """Pass on the collected changes."""
         self._is_woken = False  # first: what comes from now on wakes this thread again
-        if self._pending_changes:
-            self._indexer.add_changes(
-                [self._pending_changes.popleft() for _ in range(len(self._pending_changes))]
-            )
+        left = len(self._pending_changes)
+        while left > 0:
+            if self._ending.is_set() and left > _AT_ONCE:
+                self._drop_pending()
+                return
+            count = min(left, _AT_ONCE)
+            self._indexer.add_changes([self._pending_changes.popleft() for _ in range(count)])
+            left -= count
             self._quiet_since = time.monotonic()
+
+    def _drop_pending(self) -> None:
+        """Forget the collected changes, but delete an index that has words which were redacted."""
+        redactions = [changes for changes in self._pending_changes if changes.has_redaction]
+        self._pending_changes.clear()
+        if redactions:
+            self._indexer.add_changes(redactions[-1:])
 
     def _timeout_s(self) -> float | None:
         """Return how long to wait for a job before continuing with pending work, in seconds."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sqlite3
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -21,7 +22,7 @@ from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.store.open.open_files import open_files
-from helix_desktop.store.search import index_db, index_texts, indexer
+from helix_desktop.store.search import index_db, index_texts, index_thread, indexer
 from helix_desktop.store.search.index_db import SearchIndex
 from helix_desktop.store.search.index_thread import SearchThread
 from helix_desktop.store.search.indexer import Indexer
@@ -358,3 +359,26 @@ async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: 
     assert waiting > 0
     assert hit_count(tmp_path, "SELECT sequence FROM state") > 0, "the entries are known all the same"
     assert await search_results(tmp_path)
+
+
+async def test_closing_does_not_wait_for_very_many_changes(
+    tmp_path: Path, filled: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A million entries that were just moved to the trash: the next start finds them by comparing."""
+    monkeypatch.setattr(index_thread, "_AT_ONCE", 3)
+    filled(tmp_path)
+    store = await open_store(tmp_path)
+    sequence = await asyncio.wrap_future(store._index.submit(lambda index: index.sequence))
+    is_free = threading.Event()
+    busy = store._index.submit(lambda _: is_free.wait())
+    await fill_store(store, [b"late tide %d" % number for number in range(30)])
+    closing_thread = threading.Thread(target=store._index.close)
+    closing_thread.start()
+    assert store._index._ending.wait(10)
+    is_free.set()
+    closing_thread.join()
+    await store.close()
+    assert busy.result() is True
+    assert hit_count(tmp_path, "SELECT sequence FROM state") == sequence
+    results = await search_results(tmp_path)
+    assert len(results[0]) == len(DATAS) + 30
