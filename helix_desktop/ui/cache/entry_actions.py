@@ -156,7 +156,7 @@ def table_line(row: CacheRow) -> str:
         *(time.isoformat(timespec="seconds") for time in times),
     )
     plain = (" ".join(cell.split()) for cell in cells)
-    return "\t".join(f"'{cell}" if cell.startswith(("=", "+", "@")) else cell for cell in plain)
+    return "\t".join(f"'{cell}" if cell.startswith(("=", "+", "-", "@")) else cell for cell in plain)
 
 
 def marker_text(row: CacheRow) -> str:
