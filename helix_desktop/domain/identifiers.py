@@ -52,6 +52,11 @@ def count_identifiers(text: str) -> Counter[str]:
     return counts
 
 
+def names_in_line(line: str) -> list[str]:
+    """Return the words of a rewrite's line of names: behind the last name of a group stands a semicolon."""
+    return line.replace(";", " ").split()
+
+
 def argument_identifiers(arguments: str) -> tuple[str, ...]:
     """Return the identifiers in a call's arguments: in the values of a JSON object, else in the text."""
     return identifiers_in(argument_text(arguments))

@@ -20,7 +20,7 @@ from helix_desktop.context.rewrites.fold_note import target_in_note
 from helix_desktop.domain.digest import WHOLE_TARGET
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.identifiers import identifiers_in
+from helix_desktop.domain.identifiers import identifiers_in, names_in_line
 
 FOLD_TITLE = "[Names last seen in earlier entries]"
 SWEEP_TITLE = "[Names in the outputs cached here]"
@@ -156,7 +156,7 @@ class IdentifierIndex:
                 if not is_excluded:
                     names.append(self._names_in_markers(entry))
                 if seq in anchors:
-                    names.append(_names_in_line(anchors[seq].anchors))
+                    names.append(names_in_line(anchors[seq].anchors))
             elif isinstance(entry, PinnedCopy):
                 names.append(self._of_item(entry.item))
             elif isinstance(entry, AddedInstructions):
@@ -172,7 +172,7 @@ class IdentifierIndex:
         names = self._by_text.get(note)
         if names is None:
             items = transcript.between(fold.after, fold.upto)
-            in_line = _names_in_line(note.rpartition(FOLD_TITLE)[2]) if FOLD_TITLE in note else ()
+            in_line = names_in_line(note.rpartition(FOLD_TITLE)[2]) if FOLD_TITLE in note else ()
             names = tuple({*in_line, *chain.from_iterable(map(self._names_in_note, items))})
             self._by_text[note] = names
         return names
@@ -282,11 +282,6 @@ def _groups(names: Sequence[tuple[int, str]]) -> list[str]:
         else:
             groups.append(list(of_entry))
     return [_group(group) for group in groups]
-
-
-def _names_in_line(line: str) -> list[str]:
-    """Return the words of a line of names: behind the last name of a group stands a semicolon."""
-    return line.replace(";", " ").split()
 
 
 def _group(names: Sequence[tuple[int, str]]) -> str:

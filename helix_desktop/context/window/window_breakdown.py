@@ -28,6 +28,7 @@ from helix_desktop.domain.events.instructions import (
 from helix_desktop.domain.events.rewrite import Excluded, FoldKind, FoldMade, FormChosen
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.identifiers import names_in_line
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, verbatim
 
@@ -229,9 +230,7 @@ def _is_named_elsewhere(item: LogItem, transcript: Transcript) -> bool:
     """Return True if the line of an earlier sweep names what an excluded output says: it never changes."""
     names = {*item.event.identifiers} if isinstance(item.event, ToolAnswered) else set[str]()
     sweeps = transcript.rewrites.anchors.values()
-    return any(
-        item.seq in sweep.masked and names & {*sweep.anchors.replace(";", " ").split()} for sweep in sweeps
-    )
+    return any(item.seq in sweep.masked and names & {*names_in_line(sweep.anchors)} for sweep in sweeps)
 
 
 def _excluded_item(row: WindowItem, event: Excluded, transcript: Transcript) -> WindowItem:

@@ -60,9 +60,8 @@ class SessionReplay:
         self._names, self._sums = UsedNames(), SessionSums()
         self._uses: dict[int, list[NameUse]] | None = None  # None: to be read
         self._runs: dict[ContextPolicy, _Run] = {}  # the newest last
-        self._shorten = lru_cache(maxsize=_SHORT_OUTPUTS)(
-            shorten_output
-        )  # whatever the policy, it is the same
+        # Whatever the policy, a short output is the same.
+        self._shorten = lru_cache(maxsize=_SHORT_OUTPUTS)(shorten_output)
 
     def add(self, log: Sequence[RecordedEvent]) -> None:
         """Add the next events of the session's log."""
