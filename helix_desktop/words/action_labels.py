@@ -54,7 +54,7 @@ _LABELS: dict[ActionName, UserText] = {
     "trust_folder": text("Trust folder…"),
     "try_now": text("Retry now"),
     "undo": text("Undo"),
-    "undo_compaction": text("Undo last context change"),
+    "undo_compaction": text("Undo context change"),
     "view": text("Show in timeline"),
 }
 

@@ -398,7 +398,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/action_labels.py" />
-            <source>Undo last context change</source>
+            <source>Undo context change</source>
             <translation type="unfinished" />
         </message>
     </context>
