@@ -27,7 +27,7 @@ _ICON = 12  # pixels of an icon behind a state
 _PILL_PAD = 17  # pixels of a pill beside its text
 _MAX_CACHED_TEXTS = 8_000
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
-_LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _VCENTER, Qt.AlignmentFlag.AlignRight | _VCENTER
+_LEFT, _RIGHT = int(Qt.AlignmentFlag.AlignLeft | _VCENTER), int(Qt.AlignmentFlag.AlignRight | _VCENTER)
 
 STATE_TONES: dict[CacheState, Tone] = {
     "in_window": "ok",
@@ -64,6 +64,7 @@ class CacheDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._model, self._now = model, now
         self._elided: dict[tuple[str, CellStyle, int], str] = {}
+        self._is_mirrored = False  # the cell that is being painted
         self.tint(LIGHT)
 
     def tint(self, theme: Theme) -> None:
@@ -91,7 +92,8 @@ class CacheDelegate(QStyledItemDelegate):
     ) -> None:
         """Draw a cell."""
         rect: QRect = option.rect
-        if option.direction == Qt.LayoutDirection.LeftToRight:
+        self._is_mirrored = option.direction == Qt.LayoutDirection.RightToLeft
+        if not self._is_mirrored:
             self._paint_cell(painter, rect, index)  # hundreds at once: without saving what does not change
             return
         painter.save()
@@ -132,9 +134,11 @@ class CacheDelegate(QStyledItemDelegate):
         painter.setFont(font)
         painter.setPen(color)
         inner = rect.adjusted(PAD, 0, -PAD, 0)
-        draw_text(
-            painter, inner, _RIGHT if style == "number" else _LEFT, self._elide(text, style, inner.width())
-        )
+        flags, words = _RIGHT if style == "number" else _LEFT, self._elide(text, style, inner.width())
+        if self._is_mirrored:
+            draw_text(painter, inner, flags, words)
+        else:
+            painter.drawText(inner, flags, words)
 
     def _elide(self, text: str, style: CellStyle, width: int) -> str:
         fitted = self._elided.get((text, style, width))
