@@ -50,8 +50,8 @@ async def test_requests_of_a_session_name_its_key_and_their_layers() -> None:
     assert sent[0].key == sent[1].key != sent[2].key
     assert first.session.id not in sent[0].key
     assert [hints.ends for hints in sent] == [(), (2,), ()]
-    spoken = [entry.event for entry in first.session.log if isinstance(entry.event, AssistantSpoke)]
-    assert spoken[0].layers == spoken[1].layers is not None
+    answers = [entry.event for entry in first.session.log if isinstance(entry.event, AssistantSpoke)]
+    assert answers[0].layers == answers[1].layers is not None
 
 
 async def test_after_a_long_pause_the_longer_lifetime_is_asked_for_and_counts() -> None:

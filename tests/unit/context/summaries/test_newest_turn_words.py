@@ -27,11 +27,11 @@ def test_both_sides_of_the_newest_complete_turn_stand_in_the_window(
     turn = transcript.turns - 1 if transcript.turn_open else transcript.turns
     texts = "\n".join(message.text for message in simulator.window().request.messages)
     covered = [item for item in transcript.items if item.turn == turn and item.seq <= handover.upto]
-    spoken = [item for item in covered if isinstance(item.event, AssistantSpoke) and item.event.text.strip()]
-    assert set(handover.words) <= {item.seq for item in spoken}
-    if sum(item.word_tokens for item in spoken) <= budget:
-        assert [item.seq for item in spoken] == [*handover.words]
-    for item in transcript.without_excluded(spoken):
+    answers = [item for item in covered if isinstance(item.event, AssistantSpoke) and item.event.text.strip()]
+    assert set(handover.words) <= {item.seq for item in answers}
+    if sum(item.word_tokens for item in answers) <= budget:
+        assert [item.seq for item in answers] == [*handover.words]
+    for item in transcript.without_excluded(answers):
         if item.seq in handover.words and isinstance(item.event, AssistantSpoke):
             assert f"e{item.seq} agent: {item.event.text}" in texts
 
