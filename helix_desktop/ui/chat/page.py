@@ -110,7 +110,8 @@ class NextMessages(Themed, QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.queue = QueueList()
-        self._suggestion = ""
+        self._is_past = False
+        self._suggestion = self._line_text = ""  # the line shows nothing in the past
         inner = QWidget()
         inner.setMaximumWidth(_MAX_WIDTH)
         self._column = QVBoxLayout(inner)
@@ -129,24 +130,31 @@ class NextMessages(Themed, QWidget):
     def lines(self) -> tuple[str, ...]:
         """Return the messages that are shown, each on one line."""
         waiting = (" ".join(message.text.split()) for message in self.queue.waiting)
-        return (*waiting, *((self._suggestion,) if self._suggestion else ()))
+        return (*waiting, *((self._line_text,) if self._line_text else ()))
 
     def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool) -> None:
         """Show the messages to send when the agent is ready or, if `is_paused`, when the user says so."""
-        self._show_line("")
         self.queue.show_waiting(waiting, is_paused)
-        self.setVisible(bool(waiting))
+        self._suggestion = ""
+        self._update_line()
 
     def show_suggestion(self, text: str) -> None:
         """Offer a message to be sent with one click; empty offers nothing."""
         self.queue.show_waiting((), is_paused=False)
-        self._show_line(text)
-
-    def _show_line(self, text: str) -> None:
-        self.setVisible(bool(text))
-        if text == self._suggestion:
-            return
         self._suggestion = text
+        self._update_line()
+
+    def show_past(self, is_past: bool) -> None:
+        """Offer nothing while an earlier step is on screen: the message would follow another answer."""
+        self._is_past = is_past
+        self._update_line()
+
+    def _update_line(self) -> None:
+        text = "" if self._is_past else self._suggestion
+        self.setVisible(bool(text or self.queue.waiting))
+        if text == self._line_text:
+            return
+        self._line_text = text
         clear_layout(self._suggestion_layout)
         if text:
             self._suggestion_layout.addWidget(self._line_widget(text))

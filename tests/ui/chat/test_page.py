@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.page import ChatPage
+from helix_desktop.ui.chat.page import ChatPage, NextMessages
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
@@ -47,6 +47,19 @@ def test_a_proposal_has_the_colours_of_the_theme_in_force(qtbot: QtBot) -> None:
     button = find_button(page.next_messages, "send_suggestion")
     expected = icon("corner-down-left", DARK.muted, 13).pixmap(13, 13).toImage()
     assert button.icon().pixmap(17, 13).toImage().copy(0, 0, 13, 13) == expected
+
+
+def test_nothing_is_proposed_in_the_past(qtbot: QtBot) -> None:
+    """A message proposed meanwhile is offered once now is shown again."""
+    messages = NextMessages()
+    qtbot.addWidget(messages)
+    messages.show_suggestion("Go on")
+    messages.show_past(True)
+    assert (list(messages.lines), messages.isHidden()) == ([], True)
+    messages.show_suggestion("Go further")
+    assert list(messages.lines) == []
+    messages.show_past(False)
+    assert (list(messages.lines), messages.isHidden()) == (["Go further"], False)
 
 
 def test_tasks_are_copied_verbatim(qtbot: QtBot, view: ChatView) -> None:

@@ -55,11 +55,7 @@ class PastController(QObject):
         self._views.inspector.now_requested.connect(self.leave)
         chat_page.past_strip.action_requested.connect(self.leave)
         chat_page.view.now_required.connect(self.leave)
-        for sent in (
-            chat_page.composer.submitted,
-            chat_page.composer.steered,
-            chat_page.next_messages.suggestion_accepted,
-        ):
+        for sent in (chat_page.composer.submitted, chat_page.composer.steered):
             sent.connect(lambda _: self.leave())
         context.window.page_shown.connect(lambda _: self._follow_soon())
 
@@ -84,6 +80,7 @@ class PastController(QObject):
         self.show_strip()
         self._views.chat.past_strip.show()
         self._views.chat.view.is_past = True
+        self._views.chat.next_messages.show_past(True)
         self._follow_soon()
 
     def show_strip(self) -> None:
@@ -119,6 +116,7 @@ class PastController(QObject):
         self._views.timeline.show_past(None)
         self._views.chat.past_strip.hide()
         self._views.chat.view.is_past = False
+        self._views.chat.next_messages.show_past(False)
 
     async def _show_now(self, place: tuple[RowKey, float] | None) -> None:
         self._show_request()
