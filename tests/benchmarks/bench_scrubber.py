@@ -78,7 +78,7 @@ def main() -> list[tuple[str, float, str]]:
         retint(widget, LIGHT)
         widget.resize(760 if widget is chart else 320, 800)
         widget.show()
-    chart.set_points(usage_points(log), 200_000, 0.85)
+    chart.set_points(usage_points(log, policy), 200_000, 0.85)
     chart.scrubber.set_steps(steps)
     windows, shows, moves = [], [], []
     for number in range(_STEPS):

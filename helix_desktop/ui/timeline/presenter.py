@@ -63,7 +63,7 @@ class TimelinePresenter:
         last = transcript.items[-1].seq if transcript.items else 0
         cards = await asyncio.to_thread(build_cards, log, transcript)
         points = with_current_usage(
-            await asyncio.to_thread(usage_points, log),
+            await asyncio.to_thread(usage_points, log, conversation.window.policy),
             last,
             gauge.used,
             gauge.window,

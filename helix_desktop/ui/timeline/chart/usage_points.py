@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import tokenizer_ratio
+from helix_desktop.context.window.window import handover_tokens
 from helix_desktop.domain.events.instructions import OpeningGiven
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -41,9 +44,9 @@ _KINDS: dict[type[Event], PointKind] = {
 }
 
 
-def usage_points(log: Sequence[RecordedEvent]) -> tuple[UsagePoint, ...]:
-    """Return the points of a log, oldest first."""
-    usage = _UsageReducer()
+def usage_points(log: Sequence[RecordedEvent], policy: ContextPolicy) -> tuple[UsagePoint, ...]:
+    """Return the points of a log, oldest first; `policy` bounds the user's words that handovers quote."""
+    usage = _UsageReducer(policy)
     for recorded, after in zip(log, [*log[1:], None], strict=True):
         usage.apply(recorded, after)
     return tuple(usage.points)
@@ -69,16 +72,17 @@ class _UsageReducer:
     """Counts the window event by event as the gauge does: what a report did not see, times the model's ratio.
 
     What is always sent next to the messages (prompt, tools) is known from the estimate of each request; the
-    user's words within a handover, from the handover's own figure (one that is excluded or put back later
-    shows at the next request). What the session's start tells counts as messages do: it can be excluded.
+    user's words within a handover, from the policy, and from the handover's own figure where the policy was
+    another one then. What the session's start tells counts as messages do: it can be excluded.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, policy: ContextPolicy) -> None:
         self.points: list[UsagePoint] = []
+        self._policy = policy
         self._transcript = Transcript()
         self._messages = 0  # tokens, by our count, of what stands in the window
         self._overhead = 0
-        self._quoted: dict[int, int] = {}  # of the user's words, by the handover that quotes them
+        self._quoted_before: dict[int, int] = {}  # by handover: how many more the policy of then let it quote
         self._report: tuple[int, int] | None = None  # tokens as reported, and as we counted them then
         self._ratio, self._window, self._at_ms = 1.0, 0, 0
 
@@ -134,7 +138,7 @@ class _UsageReducer:
         if sweep is not None:
             both.apply(sweep)
         words = round(event.after / self._ratio) - self._overhead - _window_tokens(both)
-        self._quoted[recorded.seq] = max(0, words)
+        self._quoted_before[recorded.seq] = max(0, words) - self._quoted_tokens
         self._recount(recorded.seq, "handover")
 
     def _rewrite(self, recorded: RecordedEvent, kind: PointKind) -> None:
@@ -156,7 +160,9 @@ class _UsageReducer:
         handover = self._transcript.handover
         if handover is None or handover[0] in self._transcript.rewrites.excluded:
             return 0  # what stands in place of a handover quotes nobody
-        return self._quoted.get(handover[0], 0)
+        seq, event = handover
+        by_policy = handover_tokens(self._transcript, self._policy, self._window)
+        return max(0, by_policy - event.tokens - FRAMING_TOKENS + self._quoted_before.get(seq, 0))
 
     @property
     def _used_tokens(self) -> int:

@@ -323,7 +323,7 @@ def test_a_fold_s_card_describes_the_fold(simulator: SessionSimulator) -> None:
 
 @given(histories() | histories_with_rewrites())
 def test_points_are_in_order_and_never_below_zero(simulator: SessionSimulator) -> None:
-    points = usage_points(simulator.log)
+    points = usage_points(simulator.log, simulator.policy)
     assert [point.seq for point in points] == sorted(point.seq for point in points)
     assert all(point.used >= 0 for point in points)
     kinds = SweepMade | HandoverMade | FoldMade | ObservationsPlaced

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.instructions import OpeningGiven, StandingText
@@ -38,7 +40,7 @@ def test_every_point_matches_the_gauge_at_that_time(simulator: SessionSimulator,
     first = next((recorded.seq for recorded in log if isinstance(recorded.event, AssistantSpoke)), 0)
     assume(first)
     assume(not any(isinstance(recorded.event, HandoverMade) for recorded in log[:first]))
-    points = {point.seq: point for point in usage_points(log) if point.seq >= first}
+    points = {point.seq: point for point in usage_points(log, simulator.policy) if point.seq >= first}
     wrong = {seq: (point, used[seq]) for seq, point in points.items() if abs(point.used - used[seq]) > 2}
     assert not wrong
     assert {point.window for point in points.values()} <= {simulator.frame.info.window}
@@ -79,7 +81,7 @@ def test_an_overfull_window_is_followed_down() -> None:
         HandoverMade(3, 0, (), "", "", 0, 400, 2_000_000, 38_000, 3, "m", HandoverTrigger.OVERFLOW),
         Undone(5),
     )
-    points = usage_points([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
+    points = usage_points(_recorded(events), ContextPolicy())
     assert [(point.seq, point.used, point.kind) for point in points] == [
         (2, 520, "turn"),
         (4, 2_000_524, "turn"),
@@ -99,9 +101,31 @@ def test_excluding_from_the_sessions_start_moves_the_line_at_once() -> None:
         Excluded((1,), "Left out.", 20, "0" * 64, saved=280, part=1),
         Undone(4),
     )
-    points = usage_points([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
+    points = usage_points(_recorded(events), ContextPolicy())
     before = 1_000 + 2 * 14
     assert [(point.seq, point.used) for point in points] == [(3, before), (4, before - 2 * 280), (5, before)]
+
+
+def test_an_excluded_message_that_a_handover_covers_is_put_back_at_once() -> None:
+    """The handover quotes it from then on: the line moves before the next report."""
+    words, framing, left_out = 100, 4, 7
+    events: tuple[Event, ...] = (
+        UserSpoke("Do this.", words),
+        AssistantSpoke("Done.", "lab/m", 10, estimate=604, window=64_000),
+        Excluded((1,), "Left out.", left_out, "0" * 64, saved=words - left_out),
+        HandoverMade(2, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL),
+        Undone(3),
+    )
+    points = usage_points(_recorded(events), ContextPolicy())
+    assert [(point.seq, point.used) for point in points if point.seq > 2] == [
+        (3, 618 - words + left_out),
+        (4, 554),
+        (5, 554 + words + framing),
+    ]
+
+
+def _recorded(events: Sequence[Event]) -> list[RecordedEvent]:
+    return [RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]
 
 
 @given(histories() | histories_with_rewrites())
