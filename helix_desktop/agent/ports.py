@@ -394,6 +394,10 @@ class FileHistory(Protocol):
         """Cover a place that is not covered, or leave it to the rules again; holds for later starts too."""
         ...
 
+    async def pause(self, is_paused: bool) -> None:
+        """Pause the first copy, or let it go on; holds for later starts too."""
+        ...
+
     async def close(self) -> None:
         """Stop the first copy (it goes on at the next start), and close the files."""
         ...

@@ -155,6 +155,16 @@ class WorkspaceFileHistory:
         await self._run(lambda opened: opened.use_settings(settings))
         await self.start()
 
+    async def pause(self, is_paused: bool) -> None:
+        """Pause the first copy, or let it go on; holds for later starts too.
+
+        While it is paused only what a call needs is copied, as far as that takes no time before the call.
+        """
+        self._save_settings(msgspec.structs.replace(self._load_settings(), is_paused=is_paused))
+        if self._copying is not None:
+            self._copying.cancel()  # it may wait for another process
+        await self._run(lambda opened: opened.pause(is_paused))
+
     async def close(self) -> None:
         """Stop the first copy (it goes on at the next start), and close the files."""
         if self._is_closed:
@@ -166,14 +176,15 @@ class WorkspaceFileHistory:
         self._thread.shutdown(wait=False)
 
     def _copy_pending(self) -> None:
-        """Copy what is not in yet, in the background, if that is not done already."""
+        """Copy what is not in yet, in the background, if that is neither done already nor paused."""
         is_running = self._copying is not None and not self._copying.done()
-        if self._is_started and not (self._is_closed or is_running or self._coverage.is_complete):
+        has_to = self._is_started and not (self._coverage.is_complete or self._coverage.is_paused)
+        if has_to and not (self._is_closed or is_running):
             self._copying = self._scope.start(self._copy(), "first copy of a workspace's files")
 
     async def _copy(self) -> None:
         """Copy what is not in yet, in batches; calls go between them."""
-        while not self._is_closed:
+        while not (self._is_closed or self._coverage.is_paused):
             try:
                 pause = await self._run(lambda opened: opened.copy_batch())
             except HelixError as error:  # the next call tries again

@@ -70,6 +70,7 @@ class OpenedHistory:
         self._captures = Captures(self._tree, self._database, self._lock, clock)
         self._reverts = Reverts(root, self._database, _RevertTree(self._tree, self._captures), clock)
         self._coverage, self._counted = Coverage(), (-1, 0.0)
+        self._is_paused = settings.is_paused
         self._not_ended: list[tuple[str, str]] = []
 
     def start(self) -> None:
@@ -89,6 +90,8 @@ class OpenedHistory:
         with suppress(StoreError):  # the call is begun; who copies in the background will say so
             while time.monotonic() < until and self.copy_batch(mark.paths) is False:
                 pass
+        if self._is_paused:
+            self._copy_lock.release()
         return captured
 
     def end_call(self, session: str, call_id: str) -> CapturedChanges | None:
@@ -152,6 +155,12 @@ class OpenedHistory:
     def use_settings(self, settings: CoverageSettings) -> None:
         """Use other settings, from now on."""
         self._tree.use_settings(settings)
+
+    def pause(self, is_paused: bool) -> None:
+        """Note whether the user paused the first copy; another process may make it then."""
+        self._is_paused = is_paused
+        if is_paused:
+            self._copy_lock.release()
 
     def copy_batch(self, first: Sequence[str] | None = None) -> bool | None:
         """Store some contents of the first copy; True: another process does, None: all are in.
@@ -226,13 +235,15 @@ class OpenedHistory:
         """Return what is covered now."""
         edition, at = self._counted
         now = time.monotonic()
-        is_copying = bool(self._tree.pending)
+        is_copying = bool(self._tree.pending) and not self._is_paused
         is_due = not is_copying or self._coverage.is_complete or now - at > _COVERAGE_S
         if edition != self._tree.edition and is_due:
             self._counted = (self._tree.edition, now)
             self._coverage = coverage_of(self._tree, self._database.contents.totals()[2])
         return msgspec.structs.replace(
-            self._coverage, error=_TOO_MANY if self._tree.has_too_many else self._error
+            self._coverage,
+            is_paused=self._is_paused,
+            error=_TOO_MANY if self._tree.has_too_many else self._error,
         )
 
     def close(self) -> None:

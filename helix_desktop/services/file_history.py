@@ -70,9 +70,13 @@ class FileHistories:
             unlisten()
 
     async def use_settings(self, workspace_id: str, settings: CoverageSettings) -> None:
-        """Change what is covered in a workspace, open or not. Raises HelixError, InvalidInput for a place."""
+        """Change what is covered in a workspace, open or not; a pause of the first copy stays as it is.
+
+        Raises HelixError, InvalidInput for a place.
+        """
         places = dict.fromkeys(included_place(place) for place in settings.included)
-        settings = msgspec.structs.replace(settings, included=tuple(places))
+        is_paused = self._registry.get(workspace_id).history_paused
+        settings = msgspec.structs.replace(settings, included=tuple(places), is_paused=is_paused)
         history = self._open.get(workspace_id)
         if history is None or not self._registry.get(workspace_id).trusted:
             self._save(workspace_id, settings)
@@ -97,9 +101,12 @@ class FileHistories:
             history_included=settings.included,
             history_max_file=settings.max_file,
             history_quota=settings.quota,
+            history_paused=settings.is_paused,
         )
 
 
 def coverage_settings(record: WorkspaceRecord) -> CoverageSettings:
     """Return what a workspace's record says of its coverage."""
-    return CoverageSettings(record.history_included, record.history_max_file, record.history_quota)
+    return CoverageSettings(
+        record.history_included, record.history_max_file, record.history_quota, record.history_paused
+    )

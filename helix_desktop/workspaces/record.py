@@ -42,6 +42,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     `effort` is how much the main model thinks here; empty: as is set for the model.
     `history_included` are places whose former versions are stored though they would be left out,
     `history_max_file` (bytes) is the largest file that is, `history_quota` (bytes on disk) what all may take.
+    While `history_paused` the first copy of its files waits.
     `cache_filters` are the filters of the cache browser that the user named.
     """
 
@@ -70,6 +71,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     history_included: tuple[str, ...] = ()
     history_max_file: int = MAX_FILE
     history_quota: int = QUOTA
+    history_paused: bool = False
     cache_filters: tuple[SavedFilter, ...] = ()
 
     @property

@@ -2877,6 +2877,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <source>Changes of these places aren't stored, so they can't be undone. What you include is copied when you resume copying files.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>Changes of {path}</source>
             <translation type="unfinished" />
@@ -2970,6 +2975,16 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/detail.py" />
             <source>Copy the diff for git apply (Ctrl+C)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Copying files is paused. Changes of files that aren't copied yet can't be undone.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Copying files paused: {share}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14459,6 +14474,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/session/changes/first_copy.py" />
+            <source>Copying files for undo paused · %n files left</source>
+            <translation>
+                <numerusform>Copying files for undo paused · %n file left</numerusform>
+                <numerusform>Copying files for undo paused · %n files left</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/session/changes/first_copy.py" />
             <source>Copying files for undo · %n files</source>
             <translation>
                 <numerusform>Copying files for undo · %n file</numerusform>
@@ -14772,6 +14795,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/budget_controller.py" />
             <source>Type {command}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/changes/first_copy.py" />
+            <source>Until you resume, changes of files that aren't copied yet can't be undone.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21483,11 +21511,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/jobs.py" />
-            <source>Cancel: {job}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Change policy…</source>
             <translation type="unfinished" />
@@ -21894,6 +21917,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/jobs.py" />
+            <source>Pause</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
             <source>Pin</source>
             <translation type="unfinished" />
@@ -22009,6 +22037,11 @@
             <location filename="../../helix_desktop/ui/shell/sidebar/rail.py" />
             <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
             <source>Rename…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/jobs.py" />
+            <source>Resume</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22312,6 +22345,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/crash_notice.py" />
             <source>workspace data of {workspaces} (repaired)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/jobs.py" />
+            <source>{action}: {job}</source>
             <translation type="unfinished" />
         </message>
         <message>

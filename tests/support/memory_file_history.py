@@ -50,6 +50,9 @@ class MemoryFileHistory:
     async def include(self, path: str, included: bool) -> None:
         """Do nothing: all is covered."""
 
+    async def pause(self, is_paused: bool) -> None:
+        """Do nothing: all is covered."""
+
     async def begin_call(self, mark: CallMark) -> CapturedChanges | None:
         """Note that a call begins."""
         outside = await self._look(mark.session, mark.paths)

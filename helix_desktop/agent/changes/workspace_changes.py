@@ -183,6 +183,10 @@ class WorkspaceChanges:
         """Cover a place that is not covered, or leave it to the rules again."""
         await self._require_files().include(path, included)
 
+    async def pause_copy(self, is_paused: bool) -> None:
+        """Pause the first copy of the files, or let it go on; holds for later starts too."""
+        await self._require_files().pause(is_paused)
+
     async def _captures(self, session: str) -> tuple[tuple[LoggedCapture, ...], LoggedChanges]:
         """Return the captures of a session and its subagents, and what its own log says."""
         own = await self._logged(session)

@@ -34,12 +34,13 @@ class CoverageSettings(msgspec.Struct, frozen=True):
     """What the user chose of a workspace's coverage: places that are covered though the rules leave them out.
 
     `max_file` (bytes) is the largest file that is, `quota` (bytes on disk) what all contents may take;
-    0: any number.
+    0: any number. While `is_paused` the first copy waits until the user resumes it.
     """
 
     included: tuple[str, ...] = ()
     max_file: int = MAX_FILE
     quota: int = QUOTA
+    is_paused: bool = False
 
 
 class UncoveredPlace(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -55,7 +56,8 @@ class UncoveredPlace(msgspec.Struct, frozen=True, omit_defaults=True):
 class Coverage(msgspec.Struct, frozen=True):
     """What is covered now: files and bytes that are, what is not (the first of them), and how many that are.
 
-    `is_complete` is False until every file of the first copy is in; `error` says why it stopped, if it did.
+    `pending` files of the first copy are not in yet; `is_complete` is False until all are. If the user paused
+    it, it `is_paused`; `error` says why it stopped, if it did.
     """
 
     files: int = 0
@@ -63,5 +65,7 @@ class Coverage(msgspec.Struct, frozen=True):
     stored_size: int = 0
     places: tuple[UncoveredPlace, ...] = ()
     uncovered: int = 0
+    pending: int = 0
     is_complete: bool = False
+    is_paused: bool = False
     error: str = ""

@@ -21,8 +21,9 @@ def coverage_of(tree: WorkspaceTree, stored_size: int) -> Coverage:
         else:
             places.append(UncoveredPlace(path, _reason(tree, path, state), files=1, size=state.size))
     places.sort(key=lambda place: (place.reason == "pending", not place.is_folder, place.path))
-    uncovered = len(places)
-    return Coverage(files, size, stored_size, tuple(places[:_PLACES]), uncovered, not tree.pending)
+    pending = sum(place.reason == "pending" for place in places)
+    first = tuple(places[:_PLACES])
+    return Coverage(files, size, stored_size, first, len(places), pending, is_complete=not tree.pending)
 
 
 def _reason(tree: WorkspaceTree, path: str, state: FileState) -> UncoveredReason:

@@ -19,7 +19,7 @@ from helix_desktop.workspaces.registry import WorkspaceRegistry
 _PLAIN = ("theme", "text_size", "enter_sends", "notify", "background_effort")
 _WORKSPACE_PLAIN = (
     "listed", "demo", "trusted", "sandbox", "network", "fetch", "quota", "unused_ms", "effort", "demo_calls",
-    "history_max_file", "history_quota",
+    "history_max_file", "history_quota", "history_paused",
 )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ class CoverageStrip(Themed, QWidget):
         if coverage.error:
             icon, color = "shield-alert", "error"
         elif is_copying:
-            icon, color = "loader-circle", "muted"
+            icon, color = "pause" if coverage.is_paused else "loader-circle", "muted"
         self._icon.show_icon(icon, color)
         self.text.set_text(words)
         self._bar.setVisible(is_copying)

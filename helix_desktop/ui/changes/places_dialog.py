@@ -38,10 +38,7 @@ class PlacesDialog(Themed, SizedDialog):
         self.setWindowTitle(tr("What can't be undone"))
         self._included: dict[str, UncoveredPlace] = {}  # since it is open
         self._summary = label("", "strong", wrap=True)
-        lead = tr(
-            "Changes of these places aren't stored, so they can't be undone. What you include is copied now, "
-            "in the background."
-        )
+        self._lead = label("", "muted", wrap=True)
         self._page = QWidget()
         self._page.setObjectName("page")
         self._column = column(margins=(2, 2, 10, 2), gap=6)
@@ -49,9 +46,7 @@ class PlacesDialog(Themed, SizedDialog):
         scroll = ListScrollArea(self._page, tr("Places"))
         close = PushButton(tr("Close"), name="close")
         close.clicked.connect(self.reject)
-        words = column(
-            label(tr("What can't be undone"), "title", wrap=True), label(lead, "muted", wrap=True), gap=5
-        )
+        words = column(label(tr("What can't be undone"), "title", wrap=True), self._lead, gap=5)
         buttons = FlowBox([close], right_from=0)
         layout = column(words, self._summary, scroll, buttons, margins=(22, 20, 22, 16), gap=12)
         layout.setStretch(2, 1)
@@ -59,6 +54,7 @@ class PlacesDialog(Themed, SizedDialog):
 
     def show_coverage(self, coverage: Coverage) -> None:
         """Show what is covered and what is not."""
+        self._lead.setText(_lead_text(coverage))
         self._summary.setText(coverage_text(coverage))
         clear_layout(self._column)
         missing = {place.path for place in coverage.places}
@@ -98,3 +94,16 @@ class PlacesDialog(Themed, SizedDialog):
         include.setAccessibleName(tr("{verb}: {path}", verb=verb, path=path_text(place.path)))
         include.clicked.connect(lambda: self._include(place, not is_included))
         return BesideOrBelow(words, [include], _PATH_PX)
+
+
+def _lead_text(coverage: Coverage) -> str:
+    """Return what the places have in common, and when one is copied that the user includes."""
+    if coverage.is_paused:
+        return tr(
+            "Changes of these places aren't stored, so they can't be undone. What you include is copied when "
+            "you resume copying files."
+        )
+    return tr(
+        "Changes of these places aren't stored, so they can't be undone. What you include is copied now, "
+        "in the background."
+    )

@@ -177,6 +177,8 @@ def empty_text(state: ChangesState) -> str:
     if state.source == "commit":
         return tr("Nothing differs from the last commit.")
     if not state.coverage.is_complete and not state.coverage.error:
+        if state.coverage.is_paused:
+            return tr("Copying files is paused. Changes of files that aren't copied yet can't be undone.")
         return tr(
             "Your files are being copied, so that every change can be undone. Changes appear here as the "
             "agent works."
@@ -202,6 +204,8 @@ def coverage_text(coverage: Coverage, obstacle: Obstacle = "") -> str:
         return tr("Copying files stopped: {reason}", reason=coverage.error)
     if not coverage.is_complete:
         share = copied_share(coverage)
+        if coverage.is_paused:
+            return tr("Copying files paused: {share}", share=format_whole_percent(share))
         return (
             tr("Copying files: {share}", share=format_whole_percent(share)) if share else tr("Copying files…")
         )
@@ -210,14 +214,13 @@ def coverage_text(coverage: Coverage, obstacle: Obstacle = "") -> str:
 
 def copied_share(coverage: Coverage) -> float:
     """Return how much of the first copy is done, from 0 to 1."""
-    pending = sum(max(1, place.files) for place in coverage.places if place.reason == "pending")
-    return coverage.files / (coverage.files + pending) if coverage.files else 0.0
+    return coverage.files / (coverage.files + coverage.pending) if coverage.files else 0.0
 
 
 def uncovered_texts(coverage: Coverage) -> tuple[str, str]:
     """Return how many places are not covered, and the first of them by name."""
     places = [place for place in coverage.places if place.reason != "pending"]
-    count = coverage.uncovered - (len(coverage.places) - len(places))
+    count = coverage.uncovered - coverage.pending
     if count <= 0:
         return "", ""
     names = [split_path(place.path)[1] for place in places[:_PLACES_NAMED]]

@@ -1,10 +1,10 @@
-"""One line per running job, with its progress and a way to cancel it."""
+"""One line per running job, with its progress and a way to cancel or pause it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
@@ -21,47 +21,80 @@ tr = Translator("Window")
 _PARTS = 1000
 
 
+class _JobButton(PushButton):
+    """Cancels, pauses or resumes; as wide with each word: the bars of all lines stand below each other."""
+
+    def __init__(self) -> None:
+        self._words = {"": tr("Cancel"), "pause": tr("Pause"), "resume": tr("Resume")}
+        super().__init__(self._words[""], "link")
+        policy = self.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.setSizePolicy(policy)
+
+    def show_job(self, job: JobRow) -> None:
+        """Show what can be done with a job, if anything can."""
+        word, effect = self._words[job.pausing], job.on_pausing if job.pausing else job.on_cancel
+        self.setObjectName(f"{job.pausing or 'cancel'}_job")
+        self.setText(word)
+        self.setVisible(job.cancellable or bool(job.pausing))
+        self.setToolTip(effect)
+        self.setAccessibleDescription(effect)
+        self.setAccessibleName(tr("{action}: {job}", action=word, job=job.text))
+
+    def sizeHint(self) -> QSize:
+        """Return the size with the widest word."""
+        hint, width = super().sizeHint(), self.fontMetrics().horizontalAdvance
+        widest = max(width(word) for word in self._words.values())
+        return QSize(hint.width() - width(self.text()) + widest, hint.height())
+
+
 class _JobLine(QWidget):
-    """Icon, text, progress bar, cancel."""
+    """Icon, text, progress bar, button."""
 
     cancelled = Signal(str)
+    pausing = Signal(str, bool)
+    """The job, and whether it is to pause."""
 
     def __init__(self, job: JobRow) -> None:
         super().__init__()
-        self._id = job.id
+        self._job = job
         self._text = ElidedLabel(role="note")
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(120)
-        self._cancel = PushButton(tr("Cancel"), "link", name="cancel_job")
-        policy = self._cancel.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)  # the bars of all lines stand below each other
-        self._cancel.setSizePolicy(policy)
-        self._cancel.clicked.connect(lambda: self.cancelled.emit(self._id))
-        face = IconLabel("loader-circle", px=14)
-        line = row(face, self._text, self._bar, self._cancel, margins=(20, 3, 12, 3), gap=9)
+        self._button = _JobButton()
+        self._button.clicked.connect(self._act)
+        self._icon = IconLabel("loader-circle", px=14)
+        line = row(self._icon, self._text, self._bar, self._button, margins=(20, 3, 12, 3), gap=9)
         line.setStretch(1, 1)
         self.setLayout(line)
         self.show_job(job)
 
     def show_job(self, job: JobRow) -> None:
+        self._job = job
         self._text.set_full_text(job.text)
+        self._icon.show_icon("pause" if job.pausing == "resume" else "loader-circle", "muted")
         # Without a known share the bar says "busy" (Qt's range 0..0, which moves), never a made-up figure.
         self._bar.setVisible(job.progress is not None or not is_motion_reduced())
         self._bar.setRange(0, 0 if job.progress is None else _PARTS)
         if job.progress is not None:
             self._bar.setValue(round(job.progress * _PARTS))
         self._bar.setAccessibleName(job.text)
-        self._cancel.setVisible(job.cancellable)
-        self._cancel.setToolTip(job.on_cancel)
-        self._cancel.setAccessibleDescription(job.on_cancel)
-        self._cancel.setAccessibleName(tr("Cancel: {job}", job=job.text))
+        self._button.show_job(job)
+
+    def _act(self) -> None:
+        if self._job.pausing:
+            self.pausing.emit(self._job.id, self._job.pausing == "pause")
+        else:
+            self.cancelled.emit(self._job.id)
 
 
 class JobLines(Themed, QWidget):
     """The strip below the center; hidden while nothing runs."""
 
     cancel_requested = Signal(str)
+    pause_requested = Signal(str, bool)
+    """A job, and whether it is to pause or go on."""
 
     def __init__(self) -> None:
         """Start empty and hidden."""
@@ -103,6 +136,7 @@ class JobLines(Themed, QWidget):
     def _add(self, job: JobRow) -> None:
         line = _JobLine(job)
         line.cancelled.connect(self.cancel_requested)
+        line.pausing.connect(self.pause_requested)
         retint(line, self._theme)
         self._lines[job.id] = line
         self._column.addWidget(line)

@@ -157,7 +157,13 @@ COVERAGE = Coverage(
     4,
     is_complete=True,
 )
-COPYING = Coverage(4_938, 90_000_000, places=(UncoveredPlace("src", "pending", True, 7_407),), uncovered=1)
+COPYING = Coverage(
+    4_938,
+    90_000_000,
+    places=(UncoveredPlace("src/app.py", "pending", files=1),),
+    uncovered=7_407,
+    pending=7_407,
+)
 
 
 def session_changes(steps: Iterable[RecordedChanges] = STEPS) -> SessionChanges:
@@ -245,6 +251,7 @@ STATES = {
     "changes, many": many_changes(),
     "changes, none": EMPTY,
     "changes, first copy": replace(EMPTY, coverage=COPYING),
+    "changes, copy paused": replace(EMPTY, coverage=msgspec.structs.replace(COPYING, is_paused=True)),
     "changes, stopped copy": replace(
         EMPTY, coverage=msgspec.structs.replace(COPYING, error="No space left on the disk.")
     ),

@@ -128,6 +128,7 @@ def test_what_differs_from_the_last_commit_can_be_read_but_not_reverted(
         ("changes, not trusted", "This folder isn't trusted"),
         ("changes, no folder", "The folder of this workspace is missing."),
         ("changes, first copy", "Your files are being copied"),
+        ("changes, copy paused", "Copying files is paused."),
     ],
 )
 def test_an_empty_page_says_why(page: ChangesPage, state: str, words: str) -> None:
@@ -143,6 +144,8 @@ def test_the_strip_names_what_is_covered_and_what_is_not(page: ChangesPage) -> N
     page.set_state(replace(samples.EMPTY, coverage=samples.COPYING))
     assert page.coverage.text.text == "Copying files: 40 %"
     assert page.coverage.places.isHidden()
+    page.set_state(samples.STATES["changes, copy paused"])
+    assert page.coverage.text.text == "Copying files paused: 40 %"
 
 
 def test_the_list_takes_its_share_of_a_large_window_until_its_handle_moves(page: ChangesPage) -> None:

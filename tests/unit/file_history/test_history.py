@@ -6,8 +6,13 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
+from filelock import FileLock
+
 from helix_desktop.domain.file_history.capture import CallMark
-from tests.support.file_history_rig import kinds, open_history
+from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.file_history.history import WorkspaceFileHistory
+from helix_desktop.system.clock import wall_clock_ms
+from tests.support.file_history_rig import copied, kinds, open_history
 
 
 async def test_a_command_s_changes_are_captured_with_their_contents(tmp_path: Path) -> None:
@@ -96,3 +101,76 @@ async def test_the_event_loop_is_free_while_the_history_waits(tmp_path: Path) ->
         other.execute("ROLLBACK")  # had the loop been blocked, nobody would have come here
         other.close()
         assert kinds(await looking) == {"new": "created"}
+
+
+class _Life:
+    """A history of files with saved settings; it can be opened again, as after a restart."""
+
+    def __init__(self, folder: Path, files: int) -> None:
+        self.root, self._file = folder / "w", folder / "data" / "h.db"
+        self.root.mkdir()
+        for number in range(files):
+            (self.root / f"{number:03}").write_text(f"{number}")
+        self._settings = CoverageSettings()
+
+    def open(self) -> WorkspaceFileHistory:
+        return WorkspaceFileHistory(
+            self.root, self._file, lambda: self._settings, wall_clock_ms, save_settings=self._save
+        )
+
+    def _save(self, settings: CoverageSettings) -> None:
+        self._settings = settings
+
+
+async def test_a_paused_copy_waits_for_the_user_also_after_a_restart(tmp_path: Path) -> None:
+    life = _Life(tmp_path, 300)
+    history = life.open()
+    await history.start()
+    await history.pause(True)
+    left = history.coverage.pending
+    assert 0 < left == history.coverage.uncovered
+    await history.close()
+    history = life.open()
+    await history.start()
+    for _ in range(3):
+        await history.look("s")
+    assert (history.coverage.pending, history.coverage.is_paused) == (left, True)
+    await history.pause(False)
+    await copied(history)
+    assert (history.coverage.files, history.coverage.pending) == (300, 0)
+    await history.close()
+
+
+async def test_what_a_call_needs_is_copied_though_the_copy_is_paused(tmp_path: Path) -> None:
+    life = _Life(tmp_path, 3)
+    history = life.open()
+    await history.pause(True)
+    await history.start()
+    assert [place.path for place in history.coverage.places] == ["000", "001", "002"]
+    await history.begin_call(CallMark("s", "c", "sh"))
+    assert history.coverage.is_complete
+    (life.root / "001").write_text("changed")
+    captured = await history.end_call("s", "c")
+    assert captured is not None
+    (change,) = captured.list.changes
+    assert change.before is not None
+    assert await history.content(change.before.digest) == b"1"
+    await history.close()
+
+
+async def test_a_resumed_copy_waits_for_no_process_that_ended_meanwhile(tmp_path: Path) -> None:
+    life = _Life(tmp_path, 3)
+    other = FileLock(tmp_path / "data/file-history-copy.lock")
+    history = life.open()
+    await history.pause(True)
+    with other:
+        await history.pause(False)
+        await history.start()
+        await history.look("s")
+        assert history.coverage.pending == 3
+    await history.pause(True)
+    other.acquire(timeout=0)
+    other.release()
+    await history.pause(False)
+    await copied(history)
+    await history.close()

@@ -78,3 +78,16 @@ async def test_what_is_included_is_saved_with_the_workspace(rig: Rig) -> None:
         await rig.histories.use_settings(rig.id, CoverageSettings(("sub/.git/hooks",)))
     await history.include("build/out", False)
     assert rig.registry.get(rig.id).history_included == ()
+
+
+async def test_a_pause_of_the_first_copy_is_saved_and_no_other_setting_ends_it(rig: Rig) -> None:
+    history = rig.open(trusted=True)
+    await history.pause(True)
+    await rig.histories.use_settings(rig.id, CoverageSettings(max_file=5))
+    await history.include("build/out", True)
+    record = rig.registry.get(rig.id)
+    assert (record.history_paused, record.history_max_file) == (True, 5)
+    assert history.coverage.is_paused
+    await history.pause(False)
+    assert not rig.registry.get(rig.id).history_paused
+    await complete(history)

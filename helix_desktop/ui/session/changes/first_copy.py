@@ -7,6 +7,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.file_history.coverage import Coverage
+from helix_desktop.ui.changes.texts import copied_share
 from helix_desktop.ui.design.window_state import JobRow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -18,14 +20,20 @@ _GROUP = "first_copy"
 
 
 class FirstCopyJob(QObject):
-    """Follows the coverage of the workspace on screen."""
+    """Follows the coverage of the workspace on screen; the user pauses and resumes the copy."""
 
     def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
         super().__init__(context.window)
         self._jobs, self._session_controller = context.window.jobs, session_controller
+        self._start = context.async_actions.start
         self._workspace: OpenWorkspace | None = None
         self._unlisten: Callable[[], None] = lambda: None
         session_controller.session_changed.connect(self._follow)
+        self._jobs.pause_requested.connect(self._pause)
+
+    def _pause(self, job_id: str, is_paused: bool) -> None:
+        if job_id == _GROUP and self._workspace is not None:
+            self._start(self._workspace.changes.pause_copy(is_paused), "pause the first copy")
 
     def _follow(self) -> None:
         workspace = self._session_controller.workspace
@@ -37,12 +45,22 @@ class FirstCopyJob(QObject):
         self._show()
 
     def _show(self) -> None:
-        """Show how many files are in; it goes on by itself after a restart, and has no end before it ends."""
-        coverage = self._workspace.changes.coverage if self._workspace is not None else None
-        rows = []
-        if coverage is not None and coverage.files and not (coverage.is_complete or coverage.error):
-            words = tr.plural(
-                coverage.files, "Copying files for undo · %n file", "Copying files for undo · %n files"
-            )
-            rows = [JobRow(_GROUP, words, None, False)]
-        self._jobs.show_jobs(rows, _GROUP)
+        """Show how many files are in; after a restart it goes on, or still is paused."""
+        coverage = self._workspace.changes.coverage if self._workspace is not None else Coverage()
+        has_begun = bool(coverage.files) or coverage.is_paused
+        is_over = coverage.is_complete or bool(coverage.error)
+        self._jobs.show_jobs([_row(coverage)] if has_begun and not is_over else [], _GROUP)
+
+
+def _row(coverage: Coverage) -> JobRow:
+    share = copied_share(coverage)
+    if coverage.is_paused:
+        words = tr.plural(
+            coverage.pending,
+            "Copying files for undo paused · %n file left",
+            "Copying files for undo paused · %n files left",
+        )
+        return JobRow(_GROUP, words, share, False, pausing="resume")
+    words = tr.plural(coverage.files, "Copying files for undo · %n file", "Copying files for undo · %n files")
+    effect = tr("Until you resume, changes of files that aren't copied yet can't be undone.")
+    return JobRow(_GROUP, words, share, False, pausing="pause", on_pausing=effect)
