@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
@@ -29,3 +31,11 @@ def window(qtbot: QtBot, layout_states: dict[str, bytes]) -> Iterator[MainWindow
         main_window.show()
     yield main_window
     main_window.allow_close()
+
+
+@pytest.fixture
+def right_to_left(qapp: QGuiApplication) -> Iterator[None]:
+    """Have the application read from right to left."""
+    qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    yield
+    qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from unicodedata import bidirectional
+
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QPainter, QPixmap
 from PySide6.QtWidgets import QLayout, QWidget
 
 from helix_desktop.ui.design.style.icons import pixmap
 
+_STRONG = {
+    "L": Qt.LayoutDirection.LeftToRight,
+    "R": Qt.LayoutDirection.RightToLeft,
+    "AL": Qt.LayoutDirection.RightToLeft,
+}  # directions of letters, by the Unicode Bidirectional Algorithm
 _OTHER_SIDE = {
     Qt.AlignmentFlag.AlignRight: Qt.AlignmentFlag.AlignLeft,
     Qt.AlignmentFlag.AlignHCenter: Qt.AlignmentFlag.AlignHCenter,
@@ -23,8 +30,13 @@ def mirror(painter: QPainter, bounds: QRect | QRectF) -> None:
         _turn(painter, QRectF(bounds))
 
 
+def is_right_to_left() -> bool:
+    """Return True if the application reads from right to left."""
+    return QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft
+
+
 def keep_left_to_right(painter: QPainter) -> None:
-    """Paint what is not mirrored, such as code, curves over time and cards of the chat.
+    """Paint what is not mirrored, such as code and curves over time.
 
     Left stays left, and words have the direction of their own letters.
     """
@@ -40,6 +52,7 @@ def draw_text(
         return
     side = Qt.AlignmentFlag(int(flags) & Qt.AlignmentFlag.AlignHorizontal_Mask.value)
     rest = int(flags) & ~Qt.AlignmentFlag.AlignHorizontal_Mask.value
+    side &= ~Qt.AlignmentFlag.AlignAbsolute
     own = _OTHER_SIDE.get(side, Qt.AlignmentFlag.AlignRight) | Qt.AlignmentFlag.AlignAbsolute
     painter.save()
     _turn(painter, QRectF(place))
@@ -70,8 +83,7 @@ def draw_pixmap(painter: QPainter, x: float, y: float, picture: QPixmap) -> None
 def draw_chevron(painter: QPainter, x: float, y: float, color: str, px: int, *, is_open: bool) -> None:
     """Draw the sign of something that folds: it points down, or the way that texts run."""
     ratio = painter.device().devicePixelRatioF()
-    closed = "chevron-left" if _is_mirrored(painter) else "chevron-right"
-    draw_pixmap(painter, x, y, pixmap("chevron-down" if is_open else closed, color, px, ratio))
+    draw_pixmap(painter, x, y, pixmap("chevron-down" if is_open else "chevron-right", color, px, ratio))
 
 
 def mirrored_x(widget: QWidget, x: float) -> float:
@@ -79,11 +91,26 @@ def mirrored_x(widget: QWidget, x: float) -> float:
     return widget.width() - x if widget.isRightToLeft() else x
 
 
+def visual_rect(rect: QRectF, width: float) -> QRectF:
+    """Return where a place of what is painted stands in a widget of a width in pixels, or the way back."""
+    if not is_right_to_left():
+        return rect
+    return QRectF(width - rect.right(), rect.y(), rect.width(), rect.height())
+
+
 def set_margins(layout: QLayout | QWidget, begin: int, top: int, end: int, bottom: int) -> None:
     """Set margins in pixels; `begin` is the side where lines begin, which Qt itself does not mirror."""
-    is_mirrored = QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft
-    left, right = (end, begin) if is_mirrored else (begin, end)
+    left, right = (end, begin) if is_right_to_left() else (begin, end)
     layout.setContentsMargins(left, top, right, bottom)
+
+
+def text_direction(text: str) -> Qt.LayoutDirection:
+    """Return the direction of a text's first letter; auto where it has none."""
+    for letter in text:
+        kind = bidirectional(letter)
+        if kind in _STRONG:
+            return _STRONG[kind]
+    return Qt.LayoutDirection.LayoutDirectionAuto
 
 
 def _is_mirrored(painter: QPainter) -> bool:

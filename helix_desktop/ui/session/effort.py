@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, QPoint
+from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -15,6 +15,7 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.choices import EffortChosen, EffortRefused
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.words.efforts import effort_name
@@ -88,8 +89,7 @@ class EffortController(QObject):
         composer = self._session_controller.composer.widget
         menu = self.menu(composer)
         menu.aboutToHide.connect(menu.deleteLater)
-        corner = composer.model_button.mapToGlobal(QPoint(0, 0))
-        menu.popup(corner - QPoint(0, menu.sizeHint().height() + 4))
+        popup_above(menu, composer.model_button)
 
     def _on_update(self, update: Update) -> None:
         match update:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
 from helix_desktop.domain.events.rewrite import Form
@@ -16,6 +16,7 @@ from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.disclosure import refused_disclosure
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import retint
@@ -293,7 +294,7 @@ class FormView(Card):
         return menu
 
     def _open_menu(self) -> None:
-        self.form_menu().popup(self.form_button.mapToGlobal(QPoint(0, self.form_button.height() + 4)))
+        popup_below(self.form_menu(), self.form_button)
 
 
 class FailureView(Card):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
@@ -22,6 +22,7 @@ from helix_desktop.ui.design.layout.disclosure import (
     refused_disclosure,
 )
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import TextRole, retint
@@ -132,7 +133,7 @@ class HandoverView(Card):
         undo.setVisible(card.is_undone or not card.replaced_by)  # only the one in its place can be undone
         end = [time_label(card.at_ms, now_ms), compare, edit, undo]
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
-        more.clicked.connect(lambda: self._menu().popup(more.mapToGlobal(QPoint(0, more.height() + 4))))
+        more.clicked.connect(lambda: popup_below(self._menu(), more))
         words = FlowBox([title, undone_pill()]) if card.is_undone else title
         return BesideOrBelow(words, [*end, more])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QRectF, Qt
@@ -27,14 +27,6 @@ from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT
 
 _SIZE = 120, 20
-
-
-@pytest.fixture
-def _right_to_left(qapp: QGuiApplication) -> Iterator[None]:
-    """An application in a language from right to left."""
-    qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-    yield
-    qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
 
 
 def _picture(paint: Callable[[QPainter], object], *, is_mirrored: bool = False) -> QImage:
@@ -83,15 +75,41 @@ def test_what_keeps_its_order_begins_at_the_left_in_every_language(qapp: QGuiApp
     assert max(dark) < 80
 
 
-def test_icons_are_not_mirrored_but_a_fold_points_where_texts_run(qapp: QGuiApplication) -> None:
-    icon, back = pixmap("history", "#000000", 14), pixmap("chevron-left", "#000000", 14)
+@pytest.mark.usefixtures("right_to_left")
+@pytest.mark.parametrize("name", ["history", "search", "check", "terminal"])
+def test_icons_are_not_mirrored(name: str) -> None:
+    icon = pixmap(name, "#000000", 14)
     mirrored = _picture(lambda p: draw_pixmap(p, 0, 3, icon), is_mirrored=True)
     assert mirrored == _picture(lambda p: p.drawPixmap(120 - 14, 3, icon))
+    QGuiApplication.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+    assert icon.toImage() == pixmap(name, "#000000", 14).toImage()
+
+
+@pytest.mark.parametrize("name", ["chevron-right", "undo-2", "panel-right"])
+def test_icons_that_point_the_way_of_texts_are_mirrored_with_them(qapp: QGuiApplication, name: str) -> None:
+    usual = pixmap(name, "#000000", 14).toImage()
+    qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    turned = pixmap(name, "#000000", 14).toImage()
+    qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+    assert _rows_of_ink(turned) == [[13 - x for x in reversed(row)] for row in _rows_of_ink(usual)]
+    assert _rows_of_ink(turned) != _rows_of_ink(usual)
+
+
+def _rows_of_ink(image: QImage) -> list[list[int]]:
+    """Return the columns of each row of a picture that are painted."""
+    return [
+        [x for x in range(image.width()) if image.pixelColor(x, y).alpha() > 100]
+        for y in range(image.height())
+    ]
+
+
+@pytest.mark.usefixtures("right_to_left")
+def test_a_fold_points_where_texts_run() -> None:
     closed = _picture(lambda p: draw_chevron(p, 0, 3, "#000000", 14, is_open=False), is_mirrored=True)
-    assert closed == _picture(lambda p: p.drawPixmap(120 - 14, 3, back))
+    assert closed == _picture(lambda p: p.drawPixmap(120 - 14, 3, pixmap("chevron-right", "#000000", 14)))
 
 
-@pytest.mark.usefixtures("_right_to_left")
+@pytest.mark.usefixtures("right_to_left")
 def test_rows_of_widgets_margins_and_labels_begin_at_the_right(qtbot: QtBot) -> None:
     parts = [QWidget(), QWidget(), QWidget()]
     for part in parts:
@@ -119,7 +137,7 @@ def test_what_is_turned_back_reads_from_left_to_right_at_the_mirrored_place() ->
     assert (dark[0], dark[-1]) == (70, 79)
 
 
-@pytest.mark.usefixtures("_right_to_left")
+@pytest.mark.usefixtures("right_to_left")
 def test_the_buttons_of_a_chip_stand_where_its_line_ends(qtbot: QtBot) -> None:
     board = QWidget()
     qtbot.addWidget(board)

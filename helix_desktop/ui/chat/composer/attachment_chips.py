@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal, SignalInstance
+from PySide6.QtCore import QEvent, QObject, QRect, QRectF, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -31,6 +31,7 @@ from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.layout.flow import FLOW_GAP, flow_height
+from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.icons import icon as icon_of
 from helix_desktop.ui.design.themed import set_style_sheet
@@ -184,10 +185,10 @@ class AttachmentChip(EnterActivates, QAbstractButton):
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offer what keys and buttons do."""
-        self.menu().popup(event.globalPos() if event.reason() == event.Reason.Mouse else self._below())
-
-    def _below(self) -> QPoint:
-        return self.mapToGlobal(QPoint(0, self.height()))
+        if event.reason() == event.Reason.Mouse:
+            self.menu().popup(event.globalPos())
+        else:
+            popup_below(self.menu(), self)
 
     def menu(self) -> QMenu:
         """Return the menu of the chip."""

@@ -63,7 +63,9 @@ class ApprovalItem(RowItem):
         self._summary = paragraph_layout(escape_invisible(row.summary), tools, theme.text, BODY)
         self._detail = writer.write_plain(self._visible_detail(), mono=True)
         self._rules = [escape_invisible(translate(rule)) for rule in row.offers]
-        self._offers = [writer.write_plain(rule, mono=True, size=SMALL) for rule in self._rules]
+        self._offers = [
+            writer.write_plain(rule, mono=True, size=SMALL, is_sentence=True) for rule in self._rules
+        ]
         required = tr("Approval required by rule: {rule}", rule=escape_invisible(translate(row.matched_rule)))
         self._rule_text = [paragraph_layout(required, tools, theme.muted, UI)] if row.matched_rule else []
         places = escape_invisible("\n".join(row.uncovered_places)) if "places" in context.expanded else ""

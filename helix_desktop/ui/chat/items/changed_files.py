@@ -20,6 +20,7 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.changed_files import FOLDED_LINES, CardLine, ChangedFilesContent, FileLines
 from helix_desktop.ui.chat.rows.row_types import CallChanges
 from helix_desktop.ui.chat.style import MEDIUM, SEMIBOLD, SMALL, TINY, ChatStyle
+from helix_desktop.ui.design.mirror import is_right_to_left, turn_back
 from helix_desktop.words.file_changes import changed_files_text, line_counts_texts, uncovered_text
 from helix_desktop.words.translation import Translator
 
@@ -57,7 +58,9 @@ class FileBlock:
         self._frame = QRectF(margin, top, width - 2 * margin, style.px(_HEADER))
         if self.text is not None:
             gutter = self._gutter()
-            self.text.x, self.text.y = margin + gutter, top + style.px(_HEADER)
+            # The numbers stay left of the lines where everything around them is mirrored.
+            self.text.x = margin + (8 if is_right_to_left() else gutter)
+            self.text.y = top + style.px(_HEADER)
             self._frame.setHeight(style.px(_HEADER) + self.text.layout(self._frame.width() - gutter - 8) + 5)
         return self._frame.bottom()
 
@@ -81,7 +84,10 @@ class FileBlock:
         painter.fillRect(
             QRectF(self._frame.x() + 1, line - 1, self._frame.width() - 2, 1), style.color(theme.border)
         )
+        painter.save()
+        turn_back(painter, self._frame)
         self._paint_grounds(painter, state.clip, self.text)
+        painter.restore()
         self.text.paint(painter, state.clip, state.marks_of(self.text))
 
     def _gutter(self) -> float:

@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.markdown.parser import Code
 from helix_desktop.ui.chat.rows.row_texts import excerpt_source, excerpt_title
 from helix_desktop.ui.chat.rows.row_types import ExcerptContent, ToolRow
 from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
+from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.words.translation import Translator
 
@@ -111,7 +112,10 @@ class ExcerptCard(RowItem):
             self._code.paint(painter, state)
         if self._content.image is not None:
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            painter.save()
+            turn_back(painter, self._image)
             painter.drawImage(self._image, self._content.image)
+            painter.restore()
         left = self._foot.right()
         for area in self.hit_areas:
             if isinstance(area.action, OpenCacheEntry | ReadExcerpt):

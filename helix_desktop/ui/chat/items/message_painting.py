@@ -53,10 +53,7 @@ def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, wi
 
 def paint_caret(painter: QPainter, style: ChatStyle, text: TextLayout) -> None:
     """Draw the caret behind the last word of a text that grows."""
-    line = text.line_rect(text.length)
-    tall = style.px(BODY + 2)
-    caret = QRectF(line.x() + _line_width(text) + 3, line.bottom() - tall - 2, 2.5, tall)
-    painter.fillRect(caret, style.color(style.theme.accent))
+    painter.fillRect(text.caret_rect(style.px(BODY + 2)), style.color(style.theme.accent))
 
 
 def paint_waiting(painter: QPainter, style: ChatStyle, top: float, tick: int) -> None:
@@ -76,9 +73,3 @@ def _paint_word(painter: QPainter, style: ChatStyle, bounds: QRectF, text: str, 
     rect = QRectF(bounds.x(), bounds.y(), wide, bounds.height())
     paint_line(painter, style, rect, text, font, style.theme.text if strong else style.theme.faint)
     return bounds.x() + wide
-
-
-def _line_width(text: TextLayout) -> float:
-    line = text.document.lastBlock().layout()
-    count = line.lineCount()
-    return line.lineAt(count - 1).naturalTextWidth() if count else 0.0

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont, QPainter, QPainterPath, QPen
 from helix_desktop.ui.chat.actions import RowAction
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, TextMark
 from helix_desktop.ui.chat.style import MEDIUM, REGULAR, SMALL, TINY, UI, ChatStyle
-from helix_desktop.ui.design.mirror import draw_pixmap, draw_text
+from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, turn_back
 
 ButtonStyle: TypeAlias = Literal["outline", "danger", "ghost"]
 
@@ -152,6 +152,7 @@ def paint_icon(
         draw_pixmap(painter, rect.x(), rect.y(), picture)
         return
     painter.save()
+    turn_back(painter, rect)
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
     painter.translate(rect.center())
     painter.rotate(rotation_deg)

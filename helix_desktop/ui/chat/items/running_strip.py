@@ -11,6 +11,7 @@ from helix_desktop.ui.chat.actions import StopCall
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.style import SMALL, ChatStyle
+from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.words.times import format_elapsed
 from helix_desktop.words.translation import Translator
 
@@ -54,10 +55,13 @@ class RunningStrip:
             for edge in (self._background_rect.top(), self._background_rect.bottom() - 1):
                 painter.fillRect(QRectF(1, edge, self._background_rect.width(), 1), style.color(theme.border))
         font = style.font(SMALL, mono=True)
+        painter.save()
+        turn_back(painter, self._background_rect)
         for at, line in enumerate(self._output.lines):
             top = self._background_rect.top() + style.px(8) + at * self._line_height
             room = QRectF(style.px(14), top, self._background_rect.width() - style.px(28), self._line_height)
             paint_line(painter, style, room, line, font, theme.text)
+        painter.restore()
         self._paint_bar(painter, state)
 
     def _paint_bar(self, painter: QPainter, state: PaintState) -> None:

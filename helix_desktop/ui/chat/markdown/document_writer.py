@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.markdown.parser import Alignment, Paragraph, Prose, S
 from helix_desktop.ui.chat.markdown.text_decorations import BlockDecoration, InlineCodeRange
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, new_document
 from helix_desktop.ui.chat.style import BODY, CODE, INDENT, SEMIBOLD, ChatStyle
+from helix_desktop.ui.design.mirror import text_direction
 from helix_desktop.ui.design.safe_text import LINE_LIMIT, wrap_long_line
 
 _HEADINGS = {1: 21, 2: 18, 3: 16}  # pixels; deeper ones are body size
@@ -69,9 +70,14 @@ class DocumentWriter:
         _shrink_ends(document)
         return text_layout
 
-    def write_plain(self, text: str, *, mono: bool, color: str = "", size: int = CODE) -> TextLayout:
-        """Return a piece that holds text as it is, one block per line, very long lines folded."""
-        document = new_document(self._style.font(size, mono=mono), wrap_anywhere=mono)
+    def write_plain(
+        self, text: str, *, mono: bool, color: str = "", size: int = CODE, is_sentence: bool = False
+    ) -> TextLayout:
+        """Return a piece that holds text as it is, one block per line, very long lines folded.
+
+        What is `mono` is code, and runs from left to right, unless it is a sentence.
+        """
+        document = new_document(self._style.font(size, mono=mono), is_code=mono and not is_sentence)
         text_layout = TextLayout(self._style, document, color)
         self.append_lines(text_layout, text.split("\n"))
         return text_layout
@@ -116,7 +122,13 @@ class DocumentWriter:
     def _block_format(self, paragraph: Paragraph, first: bool) -> QTextBlockFormat:
         form = QTextBlockFormat()
         form.setLineHeight(_LEADING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
-        form.setLeftMargin(self._style.px(INDENT * paragraph.indent + 16 * paragraph.quote))
+        direction = _direction(paragraph.spans)
+        form.setLayoutDirection(direction)
+        margin = self._style.px(INDENT * paragraph.indent + 16 * paragraph.quote)
+        if direction == Qt.LayoutDirection.RightToLeft:
+            form.setRightMargin(margin)
+        else:
+            form.setLeftMargin(margin)
         if not first:
             form.setTopMargin(self._style.px(4 if paragraph.marker else 8))
         return form
@@ -226,6 +238,15 @@ class DocumentWriter:
         block.setAlignment(_ALIGN[align])
         cursor.setBlockFormat(block)
         self._write_spans(cursor, layout, spans, 4 if position[0] == 0 else 0)
+
+
+def _direction(spans: Iterable[Span]) -> Qt.LayoutDirection:
+    """Return the direction of a paragraph: that of its first letter that is not code."""
+    for span in spans:
+        direction = text_direction(span.text)
+        if not span.code and direction != Qt.LayoutDirection.LayoutDirectionAuto:
+            return direction
+    return Qt.LayoutDirection.LayoutDirectionAuto
 
 
 def _shrink_ends(document: QTextDocument) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QTextBlock, QTextDocument
+from PySide6.QtGui import QPainter, QTextBlock, QTextDocument, QTextLine
 
 from helix_desktop.ui.chat.markdown.parser import BULLET
 from helix_desktop.ui.chat.style import INDENT, ChatStyle
@@ -55,7 +55,10 @@ def inline_code_rects(
             start = max(pill.start, line.textStart())
             end = min(pill.end, line.textStart() + line.textLength())
             if start < end:
-                left, right = _x(line.cursorToX(start)), _x(line.cursorToX(end))
+                # Not the places of a cursor: in a line of both directions two letters share one.
+                places = [run.boundingRect() for run in line.glyphRuns(start, end - start)]
+                left = min((place.left() for place in places), default=0.0)
+                right = max((place.right() for place in places), default=0.0)
                 top = line.y() + line.ascent() - style.px(13.2)
                 yield QRectF(origin.x() + left - 3, origin.y() + top, right - left + 3, style.px(18))
 
@@ -75,7 +78,7 @@ def _paint_decoration(
     document = block.document()
     rect = document.documentLayout().blockBoundingRect(block)
     line = block.layout().lineAt(0)
-    left = rect.x() + (line.x() if line.isValid() else 0)
+    is_from_right = block.textDirection() == Qt.LayoutDirection.RightToLeft
     strong = style.color(style.theme.border_strong)
     painter.setPen(Qt.PenStyle.NoPen)
     if decoration.rule:
@@ -83,25 +86,32 @@ def _paint_decoration(
         painter.fillRect(QRectF(rect.x(), rect.center().y(), width, 1), strong)
     for level in range(decoration.quote):
         painter.setBrush(strong)
-        bar = QRectF(INDENT * decoration.indent + 16 * level, rect.y(), 3, rect.height())
-        painter.drawRoundedRect(bar, 1.5, 1.5)
+        begin = float(INDENT * decoration.indent + 16 * level)
+        left = document.textWidth() - begin - 3 if is_from_right else begin
+        painter.drawRoundedRect(QRectF(left, rect.y(), 3, rect.height()), 1.5, 1.5)
     if decoration.marker and line.isValid():
-        _paint_marker(
-            painter, decoration, QPointF(left, rect.y() + line.y() + line.ascent()), document, style
-        )
+        begin = rect.x() + line.x() + (line.width() if is_from_right else 0)
+        base = QPointF(begin, rect.y() + line.y() + line.ascent())
+        _paint_marker(painter, decoration, base, document, style, is_from_right=is_from_right)
 
 
 def _paint_marker(
-    painter: QPainter, decoration: BlockDecoration, base: QPointF, document: QTextDocument, style: ChatStyle
+    painter: QPainter,
+    decoration: BlockDecoration,
+    base: QPointF,
+    document: QTextDocument,
+    style: ChatStyle,
+    *,
+    is_from_right: bool,
 ) -> None:
+    """Draw a marker before the point where the first line begins."""
     faint = style.color(style.theme.faint)
     if decoration.marker != BULLET:
         font = document.defaultFont()
         painter.setFont(font)
         painter.setPen(faint)
-        painter.drawText(
-            base - QPointF(style.width(decoration.marker, font) + style.px(7), 0), decoration.marker
-        )
+        gap, wide = style.px(7), style.width(decoration.marker, font)
+        painter.drawText(base + QPointF(gap if is_from_right else -wide - gap, 0), decoration.marker)
         return
     radius = style.px(2.4)
     if decoration.indent > 1:
@@ -110,10 +120,12 @@ def _paint_marker(
         radius -= 0.4
     else:
         painter.setBrush(faint)
-    painter.drawEllipse(base - QPointF(style.px(12), style.px(5)), radius, radius)
+    across = style.px(12) if is_from_right else -style.px(12)
+    painter.drawEllipse(base + QPointF(across, -style.px(5)), radius, radius)
 
 
-def _x(value: object) -> float:
-    """Return the x of cursorToX, which the binding returns alone or with its position."""
+def line_x(line: QTextLine, position: int) -> float:
+    """Return the x of a cursor; the binding gives it alone, or with the position."""
+    value: object = line.cursorToX(position)
     first = value[0] if isinstance(value, tuple) else value
     return float(first) if isinstance(first, int | float) else 0.0

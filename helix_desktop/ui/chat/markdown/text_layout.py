@@ -24,10 +24,12 @@ from helix_desktop.ui.chat.markdown.text_decorations import (
     BlockDecoration,
     InlineCodeRange,
     inline_code_rects,
+    line_x,
     paint_decorations,
     paint_inline_code,
 )
 from helix_desktop.ui.chat.style import ChatStyle
+from helix_desktop.ui.design.mirror import turn_back, visual_rect
 
 _LINE_SEPARATOR = "\u2028"
 
@@ -40,18 +42,18 @@ class TextMark(NamedTuple):
     color: QColor
 
 
-def new_document(font: QFont, wrap_anywhere: bool = False) -> QTextDocument:
-    """Return an empty document that loads nothing and remembers no edits."""
+def new_document(font: QFont, is_code: bool = False) -> QTextDocument:
+    """Return an empty document that loads nothing and remembers no edits; code runs from left to right."""
     document = QTextDocument()
     document.setUndoRedoEnabled(False)
     document.setDocumentMargin(0)
     document.setDefaultFont(font)
     option = QTextOption()
     option.setWrapMode(
-        QTextOption.WrapMode.WrapAnywhere
-        if wrap_anywhere
-        else QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
+        QTextOption.WrapMode.WrapAnywhere if is_code else QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
     )
+    if is_code:
+        option.setTextDirection(Qt.LayoutDirection.LeftToRight)
     document.setDefaultTextOption(option)
     return document
 
@@ -100,8 +102,9 @@ class TextLayout:
 
     def paint(self, painter: QPainter, clip: QRectF, marks: Sequence[TextMark] = ()) -> None:
         """Draw at the piece's place; `clip` is in the item's coordinates."""
-        local = clip.translated(-self.x, -self.y)
+        local = visual_rect(clip.translated(-self.x, -self.y), self.width)
         painter.save()
+        turn_back(painter, self.rect)
         painter.translate(self.x, self.y)
         if self.inline_code:
             self._inline_code_rects = self._inline_code_rects or list(
@@ -120,12 +123,12 @@ class TextLayout:
 
     def position_at(self, x: float, y: float) -> int:
         """Return the position nearest to a point of the item."""
-        point = QPointF(x - self.x, y - self.y)
+        point = self._point(x, y)
         return max(0, self.document.documentLayout().hitTest(point, Qt.HitTestAccuracy.FuzzyHit))
 
     def link_at(self, x: float, y: float) -> str:
         """Return the target of the link at a point of the item, or an empty string."""
-        return self.document.documentLayout().anchorAt(QPointF(x - self.x, y - self.y))
+        return self.document.documentLayout().anchorAt(self._point(x, y))
 
     def word_range(self, position: int, whole_block: bool = False) -> tuple[int, int]:
         """Return the word, or the whole block, around a position."""
@@ -177,7 +180,24 @@ class TextLayout:
         bounds = self.document.documentLayout().blockBoundingRect(block)
         line = block.layout().lineForTextPosition(position - block.position())
         inner = line.rect() if line.isValid() else QRectF(0, 0, bounds.width(), bounds.height())
-        return inner.translated(bounds.topLeft()).translated(self.x, self.y)
+        return visual_rect(inner.translated(bounds.topLeft()), self.width).translated(self.x, self.y)
+
+    def caret_rect(self, height: float) -> QRectF:
+        """Return where a caret of a height in pixels stands in the item, behind the last word."""
+        block = self.document.lastBlock()
+        lines = block.layout()
+        if not lines.lineCount():
+            return QRectF(self.x + 3, self.y, 2.5, height)
+        line = lines.lineAt(lines.lineCount() - 1)
+        end = line_x(line, block.length() - 1)
+        left = end - 5.5 if block.textDirection() == Qt.LayoutDirection.RightToLeft else end + 3
+        caret = QRectF(left, line.rect().bottom() - height - 2, 2.5, height)
+        origin = self.document.documentLayout().blockBoundingRect(block).topLeft()
+        return visual_rect(caret.translated(origin), self.width).translated(self.x, self.y)
+
+    def _point(self, x: float, y: float) -> QPointF:
+        """Return a point of the item in the document, whose texts are not mirrored."""
+        return visual_rect(QRectF(x - self.x, y - self.y, 0, 0), self.width).topLeft()
 
     def _block_text(self, block: QTextBlock, start: int, last: int) -> str:
         begin = max(0, start - block.position())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QLayout, QWidget
 
 from helix_desktop.domain.question import QuestionReply
@@ -63,7 +63,6 @@ class QuestionCard(QWidget):
 
     def __init__(self, row: QuestionRow, style: ChatStyle) -> None:
         super().__init__()
-        self.setLayoutDirection(QGuiApplication.layoutDirection())  # the rows around it keep their order
         question, self._row, self._chat_style = row.question, row, style
         self.setObjectName("question_card")
         self._title, self._asker = label("", "title", wrap=True), label("", "muted", wrap=True)

@@ -19,7 +19,6 @@ class RowArea(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setAccessibleName(tr("Messages"))
-        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # of cards
         self.rows: Callable[[], Sequence[QWidget]] = tuple
 
     def make_accessible(self) -> QAccessibleWidget:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from PySide6.QtCore import QObject, QPointF, QTimer, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, QTimer, Signal
 from PySide6.QtWidgets import QScrollBar
 
 from helix_desktop.ui.chat.items.item import RowItem
@@ -18,6 +18,7 @@ from helix_desktop.ui.chat.viewport.incremental_builder import IncrementalBuilde
 from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget, RowWidgetPool
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow, ScrollLayout
+from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.design.motion import is_motion_reduced
 
 _BOTTOM_PADDING = 18.0  # room below the last row, pixels
@@ -183,7 +184,8 @@ class ChatViewport(QObject):
             placed = row
         item = self.item(placed.row_index)
         top = placed.y + self.item_cache.gap(placed.row_index)
-        return HitResult(placed.row_index, item, point.x() - self.column.left, point.y() - top)
+        here = visual_rect(QRectF(point.x() - self.column.left, point.y() - top, 0, 0), item.width)
+        return HitResult(placed.row_index, item, here.x(), here.y())
 
     def _layout(self, deadline: float | None = None) -> None:
         deadline = deadline or time.perf_counter() + self.slice_s

@@ -14,7 +14,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.viewport.accessibility import RowArea, RowButton, RowText
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow
-from helix_desktop.ui.design.mirror import keep_left_to_right
+from helix_desktop.ui.design.mirror import keep_left_to_right, mirror, visual_rect
 
 _BLEED = 6  # pixels on each side of a row, for rings and pills that reach over the column's edge
 
@@ -138,7 +138,8 @@ class RowWidget(QWidget):
                 button.clicked.connect(lambda _=False, name=name: self.trigger(name))
                 button.show()
             self._buttons[name].setAccessibleName(area.label)
-            self._buttons[name].setGeometry(area.rect.translated(_BLEED, 0).toRect())
+            place = visual_rect(area.rect, self.item.width) if self.item is not None else area.rect
+            self._buttons[name].setGeometry(place.translated(_BLEED, 0).toRect())
 
     def _take_focus(self, name: str) -> None:
         self.focused_area = name
@@ -149,11 +150,14 @@ class RowWidget(QWidget):
         if self.item is None:
             return
         painter = QPainter(self)
-        keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.translate(_BLEED, 0)
+        if self.isRightToLeft():
+            mirror(painter, QRectF(0, 0, self.item.width, self.item.height))
+        else:
+            keep_left_to_right(painter)
         paint = self._pool.paint_state(self.index, self.item)
-        paint.clip = event.rect().translated(-_BLEED, 0).toRectF()
+        paint.clip = visual_rect(event.rect().translated(-_BLEED, 0).toRectF(), self.item.width)
         paint.focused = self.focused_area if self.has_keyboard() else ""
         self.item.paint(painter, paint)
         painter.end()

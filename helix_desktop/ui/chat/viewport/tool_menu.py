@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -28,6 +28,8 @@ from helix_desktop.ui.chat.actions import (
 from helix_desktop.ui.chat.items.painting import HitArea
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, TurnFooterRow, UserRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
+from helix_desktop.ui.design.menus import popup_below
+from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.words.translation import Translator
 
@@ -150,10 +152,9 @@ class ToolMenu(QObject):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.fill(menu, row)
         top = placed.y + self._chat_viewport.item_cache.gap(index)
-        corner = area.rect.bottomLeft().toPoint() + QPoint(
-            round(self._chat_viewport.column.left), round(top) + 3
-        )
-        menu.popup(self._viewport.mapToGlobal(corner))
+        column = self._chat_viewport.column
+        place = visual_rect(area.rect, column.width).translated(column.left, top)
+        popup_below(menu, self._viewport, place.toRect())
 
     def fill(self, menu: QMenu, row: ToolRow) -> None:
         """Add what can be done with a call."""

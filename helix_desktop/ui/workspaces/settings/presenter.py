@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import msgspec
-from PySide6.QtCore import QObject, QPoint, QUrl, Signal
+from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
+from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.themed import retint
@@ -216,8 +217,7 @@ class SettingsPresenter(QObject):
             self._effort.menu,
         )
         menu.aboutToHide.connect(menu.deleteLater)
-        corner = composer.model_button.mapToGlobal(QPoint(0, 0))
-        menu.popup(corner - QPoint(0, menu.sizeHint().height() + 4))
+        popup_above(menu, composer.model_button)
 
     async def _use_in_session(self, label: str) -> None:
         """Let a model answer in the session on screen; empty: the workspace's default."""

@@ -1,0 +1,124 @@
+"""Where texts run from right to left: cards are mirrored, code is not, a paragraph has its own direction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
+from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
+from helix_desktop.ui.chat.markdown.text_decorations import inline_code_rects
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow
+from helix_desktop.ui.chat.style import ChatStyle
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style.theme import LIGHT
+from tests.support.window.chat_geometry import hit_area_point, row_key, row_widget, text_point
+
+CARD = ToolRow(
+    row_key("t"), "run_command", "pytest -q", "ok", "head line", "", 1, 9, 2_400, digest="9f" * 32
+)  # fmt: skip
+ANSWER = AssistantRow(row_key("a"), "Run this:\n\n```py\nvalue = 1\n```\n\nאחר כך רצים")
+NOTICE = NoticeRow(row_key("n"), "error", "The provider refused.", "The key has expired.", "אפשר לבחור מפתח")
+
+
+@pytest.fixture
+def view(qtbot: QtBot, right_to_left: None) -> Iterator[ChatView]:
+    chat_view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(chat_view)
+    chat_view.resize(800, 600)
+    with qtbot.waitExposed(chat_view):
+        chat_view.show()
+    yield chat_view
+    chat_view.highlighter.finish()
+
+
+def dark_columns(image: QImage, top: int, bottom: int) -> list[int]:
+    """Return the columns with something dark between two heights of a picture."""
+    heights = range(top, min(bottom, image.height()))
+    return [x for x in range(image.width()) if any(image.pixelColor(x, y).lightness() < 160 for y in heights)]
+
+
+def test_a_card_begins_at_the_right_and_opens_at_the_left(view: ChatView) -> None:
+    view.chat_viewport.model.reset([CARD])
+    card = row_widget(view, "t")
+    image = card.grab().toImage()
+    icon = dark_columns(image.copy(image.width() - 50, 0, 50, image.height()), 8, 32)
+    assert icon, "no icon at the right"
+    chevron = card.pos() + QPoint(28, 20)
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=chevron)
+    assert "head line" in row_widget(view, "t").text()
+
+
+def test_the_menu_of_a_card_begins_where_its_button_begins(view: ChatView) -> None:
+    view.chat_viewport.model.reset([CARD])
+    dots = hit_area_point(view, "t", "menu:card")
+    assert dots.x() < view.viewport().width() / 4
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=dots)
+    (menu,) = (menu for menu in view.findChildren(QMenu) if menu.isVisible())
+    screen = view.screen().availableGeometry()
+    edge = view.viewport().mapToGlobal(dots).x() + 13
+    assert menu.geometry().right() + 1 == max(edge, screen.left() + menu.width())
+    menu.close()
+
+
+def test_code_begins_at_the_left_and_a_paragraph_where_its_letters_begin(view: ChatView) -> None:
+    view.chat_viewport.model.reset([ANSWER])
+    width = view.viewport().width()
+    assert text_point(view, "a", "Run").x() < width / 4
+    assert text_point(view, "a", "value").x() < width / 4
+    assert text_point(view, "a", "אחר").x() > width * 3 / 4
+    image = row_widget(view, "a").grab().toImage()
+    line = text_point(view, "a", "value").y() - row_widget(view, "a").y()
+    inside = dark_columns(image.copy(12, 0, image.width() - 24, image.height()), line - 6, line + 6)
+    assert max(inside) < width / 4
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "selected"), [("key has", "expired", "key has expired"), ("לבחור", "מפתח", "לבחור מפתח")]
+)
+def test_words_are_selected_where_they_are_seen(view: ChatView, start: str, end: str, selected: str) -> None:
+    view.chat_viewport.model.reset([NOTICE])
+    area, left = view.viewport(), Qt.MouseButton.LeftButton
+    QTest.mousePress(area, left, pos=text_point(view, "n", start))
+    QTest.mouseMove(area, text_point(view, "n", end, after=True))
+    QTest.mouseRelease(area, left, pos=text_point(view, "n", end, after=True))
+    assert view.selected_text() == selected
+
+
+@pytest.mark.parametrize(
+    ("words", "is_from_right"),
+    [("קוראים קובץ", True), ("reading a file", False), ("`read_file` קורא קובץ", True)],
+)
+def test_the_marker_of_a_list_stands_where_its_line_begins(
+    qapp: object, words: str, is_from_right: bool
+) -> None:
+    spans = tuple(Span(part, code=at % 2 == 1) for at, part in enumerate(words.split("`")) if part)
+    text = DocumentWriter(ChatStyle(LIGHT)).write_prose(Prose((Paragraph(spans, indent=1, marker="•"),)))
+    text.layout(400)
+    image = QImage(400, round(text.height), QImage.Format.Format_ARGB32)
+    image.fill(Qt.GlobalColor.white)
+    painter = QPainter(image)
+    text.paint(painter, text.rect)
+    painter.end()
+    columns = dark_columns(image, 0, image.height())
+    assert (min(columns) > 200) == is_from_right
+    assert (max(columns) > 385) == is_from_right  # the marker
+    assert (min(columns) < 15) != is_from_right
+
+
+def test_the_ground_of_code_covers_it_within_a_line_from_right_to_left(qapp: object) -> None:
+    style = ChatStyle(LIGHT)
+    spans = (Span("קוראים את "), Span("read_file", code=True), Span(" עכשיו"))
+    text = DocumentWriter(style).write_prose(Prose((Paragraph(spans),)))
+    text.layout(400)
+    (ground,) = inline_code_rects(text.document, text.inline_code, style)
+    wide = style.width("read_file", style.font(mono=True))
+    assert wide <= ground.width() <= wide + 12
+    assert 200 < ground.x() < 400 - ground.width()
