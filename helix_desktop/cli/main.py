@@ -19,7 +19,12 @@ from helix_desktop.cli.argparse_texts import translate_argparse
 from helix_desktop.cli.dispatch import resolve_command
 from helix_desktop.cli.parsers.all_commands import add_commands
 from helix_desktop.cli.parsers.options import Commands
-from helix_desktop.config.languages import find_catalog
+from helix_desktop.config.languages import (
+    LANGUAGE_VARIABLE,
+    catalog_codes,
+    find_catalog,
+    unknown_language,
+)
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import (
     DataDirUnavailable,
@@ -177,7 +182,17 @@ def _run_sample_python(argv: Sequence[str]) -> int:
 
 def _speak_the_users_language() -> None:
     """Choose the language of this process; Qt is loaded for any but English. Raises HelixError."""
-    catalog = find_catalog(os.environ, resources_dir() / "languages")
+    folder = resources_dir() / "languages"
+    catalog = find_catalog(os.environ, folder)
+    if unknown := unknown_language(os.environ, folder):
+        _print_error(
+            tr(
+                "Unknown language in {variable}: {code}. English is used. Helix Desktop has: {languages}.",
+                variable=LANGUAGE_VARIABLE,
+                code=unknown,
+                languages=catalog_codes(folder),
+            )
+        )
     if catalog is not None:
         from helix_desktop.app.qt_language import load_language
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 CATALOG_PREFIX = "helix_"
@@ -17,8 +17,7 @@ def find_catalog(environ: Mapping[str, str], folder: Path) -> Path | None:
     if choice.endswith(".qm"):
         return Path(choice)
     value = choice or next((environ[name] for name in _SYSTEM_VARIABLES if environ.get(name)), "")
-    for code in value.split(":"):
-        name = code.partition(".")[0].partition("@")[0].replace("-", "_")
+    for name in _names(value):
         if is_english(name):
             return None
         for candidate in (name, name.partition("_")[0]):
@@ -26,6 +25,18 @@ def find_catalog(environ: Mapping[str, str], folder: Path) -> Path | None:
             if candidate and catalog.is_file():
                 return catalog
     return None
+
+
+def unknown_language(environ: Mapping[str, str], folder: Path) -> str:
+    """Return the choice of `LANGUAGE_VARIABLE` if there is no such language; else it is empty."""
+    choice = environ.get(LANGUAGE_VARIABLE, "")
+    is_known = find_catalog(environ, folder) is not None or any(map(is_english, _names(choice)))
+    return "" if is_known else choice
+
+
+def _names(value: str) -> Iterator[str]:
+    for code in value.split(":"):
+        yield code.partition(".")[0].partition("@")[0].replace("-", "_")
 
 
 def is_english(code: str) -> bool:

@@ -19,7 +19,7 @@ from helix_desktop.app.run import shut_down, wire_app
 from helix_desktop.app.window_context import create_window_context
 from helix_desktop.app.window_frame import build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
-from helix_desktop.config.languages import LANGUAGE_VARIABLE, catalog_codes, find_catalog, is_english
+from helix_desktop.config.languages import LANGUAGE_VARIABLE, catalog_codes, find_catalog, unknown_language
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.demo.offscreen import use_offscreen_platform
 from helix_desktop.demo.screenshots import PictureOptions, ScreenshotWriter
@@ -57,13 +57,14 @@ def screenshots(args: argparse.Namespace) -> int:
 
 def _use_language(choice: str, folder: Path) -> None:
     """Use the language of a code or of a compiled catalog. Raises InvalidInput."""
-    catalog = find_catalog({LANGUAGE_VARIABLE: choice}, folder)
-    if catalog is None and is_english(choice):
-        return
+    environ = {LANGUAGE_VARIABLE: choice}
     fix = text("Choose one with {option}, or the path of a compiled catalog (.qm).", option="--language")
-    if catalog is None:
+    if unknown_language(environ, folder):
         languages = text("Helix Desktop has: {languages}.", languages=catalog_codes(folder))
         raise InvalidInput(text("Unknown language: {code}.", code=choice), languages, fix)
+    catalog = find_catalog(environ, folder)
+    if catalog is None:
+        return
     try:
         use_language(load_language(catalog))
     except SettingsDamaged as error:

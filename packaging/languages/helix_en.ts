@@ -6315,6 +6315,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/main.py" />
+            <source>Unknown language in {variable}: {code}. English is used. Helix Desktop has: {languages}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/main.py" />
             <source>Use UTF-8 for names and texts.</source>
             <translation type="unfinished" />
         </message>

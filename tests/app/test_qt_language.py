@@ -15,7 +15,7 @@ from texts.ts_file import CatalogUnusable, Translation
 from update_texts import LRELEASE
 
 from helix_desktop.app.qt_language import QtLanguage, load_language
-from helix_desktop.config.languages import find_catalog
+from helix_desktop.config.languages import find_catalog, unknown_language
 from helix_desktop.domain.errors import SettingsDamaged
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.words.costs import parse_tokens, parse_usd
@@ -138,6 +138,16 @@ def test_the_system_chooses_among_the_languages_that_there_are(
         (tmp_path / f"helix_{code}.qm").touch()
     found = find_catalog(environ, tmp_path)
     assert (found and found.name) == name
+
+
+@pytest.mark.parametrize(
+    ("choice", "unknown"),
+    [("", ""), ("en_GB.UTF-8", ""), ("C", ""), ("de-AT", ""), ("fr:de", ""), ("fr:en", ""), ("fr", "fr")],
+)
+def test_a_choice_of_no_language_is_known_as_such(choice: str, unknown: str, tmp_path: Path) -> None:
+    """What the system is set to is no choice: many of its languages have no catalog."""
+    (tmp_path / "helix_de.qm").touch()
+    assert unknown_language({"HELIX_LANGUAGE": choice, "LANG": "fr_FR.UTF-8"}, tmp_path) == unknown
 
 
 def test_the_pseudo_languages_keep_facts_and_change_every_word(tmp_path: Path) -> None:

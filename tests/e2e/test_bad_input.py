@@ -53,6 +53,19 @@ def refuse(cli: Cli, capsys: pytest.CaptureFixture[str]) -> Refuse:
     return run
 
 
+def test_an_unknown_language_is_named_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command does its work in English; what it prints holds nothing else."""
+    monkeypatch.setenv("HELIX_LANGUAGE", "xx")
+    assert say("--version") == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("Helix Desktop ")
+    assert captured.err == (
+        "helix-desktop: Unknown language in HELIX_LANGUAGE: xx. English is used. Helix Desktop has: en.\n"
+    )
+
+
 def say(*words: str) -> int:
     """Run a command in this process; its exit code."""
     try:

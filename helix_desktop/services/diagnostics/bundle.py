@@ -12,8 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.config.languages import LANGUAGE_VARIABLE
-from helix_desktop.config.paths import LOG_FILE, STACKS_FILE
+from helix_desktop.config.languages import LANGUAGE_VARIABLE, unknown_language
+from helix_desktop.config.paths import LOG_FILE, STACKS_FILE, resources_dir
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.redaction.report_text import ReportRedaction
 from helix_desktop.domain.user_text import TextContext, plain_text, system_reason
@@ -21,6 +21,7 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.diagnostics.facts import folder_sizes, policy_facts, settings_facts
 from helix_desktop.services.diagnostics.report_names import ReportNames
 from helix_desktop.services.own_command import own_command
+from helix_desktop.words.translation import current_language
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 text = TextContext("Diagnostics")
@@ -129,7 +130,10 @@ class Diagnostics:
         head = [info.build.text, *(f"{name}: {value}" for name, value in facts)]
         problem = [info.problem] if info.problem else []
         folder = f"Data folder: {self._services.data_folder}"
-        return "\n".join([*head, folder, *problem, "", "Components", *components]) + "\n"
+        unknown = unknown_language(os.environ, resources_dir() / "languages")
+        choice = f" (unknown in {LANGUAGE_VARIABLE}: {unknown})" if unknown else ""
+        language = f"Language: {current_language().code}{choice}"
+        return "\n".join([*head, language, folder, *problem, "", "Components", *components]) + "\n"
 
     async def _facts(self, records: list[WorkspaceRecord], names: ReportNames) -> tuple[str, str, str]:
         services = self._services

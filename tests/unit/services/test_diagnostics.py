@@ -24,7 +24,10 @@ KEY, HEADER, BODY = "plain-words-as-key", "team-red-9931", "routing-word-77"
 NAMES = ("acme", "llm.example.org", "inhouse-7", "orchard")
 
 
-async def test_the_bundle_is_readable_and_holds_no_secrets_and_names_only_on_request(tmp_path: Path) -> None:
+async def test_the_bundle_is_readable_and_holds_no_secrets_and_names_only_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELIX_LANGUAGE", "xx")
     data = DataDir(tmp_path / "home" / "data")
     data.ensure()
     folder = tmp_path / "home" / "orchard"
@@ -67,6 +70,7 @@ async def test_the_bundle_is_readable_and_holds_no_secrets_and_names_only_on_req
     assert json.loads(plain["storage.json"])["workspace 1"]["is_open"] is False
     assert plain["versions.txt"].startswith("Helix Desktop ")
     assert "Data folder: ~/data" in plain["versions.txt"]
+    assert "Language: en (unknown in HELIX_LANGUAGE: xx)" in plain["versions.txt"]
     assert "old line" not in plain["log.txt"]
     assert "provider 1 model 1 of provider 1 at host of provider 1" in plain["log.txt"]
     assert record.id in plain["settings.json"]
