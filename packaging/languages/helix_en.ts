@@ -5610,7 +5610,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cleanup/trash_dialog.py" />
-            <source>The trash is empty.</source>
+            <source>The trash is empty. Deleted outputs and sessions appear here.</source>
             <translation type="unfinished" />
         </message>
         <message>

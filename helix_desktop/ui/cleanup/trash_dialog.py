@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, Q
 from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.fields import NarrowDelegate
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column
@@ -21,8 +22,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Clean up")
 
-_LIST_STRETCH = 100  # of the space that is left; the empty one's is 1
-_SIZE = (600, 560)
+_SIZE, _MIN_SIZE = (600, 560), (460, 360)
 _NAME_CHARS = 48  # with size and date it fits the usual width
 _KEY = Qt.ItemDataRole.UserRole
 
@@ -34,7 +34,7 @@ class TrashDialog(SizedDialog):
     empty_requested = Signal()
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, _SIZE, (460, 360))
+        super().__init__(parent, _SIZE, _MIN_SIZE)
         self.setWindowTitle(tr("Trash"))
         self.setModal(True)
         self.summary = label("", "strong", wrap=True)
@@ -44,6 +44,9 @@ class TrashDialog(SizedDialog):
         self.entry_list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.entry_list.setAccessibleName(tr("Items in the trash"))
         self.entry_list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.empty_state = EmptyState(
+            "trash-2", tr("The trash is empty. Deleted outputs and sessions appear here.")
+        )
         self.restore_button, self.close_button = (
             PushButton(tr("Restore"), "primary", "archive-restore", name="bring_back"),
             PushButton(tr("Close"), name="close"),
@@ -60,11 +63,12 @@ class TrashDialog(SizedDialog):
         )
         words = column(label(tr("Trash"), "title"), label(lead, "muted", wrap=True), gap=5)
         buttons = FlowBox([self.empty_button, self.close_button, self.restore_button], right_from=1)
-        listed = (self.entry_list, None)  # without a list the room stays empty, and the words at the top
+        pages = (self.entry_list, self.empty_state)  # one of them is in sight
         layout = column(
-            words, self.summary, *listed, self.confirm_note, buttons, margins=(22, 20, 22, 16), gap=12
+            words, self.summary, *pages, self.confirm_note, buttons, margins=(22, 20, 22, 16), gap=12
         )
-        layout.setStretch(2, _LIST_STRETCH)
+        for page in pages:
+            layout.setStretchFactor(page, 1)
         self.setLayout(layout)
         self.entry_list.itemSelectionChanged.connect(self._selected)
         self.restore_button.clicked.connect(self._restore)
@@ -89,10 +93,12 @@ class TrashDialog(SizedDialog):
             tr.plural(entries, "%n output", "%n outputs") if entries else "",
             tr("{size} on disk", size=format_size(trash.stored_size)) if entries else "",
         )
-        self.summary.setText(" · ".join(filter(None, counts)) or tr("The trash is empty."))
-        self.entry_list.setVisible(has_items)
-        self.empty_button.setEnabled(has_items)
+        self.summary.setText(" · ".join(filter(None, counts)))
+        for widget in (self.summary, self.entry_list, self.empty_button, self.restore_button):
+            widget.setVisible(has_items)
+        self.empty_state.setVisible(not has_items)
         self._selected()
+        self.fit_height((_SIZE if has_items else _MIN_SIZE)[1])
 
     def _add(self, parts: Sequence[str], name: str, key: tuple[str, str]) -> None:
         text = "  ·  ".join(parts)

@@ -16,6 +16,7 @@ class SizedDialog(QDialog):
         """`size` is its first in pixels; it is never smaller than `least`."""
         super().__init__(parent)
         self._least = QSize(*least)
+        self._own_height = size[1]  # unlike one that the user chose
         self.resize(*size)
         self.setMinimumSize(self._least)
 
@@ -23,7 +24,17 @@ class SizedDialog(QDialog):
         """Show it no larger than its screen: its buttons stand at the bottom."""
         if visible and self.isHidden():
             fit_screen(self)
+            self._own_height = self.height()
         super().setVisible(visible)
+
+    def fit_height(self, height: int) -> None:
+        """Take the height that suits what is shown now, in pixels; one that the user chose only grows."""
+        if self.height() > height and self.height() not in {self._own_height, self.minimumHeight()}:
+            return
+        self._keep_room()  # less than before, where something has left the dialog
+        self.resize(self.width(), height)
+        fit_screen(self)
+        self._own_height = self.height()
 
     def event(self, event: QEvent) -> bool:
         """Keep the room that changed words need."""

@@ -17,7 +17,7 @@ from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle
-from helix_desktop.ui.handover.compare_rows import ComparedPair, HandoverChoice
+from helix_desktop.ui.handover.compare_rows import ComparedPair, HandoverChoice, compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
@@ -76,6 +76,7 @@ class CompareDialog(Themed, SizedDialog):
         self.reason.setText(pair.reason)
         self.reason.setVisible(bool(pair.reason))
         self.compared.show_sections(pair.sections, can_put_back=pair.can_put_back)
+        self.fit_height((_SIZE if compared_counts(pair.sections) else _MIN_SIZE)[1])
 
     def show_notice(self, text: str, *, has_undo: bool = False) -> None:
         """Say what was done, if it can be undone with a button."""

@@ -18,7 +18,6 @@ from helix_desktop.ui.design.layout.fitted_stack import FittedStack
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle, retint
-from helix_desktop.ui.design.window_placement import fit_screen
 from helix_desktop.ui.design.window_state import error_level
 from helix_desktop.ui.handover.draft_page import DraftPage
 from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange, compact_purpose
@@ -157,7 +156,7 @@ class HandoverDialog(Themed, SizedDialog):
         self.rejected_text.setPlainText(text)
         self.rejected_text.show()
         self.draft_button.setText(tr("Retry"))
-        self._grow()
+        self.fit_height(_SIZE[1])
 
     def show_choice(self) -> None:
         """Go back to the draft, or to the choice where none was written."""
@@ -220,17 +219,8 @@ class HandoverDialog(Themed, SizedDialog):
         if self._warned:
             self.show_problem()
 
-    def _grow(self) -> None:
-        """Make room for a text, within the screen."""
-        if self.height() >= _SIZE[1]:
-            return
-        self.resize(self.width(), _SIZE[1])
-        fit_screen(self)
-
     def _show(self, step: HandoverStep) -> None:
         self._pages.setCurrentIndex(_STEPS.index(step))
-        if step != "choose":
-            self._grow()
         writing = step == "writing"
         self.rejected_text.hide()
         self.range_box.setEnabled(not writing and self.range_box.count() > 1)
@@ -240,3 +230,4 @@ class HandoverDialog(Themed, SizedDialog):
         restyle(self.draft_button, "kind", "" if step == "draft" else "primary")
         self.commit_button.setVisible(step == "draft")
         self.cancel_button.setText(tr("Stop") if writing else tr("Cancel"))
+        self.fit_height((_SMALL if step == "choose" else _SIZE)[1])

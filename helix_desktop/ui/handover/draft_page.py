@@ -68,11 +68,12 @@ class DraftPage(QWidget):
         self._show(comparing=False)
 
     def show_comparison(self, sections: Sequence[ComparedSection]) -> None:
-        """Show what differs from the handover that it would replace."""
+        """Show what differs from the handover that it would replace; the text if nothing does."""
+        counts = compared_counts(sections)
         self.compared.show_sections(sections, can_put_back=False)
-        self.counts.setText(compared_counts(sections) or tr("Both say the same."))
+        self.counts.setText(counts or tr("Both say the same."))
         self._head.show()
-        self._show(comparing=True)
+        self._show(comparing=bool(counts))
 
     def focus_text(self) -> None:
         """Give the keyboard to what is shown."""

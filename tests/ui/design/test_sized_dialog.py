@@ -19,3 +19,22 @@ def test_a_dialog_opens_no_larger_than_its_screen(qtbot: QtBot) -> None:
     assert dialog.height() <= screen.height()
     assert dialog.width() == 400
     dialog.close()
+
+
+def test_it_shrinks_from_its_own_height_and_grows_from_any(qtbot: QtBot) -> None:
+    """A height that the user chose stays as long as everything fits."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    dialog = SizedDialog(parent, (300, 400), (200, 100))
+    with qtbot.waitExposed(dialog):
+        dialog.show()
+    dialog.fit_height(200)
+    assert dialog.height() == 200
+    dialog.resize(300, 300)
+    dialog.fit_height(200)
+    assert dialog.height() == 300
+    dialog.fit_height(500)
+    assert dialog.height() == 500
+    dialog.fit_height(200)
+    assert dialog.height() == 200
+    dialog.close()

@@ -12,7 +12,9 @@ from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.context.summaries.compare_handovers import compare_handovers
 from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.dialog import HandoverDialog
@@ -65,6 +67,27 @@ def test_it_is_as_high_as_the_choice_and_grows_for_a_draft(dialog: HandoverDialo
     dialog.show_draft(DRAFT)
     assert dialog.height() == 720
     assert free.contains(dialog.geometry())
+
+
+def test_it_is_small_again_after_writing_has_failed_without_a_text(dialog: HandoverDialog) -> None:
+    small = dialog.height()
+    dialog.show_writing("read")
+    assert dialog.height() == 720
+    dialog.show_choice()
+    dialog.show_problem("The model didn't answer.")
+    assert dialog.height() == small
+    dialog.show_rejected("What the model wrote.")
+    assert dialog.height() == 720
+
+
+def test_a_draft_that_says_the_same_is_shown_as_text(dialog: HandoverDialog) -> None:
+    dialog.show_draft(DRAFT)
+    section = Section("Project Background", (Bullet("A thing.", (2,)),))
+    dialog.draft_page.show_comparison(compare_handovers([section], []))
+    assert dialog.draft_page.is_comparing
+    dialog.draft_page.show_comparison(compare_handovers([section], [section]))
+    assert dialog.draft_page.counts.text() == "Both say the same."
+    assert not dialog.draft_page.is_comparing
 
 
 def test_the_writing_streams_and_can_be_stopped(qtbot: QtBot, dialog: HandoverDialog) -> None:

@@ -30,7 +30,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
-from tests.support.window.buttons import press
+from tests.support.window.buttons import find_buttons, press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -320,6 +320,8 @@ async def test_the_trash_restores_and_is_emptied(
         press(dialog, "empty_trash")
         await until(lambda: dialog.entry_list.count() == 0, "nothing")
         assert (await rig.workspace.store.totals()).entries == 1
+        assert dialog.empty_state.isVisible()
+        assert not find_buttons(dialog, "empty_trash")
         press(dialog, "close")
         await until(lambda: tidying.trash_dialog is None, "the dialog gone")
 
