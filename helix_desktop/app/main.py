@@ -22,6 +22,9 @@ from helix_desktop.system.input_method import qt_input_methods
 from helix_desktop.ui.design.window_placement import fit_screen
 
 _FIRST_FRAME_TIMEOUT_MS = 200
+_THREAD_SWITCH_S = (
+    0.0005  # a click needs the interpreter many times; each time a busy thread keeps it so long
+)
 RUN_MARKER_FILE = "window.open"  # there while a window has the data directory, and after one was killed
 
 
@@ -33,6 +36,7 @@ def show_window(args: argparse.Namespace) -> int:
         if not _is_started_without_terminal():
             raise
         return _fail_startup(QApplication(sys.argv[:1]), error, _data_dir(args), USAGE)
+    sys.setswitchinterval(_THREAD_SWITCH_S)
     gc.disable()  # what a start makes stays, so looking for garbage is waste; app.garbage takes over later
     if input_methods := qt_input_methods(os.environ):
         os.environ["QT_IM_MODULES"] = input_methods  # Qt reads it once, here
