@@ -10,9 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
+import msgspec
+
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.draft import Draft
-from helix_desktop.domain.errors import ContentDamaged, StoreError
+from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.commit import Commit
@@ -158,6 +160,24 @@ class LevelDbStore(StoreSearch):
             self.health.damage_notifier.notify(digest, error)
             raise
 
+    async def read_contents(self, digests: Sequence[str]) -> list[bytes | None]:
+        """Return the verified bytes of full digests, in their order; None for each that cannot be read."""
+        damaged: list[tuple[str, ContentDamaged]] = []
+
+        def read(view: ReadView, digest: str) -> bytes | None:
+            try:
+                return self._access.contents.read(view, digest)
+            except ContentDamaged as error:
+                damaged.append((digest, error))
+            except DigestUnknown:
+                pass  # removed since it was listed
+            return None
+
+        contents = await self._run_query(lambda view: [read(view, digest) for digest in digests])
+        for digest, error in damaged:
+            self.health.damage_notifier.notify(digest, error)
+        return contents
+
     async def entry(self, digest: str) -> CacheEntry:
         """Return the metadata of a content. Raise DigestUnknown, ContentDamaged."""
 
@@ -211,11 +231,14 @@ class LevelDbStore(StoreSearch):
         match = match_expression(terms)
         if match or not listings.is_stored_order(entry_query):
             page = await self._ask_index(
-                lambda index: index_rows.read_page(index.db, entry_query, match if index.has_words else "")
+                lambda index: index_rows.read_page(index, entry_query, match), is_part_of_search=bool(match)
             )
             if page is not None:
                 return page
-        return await self._run_query(lambda view: listings.read_page(view, entry_query))
+        page = await self._run_query(lambda view: listings.read_page(view, entry_query))
+        if match and self._index.is_syncing:
+            return msgspec.structs.replace(page, unindexed=(await self.totals()).entries)
+        return page
 
     async def listed_digests(self, entry_query: EntryQuery) -> bytes:
         """Return all digests of a listing, joined."""
@@ -259,10 +282,12 @@ class LevelDbStore(StoreSearch):
         self._check_open()
         return await self._readers.submit_async(self._loop_bridge, lambda: self._run_query_now(query))
 
-    async def _ask_index(self, query: Callable[[SearchIndex], T]) -> T | None:
+    async def _ask_index(
+        self, query: Callable[[SearchIndex], T], *, is_part_of_search: bool = False
+    ) -> T | None:
         """Return the index's answer; None if the store has to be scanned. Raise StoreClosed."""
         self._check_open()  # a closed index would never answer
-        return await asyncio.wrap_future(self._index.submit(query))
+        return await asyncio.wrap_future(self._index.submit(query, is_part_of_search=is_part_of_search))
 
     def _run_query_now(self, query: Callable[[ReadView], T]) -> T:
         try:

@@ -1480,7 +1480,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
+            <location filename="../../helix_desktop/ui/cache/progress_row.py" />
             <location filename="../../helix_desktop/ui/cache/recall/dialog.py" />
             <source>Cancel</source>
             <translation type="unfinished" />
@@ -1686,6 +1686,14 @@
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>Index</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
+            <source>Indexing… {done} of %n entries; results so far</source>
+            <translation>
+                <numerusform>Indexing… {done} of %n entry; results so far</numerusform>
+                <numerusform>Indexing… {done} of %n entries; results so far</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/recall.py" />
@@ -2150,6 +2158,14 @@
             <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
             <source>Saving canceled.</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/cache/view.py" />
+            <source>Search canceled. %n matches so far</source>
+            <translation>
+                <numerusform>Search canceled. %n match so far</numerusform>
+                <numerusform>Search canceled. %n matches so far</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/filter_bar.py" />

@@ -230,6 +230,12 @@ async def test_words_are_found_with_their_lines(store: Store) -> None:
     assert (await store.search("number zebra")).hits == ()
 
 
+async def test_contents_are_read_together_in_order(store: Store) -> None:
+    digests = [digest_of(DATAS[3]), digest_of(b"never stored"), digest_of(DATAS[1])]
+    assert await store.read_contents(digests) == [DATAS[3], None, DATAS[1]]
+    assert await store.read_contents([]) == []
+
+
 async def test_short_words_and_names_are_found(store: Store) -> None:
     assert len(await search_digests(store, "x 12")) == 1
     assert len(await search_digests(store, "ß")) == 40

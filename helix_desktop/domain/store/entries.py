@@ -69,10 +69,15 @@ class CacheEntry(msgspec.Struct, frozen=True):
 
 
 class EntryPage(msgspec.Struct, frozen=True):
-    """Some entries in order, and the cursor of the next page (empty: no more)."""
+    """Some entries in order, and the cursor of the next page (empty: no more).
+
+    `unindexed` counts the contents of the store whose text is not in the index yet: the pages of a search
+    have all of them, whatever they hold.
+    """
 
     entries: tuple[CacheEntry, ...]
     cursor: str = ""
+    unindexed: int = 0
 
 
 class EntryFilter(msgspec.Struct, frozen=True):
@@ -120,12 +125,14 @@ class HandoverHit(msgspec.Struct, frozen=True):
 class SearchResults(msgspec.Struct, frozen=True):
     """What a search found, newest first, and the cursor to go on from (empty: all was searched).
 
-    `unreadable` counts the damaged contents that were skipped.
+    `unreadable` counts the damaged contents that were skipped, `unindexed` those of the whole store that each
+    search has to read, because their text is not in the index yet.
     """
 
     hits: tuple[ContentHit, ...] = ()
     cursor: str = ""
     unreadable: int = 0
+    unindexed: int = 0
 
 
 class StoreTotals(msgspec.Struct, frozen=True):

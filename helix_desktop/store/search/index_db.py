@@ -32,6 +32,8 @@ CREATE INDEX by_trashed ON entries(created, tie) WHERE trashed > 0;
 """
 # Newer than the tables: created in an index that lacks it, which takes a second for a million entries.
 _TOOL_SIZE_INDEX = "CREATE INDEX IF NOT EXISTS by_tool_size ON entries(tool, size, created, tie)"
+# The first condition is that of the index by_text.
+_UNINDEXED_COUNT = "SELECT count(*) FROM entries WHERE text <> 1 AND text = 0"
 _WORDS_TABLE = (
     "CREATE VIRTUAL TABLE words USING fts5(text, content='', columnsize=0, detail=none,"
     " tokenize='trigram case_sensitive 1')"
@@ -44,6 +46,7 @@ class SearchIndex:
     def __init__(self, path: Path, workspace_id: str) -> None:
         """Open the index, or create it if it is missing. Raise for another format or another store."""
         self._path, self._workspace_id = path, workspace_id
+        self._unindexed: int | None = None
         self.db = _connect(path)
         try:
             self._create_or_check()
@@ -65,6 +68,20 @@ class SearchIndex:
         """Mark that the entries have to be compared with the store."""
         with self.db:
             self.set_sequence(_NOT_SYNCED)
+
+    def unindexed(self) -> int:
+        """Return how many texts are still to be indexed, counted once between two changes of entries."""
+        if self._unindexed is None:
+            self._unindexed = self._query_int(_UNINDEXED_COUNT) if self.has_words else 0
+        return self._unindexed
+
+    def note_indexed(self, count: int) -> None:
+        """Count so many texts as indexed."""
+        self._unindexed = None if self._unindexed is None else self._unindexed - count
+
+    def note_changes(self) -> None:
+        """Count the texts still to be indexed anew: entries were changed."""
+        self._unindexed = None
 
     def close(self) -> None:
         """Close the file."""

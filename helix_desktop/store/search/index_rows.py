@@ -64,11 +64,16 @@ def read_stamps(db: sqlite3.Connection, first: bytes, stop: bytes) -> dict[bytes
     return dict(db.execute("SELECT digest, stamp FROM entries WHERE digest BETWEEN ? AND ?", (first, stop)))
 
 
-def read_page(db: sqlite3.Connection, entry_query: EntryQuery, match: str = "") -> EntryPage:
+def read_page(index: SearchIndex, entry_query: EntryQuery, match: str = "") -> EntryPage:
     """Return the page of a listing; with `match` only entries that may hold the searched terms."""
-    is_common = bool(match) and _count_matches(db, match) > _MAX_SORTED_MATCHES
+    match = match if index.has_words else ""
+    unindexed = index.unindexed() if match else 0
+    is_common = bool(match) and (
+        unindexed > _MAX_SORTED_MATCHES or _count_matches(index.db, match) > _MAX_SORTED_MATCHES
+    )
     query, values = page_query(entry_query, match, is_common)
-    return page_from_ordered(entry_query, [decode_entry(row) for row in db.execute(query, values)])
+    page = page_from_ordered(entry_query, [decode_entry(row) for row in index.db.execute(query, values)])
+    return msgspec.structs.replace(page, unindexed=unindexed) if unindexed else page
 
 
 def read_digests(entry_query: EntryQuery, index: SearchIndex) -> tuple[bytes, EntryQuery | None]:

@@ -31,8 +31,8 @@ def has_pending_texts(db: sqlite3.Connection) -> bool:
     return db.execute(_NEXT_PENDING).fetchone() is not None
 
 
-def index_texts(db: sqlite3.Connection, read: ReadContent) -> bool:
-    """Index the texts of some pending contents; return True if there were any."""
+def index_texts(db: sqlite3.Connection, read: ReadContent) -> int:
+    """Index the texts of some pending contents; return how many there were."""
     used_bytes, done = 0, []
     with db:
         for number, digest, size, description in db.execute(_NEXT_PENDING).fetchall():
@@ -44,7 +44,7 @@ def index_texts(db: sqlite3.Connection, read: ReadContent) -> bool:
             if used_bytes >= _MAX_BATCH_BYTES:
                 break
         db.executemany("UPDATE entries SET text = ? WHERE id = ?", done)
-    return bool(done)
+    return len(done)
 
 
 def _indexed_text(digest: str, description: str, read: ReadContent) -> str | None:

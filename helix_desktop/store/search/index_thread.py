@@ -32,6 +32,7 @@ class _IndexQuery:
 
     question: Callable[[SearchIndex], Any] | None
     done: Future[Any]
+    is_part_of_search: bool = False
 
 
 class SearchThread:
@@ -55,10 +56,20 @@ class SearchThread:
             self._is_woken = True
             self._queue.put(_Wakeup())
 
-    def submit(self, query: Callable[[SearchIndex], T]) -> Future[T | None]:
-        """Return the result of `query` on the index; None if it cannot answer now: scan the store."""
+    @property
+    def is_syncing(self) -> bool:
+        """Return True if it cannot answer yet, because records are still being compared."""
+        return self._indexer.is_syncing
+
+    def submit(
+        self, query: Callable[[SearchIndex], T], *, is_part_of_search: bool = False
+    ) -> Future[T | None]:
+        """Return the result of `query` on the index; None if it cannot answer now: scan the store.
+
+        While a search asks part by part, texts go on being indexed: the more are, the less it has to read.
+        """
         done: Future[T | None] = Future()
-        self._queue.put(_IndexQuery(query, done))
+        self._queue.put(_IndexQuery(query, done, is_part_of_search))
         return done
 
     def indexed(self) -> Future[None]:
@@ -97,7 +108,8 @@ class SearchThread:
         self._apply_pending()
         if isinstance(job, _IndexQuery):
             self._reply(job)
-            self._quiet_since = time.monotonic()
+            if not job.is_part_of_search:
+                self._quiet_since = time.monotonic()
         return job is not None
 
     def _apply_pending(self) -> None:

@@ -213,6 +213,7 @@ class Indexer:
     def _flush(self, index: SearchIndex) -> None:
         with index.db:
             put_rows(index.db, self._records)
+            index.note_changes()
             if self._next is None:
                 index.set_sequence(self._sequence)
         self._records = {}
@@ -231,12 +232,15 @@ class Indexer:
         wrong |= {key: row for key, row in stored.items() if stamps.get(key[1:]) != row[-STAMP_BYTES:]}
         with index.db:
             put_rows(index.db, wrong)
+        index.note_changes()
         self._next = last + b"\0" if is_full else None
         if self._next is None:
             self._flush(index)
 
     def _index_texts(self, index: SearchIndex) -> None:
-        self.has_pending_texts = index.has_words and index_texts(index.db, self._read_content)
+        indexed = index_texts(index.db, self._read_content) if index.has_words else 0
+        index.note_indexed(indexed)
+        self.has_pending_texts = indexed > 0
 
     def _read_content(self, digest: str) -> bytes:
         return self._database.read(lambda view: self._contents.read(view, digest))

@@ -25,9 +25,8 @@ _SORTED_BY: dict[SortColumn, str] = {
     "line": "line_key",
     "references": "refs",
 }
-_MATCHING = (
-    f"SELECT rowid FROM words WHERE words MATCH ? UNION ALL SELECT id FROM entries WHERE {NOT_INDEXED}"
-)
+_MATCHING_WORDS = "SELECT rowid FROM words WHERE words MATCH ?"
+_MATCHING = f"{_MATCHING_WORDS} UNION ALL SELECT id FROM entries WHERE {NOT_INDEXED}"
 
 
 @dataclass(slots=True)
@@ -53,7 +52,10 @@ def page_query(
     keys = key_columns(column)
     where = _filter_conditions(entry_query.entry_filter)
     if match:
-        where.add(f"{'+' if match_is_common else ''}id IN ({_MATCHING})", match)
+        where.add(
+            f"({NOT_INDEXED} OR +id IN ({_MATCHING_WORDS}))" if match_is_common else f"id IN ({_MATCHING})",
+            match,
+        )
     if entry_query.after is not None:
         position = (
             [bytes.fromhex(str(entry_query.after[0]))] if column == "digest" else list(entry_query.after)

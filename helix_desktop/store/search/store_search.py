@@ -29,10 +29,11 @@ from helix_desktop.domain.store.entries import (
     SearchResults,
 )
 from helix_desktop.domain.store.entry_order import NEWEST, text_key
-from helix_desktop.domain.text_search import MatchSummary, find_matches
+from helix_desktop.domain.text_search import find_matches
 from helix_desktop.store.core.entry_query import EntryQuery, build_query, cursor_of
 
 _PAGE_ENTRIES = 200  # requested at once
+_READ_ENTRIES, _READ_BYTES = 64, 256 * 1024  # read and searched at once, unless one content is larger
 _BY_TARGET = EntrySort("target", descending=True)
 _SAME_TARGETS, _MAX_TARGET_PAGES = 50, 20  # entries looked at in one step for a previous version, and steps
 
@@ -66,6 +67,16 @@ class StoreSearch(ABC):
     @abstractmethod
     async def listed_digests(self, entry_query: EntryQuery) -> bytes:
         """Return all digests of a listing, joined."""
+
+    async def read_contents(self, digests: Sequence[str]) -> list[bytes | None]:
+        """Return the verified bytes of full digests, in their order; None for each that cannot be read."""
+        contents: list[bytes | None] = []
+        for digest in digests:
+            try:
+                contents.append(await self.get(digest))
+            except (ContentDamaged, DigestUnknown):
+                contents.append(None)
+        return contents
 
     @abstractmethod
     async def handovers(self) -> list[tuple[str, RecordedEvent]]:
@@ -127,24 +138,25 @@ class StoreSearch(ABC):
         It ends at `limit` hits, or when `should_continue` returns False, but not before one content was
         searched. Raise InvalidInput for a query without words or too long, ValueError for an invalid cursor.
         """
-        terms = parse_query(query)
+        terms, spellings = parse_query(query), spelled_words(query)
         page_query = build_query(cursor, _PAGE_ENTRIES, "newest", entry_filter)
         hits: list[ContentHit] = []
-        unreadable, any_searched = 0, False
+        unreadable, is_first = 0, True
         while True:
-            page = await self.listed(page_query, terms)
-            for entry in page.entries:
-                if any_searched and (len(hits) >= limit or not should_continue(entry.size)):
-                    return SearchResults(tuple(hits), cursor, unreadable)
-                any_searched, cursor = True, cursor_of(entry, NEWEST)
-                try:
-                    summary = await self._find_matches(terms, entry, spelled_words(query))
-                except (ContentDamaged, DigestUnknown):
-                    unreadable += 1
-                else:
-                    hits += [ContentHit(entry, summary, cursor)] if summary else []
+            page, at = await self.listed(page_query, terms), 0
+            while at < len(page.entries):
+                # No more than the hits that are missing: nothing is read that the caller did not ask for.
+                left = page.entries[at : at + limit - len(hits)]
+                batch, is_over = _next_batch(left, should_continue, is_first=is_first)
+                if batch:
+                    contents = await self.read_contents([entry.digest for entry in batch])
+                    hits += await self._find_hits(terms, batch, contents, spellings)
+                    unreadable += contents.count(None)
+                    is_first, at, cursor = False, at + len(batch), cursor_of(batch[-1], NEWEST)
+                if is_over or not batch:
+                    return SearchResults(tuple(hits), cursor, unreadable, page.unindexed)
             if not page.cursor:
-                return SearchResults(tuple(hits), "", unreadable)
+                return SearchResults(tuple(hits), "", unreadable, page.unindexed)
             page_query = page_query.continue_after(page.entries[-1])
 
     async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:
@@ -153,18 +165,44 @@ class StoreSearch(ABC):
         handovers.sort(key=lambda handover: (handover[1].at, handover[0], handover[1].seq), reverse=True)
         return await asyncio.to_thread(_matching_handovers, terms, handovers, limit)
 
-    async def _find_matches(
-        self, terms: Sequence[str], entry: CacheEntry, spellings: Sequence[str]
-    ) -> MatchSummary | None:
-        data = await self.get(entry.digest)
-        description = description_of(entry)
+    async def _find_hits(
+        self,
+        terms: Sequence[str],
+        entries: Sequence[CacheEntry],
+        contents: Sequence[bytes | None],
+        spellings: Sequence[str],
+    ) -> list[ContentHit]:
         stop_event = threading.Event()
+
+        def should_continue() -> bool:
+            return not stop_event.is_set()
+
+        def find() -> list[ContentHit]:
+            hits = []
+            for entry, data in zip(entries, contents, strict=True):
+                if data is not None and should_continue():
+                    matches = find_matches(terms, data, description_of(entry), should_continue, spellings)
+                    hits += [ContentHit(entry, matches, cursor_of(entry, NEWEST))] if matches else []
+            return hits
+
         try:
-            return await asyncio.to_thread(
-                find_matches, terms, data, description, lambda: not stop_event.is_set(), spellings
-            )
+            return await asyncio.to_thread(find)
         finally:
             stop_event.set()  # cancelling does not end a thread
+
+
+def _next_batch(
+    entries: Sequence[CacheEntry], should_continue: ShouldContinue, *, is_first: bool
+) -> tuple[Sequence[CacheEntry], bool]:
+    """Return what to read next, and whether the search ends behind it; `is_first`: nothing was read yet."""
+    size = 0
+    for count, entry in enumerate(entries[:_READ_ENTRIES]):
+        if count and size + entry.size > _READ_BYTES:
+            return entries[:count], False
+        if (count or not is_first) and not should_continue(entry.size):
+            return entries[:count], True
+        size += entry.size
+    return entries[:_READ_ENTRIES], False
 
 
 def description_of(entry: CacheEntry) -> str:

@@ -7,13 +7,14 @@ from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from helix_desktop.domain.saved_filter import SavedFilter
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.columns import COLUMNS, Column
 from helix_desktop.ui.cache.filter_options import FilterOption, OptionSlot, build_entry_filter, filter_menu
+from helix_desktop.ui.cache.progress_row import ProgressRow
 from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheSort, CacheTotals
 from helix_desktop.ui.cache.saved_filters import (
     SavedFilterActions,
@@ -45,6 +46,7 @@ class CacheFilterBar(Themed, QWidget):
     changed = Signal()
     menu_requested = Signal(QWidget)
     cancel_requested = Signal()
+    search_cancel_requested = Signal()
     save_requested = Signal()
     """The present filter is to be saved: `saved_filter` is what it is."""
     rename_requested = Signal(str)
@@ -76,7 +78,12 @@ class CacheFilterBar(Themed, QWidget):
         self.session.setToolTip(tr("Used by this session"))
         self.counter = TextLine("", 12, role="muted")
         self.more = IconButton("ellipsis", tr("More actions"))
-        self.session.toggled.connect(lambda _: self.changed.emit())
+        self.progress_row, self.search_row = ProgressRow(), ProgressRow()
+        self._lay_out()
+        self._wire()
+        self._update_saved()
+
+    def _wire(self) -> None:
         self.more.clicked.connect(lambda: self.menu_requested.emit(self.more))
         self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
         self._debounce.timeout.connect(self.changed)
@@ -84,6 +91,11 @@ class CacheFilterBar(Themed, QWidget):
         self.filters.clicked.connect(lambda: popup_below(self.filter_menu(), self.filters))
         self.saved.clicked.connect(lambda: popup_below(self.saved_menu(), self.saved))
         self.changed.connect(self._update_saved)
+        self.session.toggled.connect(lambda _: self.changed.emit())
+        self.progress_row.cancel_requested.connect(self.cancel_requested)
+        self.search_row.cancel_requested.connect(self.search_cancel_requested)
+
+    def _lay_out(self) -> None:
         for button in (self.filters, self.saved, self.session):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         column = QVBoxLayout(self)
@@ -100,8 +112,8 @@ class CacheFilterBar(Themed, QWidget):
         row.addWidget(self.more)
         column.addLayout(row)
         column.addWidget(self.chips)
-        column.addWidget(self._build_progress())
-        self._update_saved()
+        column.addWidget(self.progress_row)
+        column.addWidget(self.search_row)
 
     @property
     def current_filter(self) -> CacheFilter:
@@ -221,19 +233,29 @@ class CacheFilterBar(Themed, QWidget):
 
     def show_progress(self, progress: CacheProgress | None) -> None:
         """Show how far a long work is; None: it is over."""
-        self.progress_row.setVisible(progress is not None)
-        if progress is not None:
-            self._progress_text.set_text(
-                tr.plural(
-                    progress.total,
-                    "Verifying {done} of %n entry",
-                    "Verifying {done} of %n entries",
-                    done=progress.done,
-                )
-            )
-            self._progress_bar.setRange(0, max(1, progress.total))
-            self._progress_bar.setValue(progress.done)
-            self._progress_bar.setAccessibleName(self._progress_text.text)
+        if progress is None:
+            self.progress_row.show_work("", 0, 0)
+            return
+        words = tr.plural(
+            progress.total,
+            "Verifying {done} of %n entry",
+            "Verifying {done} of %n entries",
+            done=progress.done,
+        )
+        self.progress_row.show_work(words, progress.done, progress.total)
+
+    def show_indexing(self, progress: CacheProgress | None) -> None:
+        """Show how far the index is that a search would be faster with; None: the search is over."""
+        if progress is None:
+            self.search_row.show_work("", 0, 0)
+            return
+        words = tr.plural(
+            progress.total,
+            "Indexing… {done} of %n entry; results so far",
+            "Indexing… {done} of %n entries; results so far",
+            done=progress.done,
+        )
+        self.search_row.show_work(words, progress.done, progress.total)
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
@@ -282,18 +304,3 @@ class CacheFilterBar(Themed, QWidget):
                 for choice in self._options.values()
             ]
         )
-
-    def _build_progress(self) -> QWidget:
-        self.progress_row = QWidget()
-        row = QHBoxLayout(self.progress_row)
-        set_margins(row, 0, 0, 6, 0)
-        row.setSpacing(12)
-        self._progress_text, self._progress_bar = TextLine("", 12, role="muted"), QProgressBar()
-        self._progress_bar.setTextVisible(False)
-        cancel = PushButton(tr("Cancel"), "link", name="cancel")
-        cancel.clicked.connect(self.cancel_requested)
-        row.addWidget(self._progress_text)
-        row.addWidget(self._progress_bar, 1)
-        row.addWidget(cancel)
-        self.progress_row.hide()
-        return self.progress_row

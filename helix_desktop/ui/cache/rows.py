@@ -94,11 +94,15 @@ class HandoverLink:
 
 @dataclass(frozen=True, slots=True)
 class CacheSearchResults:
-    """All digests that a search has found so far, in order; the cursor to go on from, empty when done."""
+    """All digests that a search has found so far, in order; the cursor to go on from, empty when done.
+
+    `unindexed` counts the entries whose text is not indexed yet: the search has to read each of them.
+    """
 
     digests: bytes
     cursor: str = ""
     handovers: tuple[HandoverLink, ...] = ()
+    unindexed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,7 @@ class CacheTotals:
 
 @dataclass(frozen=True, slots=True)
 class CacheProgress:
-    """The progress of verifying: how many of `total` entries are done."""
+    """The progress of verifying or indexing: how many of `total` entries are done."""
 
     done: int
     total: int

@@ -126,7 +126,10 @@ class WorkspaceCacheSource:
         self._hits |= {hit.entry.digest: hit for hit in results.hits}
         more = results.cursor if len(self._hits) < MAX_LISTED else ""
         return CacheSearchResults(
-            self._sort_entries([hit.entry for hit in self._hits.values()], cache_filter), more, handovers
+            self._sort_entries([hit.entry for hit in self._hits.values()], cache_filter),
+            more,
+            handovers,
+            results.unindexed,
         )
 
     async def tools(self) -> Sequence[str]:

@@ -67,12 +67,13 @@ class CacheBrowser(Themed, QWidget):
         super().__init__(parent)
         self._start = start
         self._source: CacheSource | None = None
-        self._totals, self._is_counted = CacheTotals(), True
+        self._totals, self._is_counted, self._unindexed = CacheTotals(), True, 0
         self._is_refreshing = self._refresh_again = False
         self._is_listed = False  # the entries of the source: until then none of them are left out
         self._pending_digest = ""
         self._choices_source: CacheSource | None = None  # that is asked for what a filter can name
         self._current_filter, self._is_searching = CacheFilter(), False
+        self._canceled_filter: CacheFilter | None = None  # whose search the user ended
         self._slow = QTimer(self, singleShot=True, interval=_SLOW_MS)  # until an answer is said to be slow
         self._slow.timeout.connect(self._update_visibility)
         self.model = CacheTableModel(start, self, now)
@@ -96,7 +97,7 @@ class CacheBrowser(Themed, QWidget):
     def set_source(self, source: CacheSource | None) -> None:
         """Show another workspace's cache; None shows nothing."""
         self._source = source
-        self._pending_digest = ""
+        self._pending_digest, self._canceled_filter = "", None
         self.model.set_source(source)
         self.preview.show_state(None)
         self._notice.hide()
@@ -194,6 +195,7 @@ class CacheBrowser(Themed, QWidget):
         self.table.sort_requested.connect(lambda key: self.filter_bar.sort_by(COLUMNS[COLUMN_INDEX[key]]))
         self.table.menu_requested.connect(self._show_row_menu)
         self.handover_hits.handover_clicked.connect(self.handover_requested)
+        self.filter_bar.search_cancel_requested.connect(self._cancel_search)
         self.filter_bar.changed.connect(self._slow.start)
         self.filter_bar.changed.connect(self.refresh)
         self.filter_bar.menu_requested.connect(self._show_more_menu)
@@ -242,18 +244,34 @@ class CacheBrowser(Themed, QWidget):
                 self._choices_source = None
 
     async def _list(self, source: CacheSource, cache_filter: CacheFilter, totals: CacheTotals) -> None:
+        if cache_filter != self._canceled_filter:
+            self._canceled_filter = None
         if not cache_filter.text:
             self._show_results(
                 source, cache_filter, totals, CacheSearchResults(await source.ids(cache_filter))
             )
+            return
+        if cache_filter == self._canceled_filter:
             return
         results = await source.search(cache_filter)
         mentions = results.handovers
         while (
             self._show_results(source, cache_filter, totals, replace(results, handovers=mentions))
             and results.cursor
+            and cache_filter != self._canceled_filter
         ):
             results = await source.search(cache_filter, results.cursor)
+
+    def _cancel_search(self) -> None:
+        """End the search for what the filter says; what it found so far stays until that changes."""
+        self._canceled_filter = self.filter_bar.current_filter
+        self._is_searching = False
+        self._update_visibility()
+
+    def _refresh_all(self) -> None:
+        """Ask the source again, also for what a search that was canceled had not reached."""
+        self._canceled_filter = None
+        self.refresh()
 
     def _show_results(
         self, source: CacheSource, cache_filter: CacheFilter, totals: CacheTotals, results: CacheSearchResults
@@ -263,7 +281,8 @@ class CacheBrowser(Themed, QWidget):
             self._refresh_again = source is self._source or self._refresh_again
             return False
         self._notice.hide()
-        self._totals, self._is_searching, self._is_listed = totals, bool(results.cursor), True
+        self._totals, self._is_listed, self._unindexed = totals, True, results.unindexed
+        self._is_searching = bool(results.cursor) and cache_filter != self._canceled_filter
         fresh = cache_filter != self._current_filter
         turned = (
             self._current_filter is not None and cache_filter.sort != self._current_filter.sort
@@ -317,7 +336,11 @@ class CacheBrowser(Themed, QWidget):
         self.filter_bar.setVisible(not bare)
         self._first_sight.setContentsMargins(18, 11 if bare else 0, 18, 4)
         is_stale = self._is_listed and cache_filter != self._current_filter  # as the rows are
-        waiting = listed or self._is_searching or is_stale or not cache_filter.is_narrowing
+        is_behind = self._is_searching and not is_stale and self._unindexed > 0
+        total = self._totals.entries
+        self.filter_bar.show_indexing(CacheProgress(total - self._unindexed, total) if is_behind else None)
+        is_ended = cache_filter != self._canceled_filter and not self._is_searching
+        waiting = listed or not is_ended or is_stale or not cache_filter.is_narrowing
         self._pages.setCurrentWidget(self.table if waiting else self.no_match)
         self.preview.setVisible(listed > 0)
         self.no_match.set_content(
@@ -349,6 +372,8 @@ class CacheBrowser(Themed, QWidget):
             )
         if self._is_searching:
             return tr.plural(listed, "Searching… %n match so far", "Searching… %n matches so far")
+        if cache_filter == self._canceled_filter:
+            return tr.plural(listed, "Search canceled. %n match so far", "Search canceled. %n matches so far")
         return ""
 
     def _work_status(self, cache_filter: CacheFilter, total: int) -> str:
@@ -377,7 +402,7 @@ class CacheBrowser(Themed, QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction(tr("Verify all entries"), self.verify_all_requested.emit)
-        menu.addAction(tr("Refresh"), self.refresh)
+        menu.addAction(tr("Refresh"), self._refresh_all)
         menu.addAction(tr("Show trash"), partial(self.filter_bar.toggle, state_option("in_trash")))
         menu.addSeparator()
         menu.addMenu(self.filter_bar.sort_menu(menu))

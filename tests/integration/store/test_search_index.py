@@ -22,7 +22,7 @@ from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.store.open.open_files import open_files
-from helix_desktop.store.search import index_db, index_texts, index_thread, indexer
+from helix_desktop.store.search import index_db, index_rows, index_texts, index_thread, indexer
 from helix_desktop.store.search.index_db import SearchIndex
 from helix_desktop.store.search.index_thread import SearchThread
 from helix_desktop.store.search.indexer import Indexer
@@ -348,6 +348,53 @@ async def test_texts_are_indexed_when_the_store_is_idle(tmp_path: Path) -> None:
                 break
     await store.close()
     assert hit_count(tmp_path, "SELECT count(*) FROM words WHERE words MATCH '\"tid\"'") == len(DATAS)
+
+
+async def test_a_search_counts_the_texts_that_are_not_indexed_yet(tmp_path: Path) -> None:
+    store = await open_store(tmp_path)
+    try:
+        await fill_store(store, DATAS)
+        assert (await store.search("wave", limit=3)).unindexed == len(DATAS)
+        await store.indexed()
+        assert (await store.search("wave", limit=3)).unindexed == 0
+        await store.commit(Commit("s", contents=[sample_content(b"a later wave")]))
+        results = await store.search("wave", limit=3)
+        assert (results.hits[0].entry.digest, results.unindexed) == (digest_of(b"a later wave"), 1)
+    finally:
+        await store.close()
+
+
+async def test_texts_are_indexed_while_a_search_goes_on(tmp_path: Path) -> None:
+    """Its parts follow each other faster than the time of quiet after which texts are indexed."""
+    store = await open_store(tmp_path, index_after=0.3)
+    try:
+        await fill_store(store, DATAS)
+        expected = await search_digests(store, "wave tide", 100)
+        async with asyncio.timeout(30):
+            while (results := await store.search("wave tide", limit=100)).unindexed:
+                assert [hit.entry.digest for hit in results.hits] == expected
+        assert [hit.entry.digest for hit in results.hits] == expected
+    finally:
+        await store.close()
+
+
+async def test_many_texts_that_are_not_indexed_are_searched_in_order(
+    tmp_path: Path, filled: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above a number, candidates are looked up in the order of the listing instead of being sorted."""
+    expected = filled(tmp_path)
+    monkeypatch.setattr(index_rows, "_MAX_SORTED_MATCHES", 2)
+    store = await open_store(tmp_path)
+    try:
+        assert await answers(store) == expected
+        later = [sample_content(b"wave tide number 77, later %d" % number, number) for number in range(5)]
+        await store.commit(Commit("s", contents=later))
+        found = await search_digests(store, "wave tide", 30)
+        known = [digest for digest in found if digest not in {content.digest for content in later}]
+        assert known == expected[7]
+        assert len(found) == len(known) + len(later)
+    finally:
+        await store.close()
 
 
 async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -329,7 +329,7 @@ class WatchedStore(MemoryStore):
 
 async def test_a_cancelled_search_ends_its_thread_and_stops_reading() -> None:
     store = WatchedStore()
-    await keep(store, b"one\n", b"two\n")
+    await keep(store, b"one\n" * 80_000, b"two\n" * 80_000)  # too large to be read together
     scope = TaskScope()
     task = scope.start(search(store, "zebra"), "search")
     assert await asyncio.to_thread(WatchedBytes.was_read.wait, 20)

@@ -138,6 +138,7 @@ class SampleCache:
         self.search_page_size = 10_000
         self.hits: dict[str, str] = {}
         self.handovers: tuple[HandoverLink, ...] = ()
+        self.unindexed = 0
 
     async def ids(self, cache_filter: CacheFilter) -> bytes:
         """Digests that pass, in order."""
@@ -161,7 +162,8 @@ class SampleCache:
         self.hits = {digest: f"12: {rows_by_digest[digest].first_line}" for digest in matches}
         end = int(cursor or "0") + self.search_page_size
         more = str(end) if end < len(matches) else ""
-        return CacheSearchResults(b"".join(map(bytes.fromhex, matches[:end])), more, self.handovers)
+        digests_found = b"".join(map(bytes.fromhex, matches[:end]))
+        return CacheSearchResults(digests_found, more, self.handovers, self.unindexed)
 
     async def tools(self) -> Sequence[str]:
         """The tools of the rows."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -18,13 +19,21 @@ from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.columns import COLUMNS
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
-from helix_desktop.ui.cache.rows import HandoverLink, PreviewState
+from helix_desktop.ui.cache.rows import (
+    CacheFilter,
+    CacheRow,
+    CacheSearchResults,
+    CacheTotals,
+    HandoverLink,
+    PreviewState,
+)
 from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import retint
-from tests.support.galleries.panes_samples import CODE, cache_row
+from tests.support.galleries.panes_samples import CODE, SampleCache, cache_row
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
 
 pytestmark = pytest.mark.qt_loop
@@ -156,6 +165,70 @@ async def test_a_search_displays_its_lines_and_grows(qtbot: QtBot, scope: TaskSc
     assert "Matching line" in titles(pane)
     pane.filter_bar.clear()
     await wait_until(lambda: "First line" in titles(pane))
+
+
+class PausedCache(SampleCache):
+    """A cache whose search waits before its second part."""
+
+    def __init__(self, rows: Sequence[CacheRow]) -> None:
+        super().__init__(rows)
+        self.search_page_size, self.parts, self.counts, self.go_on = 7, 0, 0, asyncio.Event()
+
+    async def totals(self) -> CacheTotals:
+        """Return counts and sizes, with which each refresh begins."""
+        self.counts += 1
+        return await super().totals()
+
+    async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
+        """Return the next hits."""
+        self.parts += 1
+        if cursor:
+            await self.go_on.wait()
+        return await super().search(cache_filter, cursor)
+
+
+async def test_a_search_while_the_index_is_behind_reports_it_and_can_be_canceled(
+    qtbot: QtBot, scope: TaskScope
+) -> None:
+    """The hits so far are listed meanwhile and stay after Cancel, until other words are searched for."""
+    source = PausedCache([cache_row(number) for number in range(300)])
+    source.unindexed = 260
+    pane = await open_cache_browser(qtbot, scope, source)
+    bar = pane.filter_bar
+    QTest.keyClicks(bar.field, "stream")
+    await wait_until(bar.search_row.isVisible)
+    assert bar.search_row.text.text == "Indexing… 40 of 300 entries; results so far"
+    assert (bar.search_row.bar.value(), bar.search_row.bar.maximum()) == (40, 300)
+    assert pane.model.rowCount() == 7
+    assert bar.counter.text == "Searching… 7 matches so far"
+    (cancel,) = bar.search_row.findChildren(PushButton)
+    QTest.mouseClick(cancel, Qt.MouseButton.LeftButton)
+    assert not bar.search_row.isVisible()
+    assert bar.counter.text == "Search canceled. 7 matches so far"
+    source.go_on.set()
+    await wait_until(lambda: pane.model.rowCount() == 14)
+    parts, counts = source.parts, source.counts
+    pane.refresh()
+    pane.refresh()  # it begins when the first one is over
+    await wait_until(lambda: source.counts == counts + 2)
+    assert source.parts == parts, "what was canceled does not begin again by itself"
+    assert bar.counter.text == "Search canceled. 14 matches so far"
+    bar.field.clear()
+    await wait_until(lambda: pane.model.rowCount() == 300)
+    QTest.keyClicks(bar.field, "stream")
+    hits = [row for row in source.all_rows if "stream" in f"{row.target} {row.first_line}".lower()]
+    await wait_until(lambda: pane.model.rowCount() == len(hits))
+    await wait_until(lambda: not bar.search_row.isVisible())
+
+
+async def test_a_search_with_a_complete_index_reports_no_indexing(qtbot: QtBot, scope: TaskScope) -> None:
+    source = PausedCache([cache_row(number) for number in range(300)])
+    pane = await open_cache_browser(qtbot, scope, source)
+    QTest.keyClicks(pane.filter_bar.field, "stream")
+    await wait_until(lambda: pane.filter_bar.counter.text == "Searching… 7 matches so far")
+    assert not pane.filter_bar.search_row.isVisible()
+    source.go_on.set()
+    await wait_until(lambda: "matches so far" not in pane.filter_bar.counter.text)
 
 
 async def test_a_hit_opens_at_the_matching_words(qtbot: QtBot, scope: TaskScope) -> None:
