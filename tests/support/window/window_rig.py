@@ -226,3 +226,4 @@ async def open_window(
         front.window.deleteLater()
         # Else the next window's style sheet is also applied to this one's thousand widgets.
         await until(lambda: not isValid(front.window), "the window gone")
+        app.setStyleSheet("")  # as of a new application: under one, a window takes longer to build

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import cache
 from pathlib import Path
 
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
@@ -19,17 +20,21 @@ _log = logging.getLogger(__name__)
 def load(directory: Path) -> tuple[str, ...]:
     """Make the fonts of a folder known to Qt, and the window's family the application's font.
 
-    Call it once, before any widget. Returns the families that are now there, sorted.
+    Call it before any widget. Returns the families that are now there, sorted.
     """
-    families: set[str] = set()
-    for path in sorted(directory.glob("*.ttf")):
-        number = QFontDatabase.addApplicationFont(str(path))
-        if number < 0:
-            _log.warning("Font %s could not be read; the system's font is used instead.", path.name)
-            continue
-        families.update(QFontDatabase.applicationFontFamilies(number))
+    families = {family for path in sorted(directory.glob("*.ttf")) for family in _families(path)}
     QGuiApplication.setFont(base())
     return tuple(sorted(families))
+
+
+@cache  # Qt would add the same file again, and forget all it has computed about any font
+def _families(path: Path) -> tuple[str, ...]:
+    """Make the font of a file known to Qt; return its families, none if it could not be read."""
+    number = QFontDatabase.addApplicationFont(str(path))
+    if number < 0:
+        _log.warning("Font %s could not be read; the system's font is used instead.", path.name)
+        return ()
+    return tuple(QFontDatabase.applicationFontFamilies(number))
 
 
 def base(px: int = BASE_PX) -> QFont:
