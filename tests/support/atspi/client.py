@@ -49,11 +49,9 @@ class Node:
 
     ref: NodeReference
     name: str
-    description: str
     id: str
     role: str
     states: frozenset[str]
-    interfaces: frozenset[str]
     parent: Node | None = field(repr=False)
 
     @property
@@ -132,22 +130,27 @@ class AccessibilityBus:
         return answers
 
     def walk(self, root: NodeReference, visible_only: bool = False) -> list[Node]:
-        """Read a node and its descendants, level by level; `visible_only` skips those in hidden ones."""
+        """Read a node and its descendants, level by level; `visible_only` leaves out the hidden ones."""
         nodes: list[Node] = []
         level: list[tuple[NodeReference, Node | None]] = [(root, None)]
         while level:
-            answers = self.call([message for ref, _ in level for message in _node_calls(ref)])
-            size = len(answers) // len(level)
-            below: list[tuple[NodeReference, Node | None]] = []
-            for at, (ref, parent) in enumerate(level):
-                answer = answers[at * size : (at + 1) * size]
+            # What is hidden, as most nodes are, costs one question instead of all.
+            state_replies = self.call([_method_call(ref, "Accessible", "GetState") for ref, _ in level])
+            shown = [
+                (ref, parent, states)
+                for (ref, parent), reply in zip(level, state_replies, strict=True)
+                if not isinstance(reply, ErrorReply)  # it vanished during the request
+                and ("showing" in (states := _parse_states(reply)) or parent is None or not visible_only)
+            ]
+            replies = iter(self.call([message for ref, _, _ in shown for message in _node_calls(ref)]))
+            level = []
+            for ref, parent, states in shown:
+                name, identifier, role, children = answer = [next(replies) for _ in range(4)]
                 if any(isinstance(reply, ErrorReply) for reply in answer):
-                    continue  # it vanished during the request
-                node = _parse_node(ref, parent, answer)
+                    continue
+                node = Node(ref, name[0][1], identifier[0][1], role[0], states, parent)
                 nodes.append(node)
-                if not visible_only or parent is None or "showing" in node.states:
-                    below += [((name, path), node) for name, path in answer[-1][0] if path != _NULL_PATH]
-            level = below
+                level += [((app, path), node) for app, path in children[0] if path != _NULL_PATH]
         return nodes
 
     def extents(self, node: Node) -> Rectangle:
@@ -201,25 +204,14 @@ def _property_call(ref: NodeReference, name: str) -> Message:
 
 
 def _node_calls(ref: NodeReference) -> list[Message]:
-    properties = [_property_call(ref, name) for name in ("Name", "Description", "AccessibleId")]
-    methods = ("GetRoleName", "GetState", "GetInterfaces", "GetChildren")
-    return properties + [_method_call(ref, "Accessible", method) for method in methods]
+    properties = [_property_call(ref, name) for name in ("Name", "AccessibleId")]
+    return properties + [_method_call(ref, "Accessible", method) for method in ("GetRoleName", "GetChildren")]
 
 
-def _parse_node(ref: NodeReference, parent: Node | None, replies: list[Any]) -> Node:
-    name, description, identifier, role, state, interfaces, _ = replies
-    low, high = state[0]
+def _parse_states(reply: Any) -> frozenset[str]:
+    low, high = reply[0]
     bits = low | high << 32
-    return Node(
-        ref,
-        name[0][1],
-        description[0][1],
-        identifier[0][1],
-        role[0],
-        frozenset(word for word, bit in _STATE_BITS.items() if bits >> bit & 1),
-        frozenset(interface.removeprefix(_PREFIX) for interface in interfaces[0]),
-        parent,
-    )
+    return frozenset(word for word, bit in _STATE_BITS.items() if bits >> bit & 1)
 
 
 def _parse_reply(message: Message) -> Any:

@@ -111,10 +111,9 @@ class DesktopUser:
         assert self.process is not None
         assert self.process.poll() is None, (self.folder / "app.log").read_text()
         try:
-            walked = [node for app in self.eyes.apps() for node in self.eyes.walk(app, visible_only=True)]
+            self.nodes = [node for app in self.eyes.apps() for node in self.eyes.walk(app, visible_only=True)]
         except AppGone:
-            walked = []
-        self.nodes = [node for node in walked if node.role == "application" or "showing" in node.states]
+            self.nodes = []
         return self.nodes
 
     def find(self, role: str, name: str = "", inside: str = "") -> Node | None:
@@ -132,11 +131,12 @@ class DesktopUser:
         """Look until something is visible, and return it. Raises AssertionError at the limit."""
         ends = time.monotonic() + WAIT_S
         while True:
+            began = time.monotonic()
             self.look()
             if found := holds():
                 return found
             assert time.monotonic() < ends, f"never visible: {what}"
-            time.sleep(_POLL_S)
+            time.sleep(max(_POLL_S, time.monotonic() - began))  # a look keeps the app busy: let it work, too
 
     def see(self, role: str, name: str = "", inside: str = "") -> Node:
         """Wait until this is visible, and return it."""
