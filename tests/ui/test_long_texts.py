@@ -20,13 +20,14 @@ from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import retint
-from tests.support.galleries import every_screen, panes_gallery
+from tests.support.galleries import every_screen, panes_gallery, shell_gallery
 from tests.support.galleries.every_screen import Screen
 from tests.support.pseudo_languages import pseudo_language
 from tests.support.window.cut_texts import cut_texts
 
 pytestmark = [pytest.mark.qt_loop, pytest.mark.usefixtures("_styled")]
 _LANGUAGES = (pseudo.LONG, pseudo.CHINESE)
+_LEAST_CENTER_PX = 410  # between sidebar and inspector in a window of 1,024 pixels
 _SETTLE_ROUNDS = 4  # wrapped labels take their heights in the second
 _GROUPS = (
     every_screen.window_screens,
@@ -111,7 +112,8 @@ async def test_longer_texts_fit_the_cache_browser(code: str, scope: TaskScope, q
         for shot in (panes_gallery.cache, panes_gallery.cache_search, panes_gallery.cache_damaged):
             pane = await shot(scope, LIGHT)
             _close_later(qtbot, pane)
-            for size in ((660, 640), (804, 846), (1_440, 900)):
+            pane.setMinimumWidth(_LEAST_CENTER_PX)
+            for size in ((_LEAST_CENTER_PX, 640), (660, 640), (804, 846), (1_440, 900)):
                 for _ in range(2):  # narrower in two steps: the preview shortens its buttons after the first
                     pane.resize(*size)
                     await panes_gallery.settle(_SETTLE_ROUNDS)
@@ -120,3 +122,17 @@ async def test_longer_texts_fit_the_cache_browser(code: str, scope: TaskScope, q
                 if pane.width() > size[0]:
                     found.append(f"{shot.__name__}: needs {pane.width()} px, has {size[0]}")
     assert not found, "\n".join(found)
+
+
+async def test_longer_texts_fit_a_narrow_top_bar(qtbot: QtBot) -> None:
+    with pseudo_language(pseudo.LONG):
+        window = shell_gallery.make_window()
+        _close_later(qtbot, window)
+        window.allow_close()
+        shell_gallery.show_running_session(window)
+        window.show()
+        window.resize(1_024, 680)
+        window.commands.toggle_inspector.trigger()
+        await panes_gallery.settle(_SETTLE_ROUNDS)
+        assert window.top_bar.width() < _LEAST_CENTER_PX
+        assert not cut_texts(window.top_bar)

@@ -16,7 +16,7 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")
 
-_TITLE_FONT, _TITLE_PAD_PX = (11, 600), 28  # of a section in the style sheet: size, weight; what is around it
+_TITLE_FONT, _TITLE_PAD_PX = (12, 500), 28  # of a section in the style sheet: size, weight; what is around it
 
 
 class ColumnLayout(QObject):

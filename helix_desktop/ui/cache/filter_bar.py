@@ -25,6 +25,7 @@ from helix_desktop.ui.cache.saved_filters import (
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.layout.boxes import shorten_row
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style.theme import Theme
@@ -36,6 +37,7 @@ tr = Translator("Cache")
 
 _DEBOUNCE_MS = 150  # after the last key, before the table is filtered
 _MIN_FIELD_PX = 96  # pixels: what is left in the narrowest window at the largest text
+_WORDED_FIELD_PX = 160  # of the field, as long as buttons have words
 _MARGINS = (18, 11, 12, 11)
 _WIDE, _NARROW = 880, 520  # pixels below which the counter loses its words, and goes
 
@@ -73,7 +75,8 @@ class CacheFilterBar(Themed, QWidget):
         self.saved.setToolTip(tr("Saved filters"))
         self.saved.setAccessibleName(tr("Saved filters"))
         self.chips = ChipRow()
-        self.session = PushButton(tr("This session"), name="this_session")
+        self.session = PushButton(tr("This session"), "", "message-square", name="this_session")
+        self.session.setAccessibleName(tr("This session"))
         self.session.setCheckable(True)
         self.session.setToolTip(tr("Used by this session"))
         self.counter = TextLine("", 12, role="muted")
@@ -266,7 +269,7 @@ class CacheFilterBar(Themed, QWidget):
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the counter lose words, then go, and the filter's button its word, where room is short."""
+        """Let the counter lose words, then go, and the buttons their words, where room is short."""
         super().resizeEvent(event)
         self._update_counter()
         self._update_words()
@@ -286,11 +289,9 @@ class CacheFilterBar(Themed, QWidget):
         self.counter.setVisible(self.width() >= _NARROW)
 
     def _update_words(self) -> None:
-        room = self.width() - _MARGINS[0] - _MARGINS[2]
-        self.filters.setText(tr("Filter"))
-        self._row.invalidate()  # else Qt returns the width of the words before
-        if self._row.minimumSize().width() > room:
-            self.filters.setText("")
+        room = self.width() - _MARGINS[0] - _MARGINS[2] - (_WORDED_FIELD_PX - _MIN_FIELD_PX)
+        words = ((self.filters, tr("Filter")), (self.session, tr("This session")))
+        shorten_row(self._row, room, [partial(_show_word, button, word) for button, word in words])
 
     def _update_saved(self) -> None:
         """Show the button where there is something to choose or to save."""
@@ -304,3 +305,7 @@ class CacheFilterBar(Themed, QWidget):
                 for choice in self._options.values()
             ]
         )
+
+
+def _show_word(button: PushButton, word: str, is_shown: bool) -> None:
+    button.setText(word if is_shown else "")

@@ -26,6 +26,7 @@ from helix_desktop.ui.design.themed import TextRole, Themed, role_color, set_sty
 from helix_desktop.words.numbers import keep_units
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
+_FEW_LETTERS_PX = 40  # a text that ends before that says nothing
 _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
 
 
@@ -196,6 +197,8 @@ class TextLine(Themed, QWidget):
         painter.setFont(self._font)
         painter.setPen(QColor(role_color(self._theme, self._role)))
         elided = self._metrics.elidedText(self._text, self.elide, self.width())
+        if elided != self._text and self.width() < scaled(_FEW_LETTERS_PX):
+            return
         draw_text(painter, QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter | self.align, elided)
 
     def _update_tooltip(self) -> None:

@@ -175,14 +175,9 @@ class Inspector(Themed, QWidget):
 
     def _window_card(self) -> Card:
         card = Card((15, 10, 15, 12), 4)
-        numbers = QHBoxLayout()
-        numbers.setSpacing(8)
         self.used, self._window_text = TextLine("", 26, 600), TextLine("", 13, role="muted")
         self.used.is_fixed_width = True
-        numbers.addWidget(self.used)
-        numbers.addWidget(self._window_text)
-        numbers.addStretch(1)
-        card.body.addLayout(numbers)
+        card.body.addWidget(FlowBox([self.used, self._window_text]))
         self.source = TextLine("", 12, role="faint")
         card.body.addWidget(self.source)
         self.ratio = SelectableText("", 12, "faint")

@@ -251,7 +251,7 @@ class TopBar(QWidget):
         self.setFixedHeight(57)
         self._session_id = ""
         self._git_text = NO_GIT
-        self._waiting = False
+        self._waiting = self._is_demo = False
         self.title = EditableTitle()
         self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
         actions.rename_session.triggered.connect(self.title.edit)
@@ -288,7 +288,7 @@ class TopBar(QWidget):
 
     def _arrange(self) -> None:
         status = row(self._dot, self._badge, self._status, self._git, gap=7)
-        status.setAlignment(self._dot, Qt.AlignmentFlag.AlignVCenter)
+        status.setAlignment(self._dot, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         status.setStretch(2, 1)
         names = column(None, self.title, status, None, gap=1)
         line = row(self.sidebar, names, self.pages, self.gauge, self.mode, margins=(16, 0, 10, 0), gap=8)
@@ -310,7 +310,8 @@ class TopBar(QWidget):
         self._waiting = header is not None and header.waiting
         self._dot.set_color_token(_dot_color_token(header))
         self._dot.setVisible(header is not None)
-        self._badge.setVisible(header is not None and header.demo)
+        self._is_demo = header is not None and header.demo
+        self._badge.setVisible(self._is_demo)
         self._status.set_full_text(*self._status_texts(header))
         for part in (self.pages, self.gauge, self.mode, self.compact, self.inspector):
             part.setVisible(header is not None)
@@ -395,15 +396,14 @@ class TopBar(QWidget):
         is_long = names >= self._badge.width_of(badge) + reserved and not self._waiting
         self._badge.set_text(badge if is_long else tr("Demo"))
         room = names + (0 if has_buttons else 2 * _BUTTON_PX)
-        badge_width = self._badge.sizeHint().width() if self._badge.isVisibleTo(self) else 0
+        badge_width = self._badge.sizeHint().width() if self._is_demo else 0
+        self._badge.setVisible(self._is_demo and room >= badge_width + _DOT_PX)  # the sidebar says it, too
         fits = room >= badge_width + _DOT_PX + self._status.shortest_width()
         self._status.setVisible(self._waiting or fits)  # the dot says it, too: no part of a word
 
     def _make_room_for_git(self, width: float) -> None:
         """Show the git state if the session's own leaves room for it, in so many pixels."""
-        shortest = self._status.shortest_width() + (
-            self._badge.width_of(tr("Demo")) if self._badge.isVisibleTo(self) else 0
-        )
+        shortest = self._status.shortest_width() + (self._badge.width_of(tr("Demo")) if self._is_demo else 0)
         is_visible = self._git.has_text and width >= shortest + _GIT_PX * fonts.scale(self.font())
         self._git.setVisible(is_visible and self.sidebar.isVisibleTo(self))
         self._status.setMinimumWidth(self._status.shortest_width() if is_visible else 0)

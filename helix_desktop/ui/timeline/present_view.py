@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card
-from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
+from helix_desktop.ui.design.labels import IconLabel, SelectableText
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, line, row
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead, ledger_disclosure
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -35,7 +35,7 @@ class PresentView(Card):
         self._signals = signals
         self._card: PresentCard | None = None
         self._parts: list[Disclosure] = []
-        self._title = TextLine(tr("Handover as it would be now"), 14, 600)
+        self._title = SelectableText(tr("Handover as it would be now"), 14, weight=600)
         self._status = SelectableText("", 13, "muted")
         self._gist, self._details = QWidget(), QWidget()
         self._gist_column, self._details_column = column(gap=3), column(gap=2)
@@ -89,7 +89,7 @@ class PresentView(Card):
     def set_card(self, card: PresentCard, status: str) -> None:
         """Show another handover, and how full the context is; what is open stays open."""
         self._status.setText(status)
-        self.setAccessibleName(" · ".join(filter(None, (self._title.text, status, card.coverage))))
+        self.setAccessibleName(" · ".join(filter(None, (self._title.text(), status, card.coverage))))
         if card == self._card:
             return
         self._card = card

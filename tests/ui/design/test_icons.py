@@ -6,12 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import chat
 from helix_desktop.ui.chat.items.tool_card import tool_icon
 from helix_desktop.ui.design.style.icons import icon, pixmap
+from helix_desktop.ui.design.style.stylesheet import stylesheet
+from helix_desktop.ui.design.style.theme import LIGHT
 
 
 def test_a_pixmap_has_its_color_and_size(qtbot: QtBot) -> None:
@@ -26,6 +29,18 @@ def test_a_pixmap_has_its_color_and_size(qtbot: QtBot) -> None:
 
 def test_an_icon_is_sharp_at_several_ratios(qtbot: QtBot) -> None:
     assert {size.width() for size in icon("copy", "#000000", 16).availableSizes()} >= {16}
+
+
+def test_the_mark_of_a_menu_has_smooth_edges(qtbot: QtBot) -> None:
+    menu = QMenu()
+    qtbot.addWidget(menu)
+    action = menu.addAction(" ")
+    action.setCheckable(True)
+    action.setChecked(True)
+    menu.setStyleSheet(stylesheet(LIGHT))
+    image = menu.grab(menu.actionGeometry(action).adjusted(2, 2, -2, -2)).toImage()
+    colors = {image.pixel(x, y) for x in range(image.width()) for y in range(image.height())}
+    assert len(colors) > 10  # Qt's own mark has two, and that of the ground
 
 
 def test_an_unknown_icon_is_an_error(qtbot: QtBot) -> None:

@@ -30,6 +30,7 @@ tr = Translator("Cache")
 
 _MEMORY_KEY = "cache_views"
 _GAP_PX = 8
+_MIN_FACTS_PX = 44  # a word of the facts; they go where there is less room
 _INLINE_JSON_BYTES = 16 * 1024  # bytes that are parsed without a thread, in less than a millisecond
 _IN_TEXT = ("", "text", "hex")  # views that show the rows of the text
 
@@ -56,6 +57,7 @@ class EntryContent(ContentViewer):
         self._save: Callable[[str, bytes], None] = lambda _key, _value: None
         names = {"image": tr("Image"), "text": tr("Text"), "tree": tr("Tree"), "hex": tr("Hex")}
         self.switch = ViewSwitch(tr("View"), {**names, "diff": tr("Diff")})
+        self.meta.setMinimumWidth(_MIN_FACTS_PX)
         self.head.insertWidget(2, self.switch)
         self.head.insertSpacing(3, _GAP_PX)
         self.switch.view_selected.connect(self.choose)

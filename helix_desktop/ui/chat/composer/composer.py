@@ -324,7 +324,7 @@ class Composer(Themed, QWidget):
         keys = tr("Enter", "key") if self.editor.enter_sends else tr("Ctrl+Enter", "keys")
         hint = tr("{keys} to queue", keys=keys) if self._running else tr("{keys} to send", keys=keys)
         parts = [part for part in (self._estimate, hint if ready or not self._running else "") if part]
-        self._status.set_full_text(" · ".join(parts), *parts[:1])
+        self._status.set_full_text(" · ".join(parts), self._estimate)  # no part of a word
         name = tr("Stop") if self._running else tr("Send")
         self._send.setAccessibleName(name)
         self._send.setToolTip(name)

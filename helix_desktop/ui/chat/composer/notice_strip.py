@@ -7,12 +7,14 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
 
 _MAX_WIDTH = 788
+_TEXT_PX = 260  # that a longer text keeps beside the button; else it stands below
 
 
 class ComposerStrip(QWidget):
@@ -27,11 +29,11 @@ class ComposerStrip(QWidget):
         self.button = PushButton(button, "primary", name="strip_action")
         self.button.clicked.connect(self.action_requested)
         self._title, self._text = label("", "strong", wrap=True), label("", "muted", wrap=True)
-        parts = row(
-            IconLabel(icon_name, px=19, color_token=color_token),
-            column(self._title, self._text, gap=2), self.button,
-            margins=(16, 11, 12, 11), gap=12,
-        )  # fmt: skip
+        text = QWidget()
+        text.setLayout(column(self._title, self._text, gap=2))
+        message = BesideOrBelow(text, [self.button], _TEXT_PX)
+        picture = IconLabel(icon_name, px=19, color_token=color_token)
+        parts = row(picture, message, margins=(16, 11, 12, 11), gap=12)
         parts.setStretch(1, 1)
         framed: QFrame = card(parts)
         framed.setMaximumWidth(_MAX_WIDTH)

@@ -12,7 +12,7 @@ from helix_desktop.ui.design.buttons import IconButton, TabButton, TabList
 from helix_desktop.ui.design.diff.images import ImagePair
 from helix_desktop.ui.design.diff.text_view import DiffText
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import line
+from helix_desktop.ui.design.layout.boxes import line, shorten_row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.find_bar import FindBar
@@ -142,7 +142,7 @@ class DiffView(Themed, QWidget):
             TabButton(tr("Inline"), "segment"),
             TabButton(tr("Side by side"), "segment"),
         )
-        layouts = TabList()
+        layouts = self._layouts = TabList()
         layouts.setProperty("role", "segments")
         layouts.setAccessibleName(tr("Layout"))
         group = QButtonGroup(layouts)
@@ -159,7 +159,7 @@ class DiffView(Themed, QWidget):
         previous.clicked.connect(lambda: self.go_to_change(-1))
         following.clicked.connect(lambda: self.go_to_change(1))
         find.clicked.connect(self.open_find)
-        row = QHBoxLayout(bar)
+        row = self._bar_row = QHBoxLayout(bar)
         row.setContentsMargins(12, 4, 8, 4)
         row.setSpacing(4)
         row.addWidget(self._counts)
@@ -188,6 +188,7 @@ class DiffView(Themed, QWidget):
         (self._beside if on else self._inline).setChecked(True)
         self._beside.setEnabled(not obstacle)
         self._beside.setToolTip(obstacle)
+        shorten_row(self._bar_row, self.width(), (self._layouts.setVisible,))
 
     def _show_counts(self, diff: FileDiff) -> None:
         self._counts.show_counts(diff.added, diff.removed)

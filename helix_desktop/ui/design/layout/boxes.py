@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.mirror import set_margins
@@ -50,6 +52,20 @@ def clear_layout(layout: QLayout) -> None:
         if widget is not None:
             widget.hide()
             widget.deleteLater()
+
+
+def shorten_row(layout: QHBoxLayout, width: int, parts: Sequence[Callable[[bool], object]]) -> None:
+    """Show all of a row, then take parts away, the first one first, until it fits into `width` pixels.
+
+    Each of `parts` shows something if called with True, and hides it or its words if called with False.
+    """
+    for show in parts:
+        show(True)
+    for show in parts:
+        layout.invalidate()  # else Qt returns the width of the words before
+        if layout.minimumSize().width() <= width:
+            return
+        show(False)
 
 
 def card(layout: QLayout, role: str = "card") -> QFrame:

@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 
@@ -112,12 +113,14 @@ QPushButton[kind="nav"]:checked { background: $selection; color: $text; font-wei
 QPushButton[kind="nav"]:focus { border: 2px solid $accent; }
 QRadioButton { color: $text; font-weight: 600; spacing: 9px; padding: 2px 4px 2px 0; border-radius: 6px;
     border: 1px solid transparent; }
+QRadioButton:disabled { color: $faint; }
 QRadioButton:focus { border: 1px solid $accent; }
 QRadioButton::indicator { width: 12px; height: 12px; border: 2px solid $faint; border-radius: 8px;
     background: $surface; }
 QRadioButton::indicator:hover { border-color: $accent; }
-QRadioButton::indicator:checked { width: 6px; height: 6px; border: 5px solid $accent;
-    background: $on_accent; }
+QRadioButton::indicator:checked { width: 16px; height: 16px; border: 0;
+    background: qradialgradient(cx: 0.5, cy: 0.5, radius: 0.5, fx: 0.5, fy: 0.5, stop: 0 $on_accent,
+    stop: 0.35 $on_accent, stop: 0.42 $accent, stop: 1 $accent); }
 QPushButton::menu-indicator { image: none; width: 0; }
 QToolButton { background: transparent; border: 2px solid transparent; border-radius: 8px; padding: 3px;
     color: $muted; }
@@ -164,6 +167,7 @@ QMenu { background: $surface; color: $text; border: 1px solid $border_strong; pa
 QMenu::item { padding: 6px 22px 6px 28px; border-radius: 6px; }
 QMenu::icon { padding-left: 8px; }
 QMenu::indicator { left: 8px; width: 14px; height: 14px; }
+QMenu::indicator:checked { image: url("$check_mark"); }
 QMenu::item:selected { background: $selection; color: $text; }
 QMenu::item:disabled { color: $faint; }
 QMenu::separator { height: 1px; background: $border; margin: 5px 8px; }
@@ -247,6 +251,8 @@ def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
     # Three tones that differ in more than brightness between the themes.
     tokens["segment_on"] = theme.hover if theme.dark else theme.surface
     tokens["tile"] = theme.hover if theme.dark else theme.seg_free
+    # Qt's own mark has steps on a sharp screen; this one has a color that both themes can show.
+    tokens["check_mark"] = (resources_dir() / "icons" / "marks" / "check.svg").as_posix()
     tokens["accent_hover"] = QColor(theme.accent).darker(112).name()
     return Template(_FRAME + _TEXT + _BUTTONS + _FIELDS + _MENUS + _VIEWS).substitute(tokens)
 

@@ -6,14 +6,14 @@ import asyncio
 from itertools import pairwise
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import line
+from helix_desktop.ui.design.layout.boxes import line, shorten_row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.viewer.find_bar import FindBar
@@ -27,6 +27,7 @@ tr = Translator("Controls")
 _INLINE_INDEX_BYTES = 256 * 1024  # bytes that are indexed without a thread
 _MIN_TEXT_PX = 46  # three lines
 _COPY_PX, _COPY_HEIGHT_PX = 34, 28  # of the copy button: its width without words, its height
+_ACROSS = Qt.AlignmentFlag.AlignHorizontal_Mask
 _COPIED_MS = 1_200  # how long the button says that it has copied
 
 
@@ -42,6 +43,8 @@ class ContentViewer(Card):
         self._start = start
         self.is_code = True
         self._data: bytes | None = None
+        self._is_copied = self._is_copy_worded = False
+        self._position = ""
         self._search_text = self._name = ""
         self._as_hex = False
         self.text = PagedText()
@@ -53,10 +56,10 @@ class ContentViewer(Card):
         self.position_label = TextLine("", 12, role="muted")
         self._problem = SelectableText("", 13, "error")
         self._problem.setContentsMargins(14, 12, 14, 12)
+        self._problem.setAlignment(Qt.AlignmentFlag.AlignTop | self._problem.alignment() & _ACROSS)
         self._problem.hide()  # also until there is a content: an empty label would take the keyboard
         self.copy_button = IconButton("copy", tr("Copy all (Ctrl+Shift+C)"), px=14, edge=28)
         self.copy_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self._show_copy_text(tr("Copy"))
         self.copy_button.clicked.connect(self.copy_content)
         FindShortcut(self, self.open_find)
         self._previous_button = IconButton("chevron-left", tr("Previous page"), px=15, edge=28)
@@ -69,10 +72,12 @@ class ContentViewer(Card):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, at the text size in force."""
         super().tint(theme)
-        metrics = self.copy_button.fontMetrics()
-        words_px = max(metrics.horizontalAdvance(text) for text in (tr("Copy"), tr("Copied")))
-        height = max(scaled(_COPY_HEIGHT_PX), self.copy_button.sizeHint().height())  # some scripts are taller
-        self.copy_button.setFixedSize(scaled(_COPY_PX) + words_px, height)
+        self._shorten_head()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the head lose words where room is short."""
+        super().resizeEvent(event)
+        self._shorten_head()
 
     def show_data(self, data: bytes | None, name: str = "", problem: str = "") -> None:
         """Show bytes, or say why there are none; `name` is their file's, for the colors."""
@@ -92,7 +97,7 @@ class ContentViewer(Card):
     def _show_problem(self, problem: str, *, has_data: bool) -> None:
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
-        for part in (self.text, self.position_label, self._find_button, self.copy_button):
+        for part in (self.text, self.pages, self.position_label, self._find_button, self.copy_button):
             part.setVisible(has_data)
 
     def set_hex(self, on: bool) -> None:
@@ -105,11 +110,30 @@ class ContentViewer(Card):
         """Put the whole content on the clipboard, as text."""
         if self._data is not None:
             QGuiApplication.clipboard().setText(self._data.decode(errors="replace"))
-            self._show_copy_text(tr("Copied"))
-            QTimer.singleShot(_COPIED_MS, self.copy_button, lambda: self._show_copy_text(tr("Copy")))
+            self._show_copied(True)
+            QTimer.singleShot(_COPIED_MS, self.copy_button, lambda: self._show_copied(False))
 
-    def _show_copy_text(self, text: str) -> None:
-        self.copy_button.setText(f" {text}")  # Qt's own gap behind the icon is too tight
+    def _show_copied(self, is_copied: bool) -> None:
+        self._is_copied = is_copied
+        self.copy_button.set_icon("check" if is_copied else "copy")
+        self._show_copy_word(self._is_copy_worded)
+
+    def _show_copy_word(self, is_shown: bool) -> None:
+        self._is_copy_worded = is_shown
+        button, words = self.copy_button, (tr("Copy"), tr("Copied"))
+        # Qt's own gap behind the icon is too tight.
+        button.setText(f" {words[self._is_copied]}" if is_shown else "")
+        words_px = max(button.fontMetrics().horizontalAdvance(word) for word in words)
+        height = max(scaled(_COPY_HEIGHT_PX), button.sizeHint().height())  # some scripts are taller
+        button.setFixedSize(scaled(_COPY_PX) + words_px if is_shown else scaled(_COPY_HEIGHT_PX), height)
+
+    def _show_position(self, is_shown: bool) -> None:
+        self.position_label.set_text(self._position if is_shown else "")
+
+    def _shorten_head(self) -> None:
+        """Take away what the head can do without: the word of a button, the place in the text, the facts."""
+        parts = (self._show_copy_word, self._show_position, self.meta.setVisible)
+        shorten_row(self.head, self.contentsRect().width(), parts)
 
     def find_text(self, text: str) -> None:
         """Mark these words and show the first of them; the keyboard stays where it is. No words: end that."""
@@ -126,6 +150,7 @@ class ContentViewer(Card):
         head = self.head = QHBoxLayout()
         head.setContentsMargins(13, 3, 5, 3)
         head.setSpacing(4)
+        head.addStrut(_COPY_HEIGHT_PX)  # also without buttons
         self._find_button = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28)
         self._find_button.clicked.connect(self.open_find)
         head.addWidget(self.meta)
@@ -195,7 +220,8 @@ class ContentViewer(Card):
         ):
             button.setVisible(several)
             button.setEnabled(more)
-        self.position_label.set_text(_lines_on_page(content, page) if several else _line_count(content))
+        self._position = _lines_on_page(content, page) if several else _line_count(content)
+        self._shorten_head()
 
 
 def _line_count(content: PagedContent) -> str:

@@ -23,7 +23,7 @@ class ViewSwitch(TabList):
         self.setAccessibleName(title)
         self._buttons: dict[str, TabButton] = {}
         group = QButtonGroup(self)
-        row = QHBoxLayout(self)
+        row = self._row = QHBoxLayout(self)
         row.setContentsMargins(2, 2, 2, 2)
         row.setSpacing(0)
         for name, text in views.items():
@@ -45,3 +45,4 @@ class ViewSwitch(TabList):
             button.setEnabled(name in views)
             button.setToolTip(obstacles.get(name, ""))
             button.setChecked(name == current)
+        self._row.activate()  # else the row around it counts with the width before

@@ -29,6 +29,7 @@ _ROOT = QModelIndex()
 _ROW_PX, _HEAD_PX, _MAX_ROWS = 32, 30, 7
 _WIDTHS = (0, 88, 78, 88, 56, 64, 116)  # pixels; the first column takes the rest
 _MIN_NAME_PX = 140
+_SCROLLED_NAME_PX = 200  # of the name where there is no room for all columns
 _ON, _OFF = Qt.ScrollBarPolicy.ScrollBarAlwaysOn, Qt.ScrollBarPolicy.ScrollBarAlwaysOff
 
 
@@ -167,7 +168,7 @@ class ModelTable(Themed, QTableView):
         narrow = left < _MIN_NAME_PX
         self.setVerticalScrollBarPolicy(_ON if scroll_bar_width else _OFF)
         self.setHorizontalScrollBarPolicy(_ON if narrow else _OFF)
-        self.setColumnWidth(0, max(_MIN_NAME_PX, left))
+        self.setColumnWidth(0, _SCROLLED_NAME_PX if narrow else left)
         below = flat.sizeHint().height() if narrow else 0
         rows = min(_MAX_ROWS, max(1, count))
         self.setFixedHeight(_HEAD_PX + rows * _ROW_PX + below + 2 * self.frameWidth())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QWidget
 
 from helix_desktop.config.role_suggestions import FILLED_ROLES, FilledRole
 from helix_desktop.domain.effort import EFFORT_LEVELS, Effort
@@ -84,14 +84,7 @@ class RolesCard(QWidget):
             self._reasons[role] = reason = label("", "faint", wrap=True)
             reason.hide()
             grid.addWidget(reason, 3 * place + 3, 1)
-            heading = row(
-                label(translate(name), "strong"),
-                label(translate(words), "faint", wrap=True),
-                margins=(0, 7, 0, 0),
-                gap=8,
-            )
-            heading.setStretch(1, 1)
-            grid.addLayout(heading, 3 * place + 1, 0, 1, 2)
+            grid.addLayout(_heading(translate(name), translate(words)), 3 * place + 1, 0, 1, 2)
         self._background_effort = _choice(tr("Reasoning effort for summaries and extracts"))
         self._background_effort.activated.connect(
             lambda _: self.background_effort_chosen.emit(self._background_effort.currentData())
@@ -100,14 +93,8 @@ class RolesCard(QWidget):
         self.setLayout(column(card(grid)))
 
     def _add_background_effort(self, grid: QGridLayout) -> None:
-        heading = row(
-            label(tr("Background effort"), "strong"),
-            label(tr("How much models think for summaries and extracts."), "faint", wrap=True),
-            margins=(0, 7, 0, 0),
-            gap=8,
-        )
-        heading.setStretch(1, 1)
-        line = grid.rowCount()
+        words = tr("How much models think for summaries and extracts.")
+        heading, line = _heading(tr("Background effort"), words), grid.rowCount()
         grid.addLayout(heading, line, 0, 1, 2)
         grid.addWidget(self._background_effort, line + 1, 1)
 
@@ -171,6 +158,15 @@ def reason_text(role: FilledRole, model: ModelInfo, main: ModelInfo) -> str:
 
 def _prices(model: ModelInfo) -> str:
     return f"{format_usd(model.price_in)} / {format_usd(model.price_out)}"
+
+
+def _heading(title: str, explanation: str) -> QHBoxLayout:
+    """Return a title with what it means beside it, their first lines at one height."""
+    name = label(title, "strong")
+    heading = row(name, label(explanation, "faint", wrap=True), margins=(0, 7, 0, 0), gap=8)
+    heading.setAlignment(name, Qt.AlignmentFlag.AlignTop)
+    heading.setStretch(1, 1)
+    return heading
 
 
 def _choice(name: str) -> Combo:
