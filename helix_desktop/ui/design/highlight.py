@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 _SLICE_S = 0.004  # a quarter of a frame
+_LOAD_POLL_MS = 5  # until the next look whether a lexer is loaded
 _MAX_CHARS = 200_000  # characters; more stays plain
 
 
@@ -84,7 +86,10 @@ class SharedLexer:
 
 
 class Highlighter(QObject):
-    """Works through waiting documents in slices of 4 ms; tells when one has changed."""
+    """Works through waiting documents in slices of 4 ms; tells when one has changed.
+
+    The lexer of a language is loaded on another thread: the first one takes a tenth of a second.
+    """
 
     highlighted = Signal()
 
@@ -92,6 +97,7 @@ class Highlighter(QObject):
         super().__init__(parent)
         self._jobs: deque[HighlightJob] = deque()
         self._running: tuple[HighlightJob, Iterator[ColoredRun | None]] | None = None
+        self._loading: tuple[str, threading.Thread] | None = None  # the last language
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._run_slice)
@@ -120,9 +126,20 @@ class Highlighter(QObject):
             self._process_jobs(float("inf"))
 
     def _run_slice(self) -> None:
+        if self._running is None and not self._is_loaded(self._jobs[0].language):
+            self._timer.start(_LOAD_POLL_MS)
+            return
         self._process_jobs(time.perf_counter() + _SLICE_S)
         if self._jobs or self._running:
             self._timer.start(0)
+
+    def _is_loaded(self, language: str) -> bool:
+        """Return True if the lexer of a language is loaded; else begin to load it."""
+        if self._loading is None or self._loading[0] != language:
+            thread = threading.Thread(target=_lexer, args=(language,), name="helix-lexer", daemon=True)
+            self._loading = language, thread
+            thread.start()
+        return not self._loading[1].is_alive()
 
     def _process_jobs(self, deadline: float) -> None:
         if self._running is None:
