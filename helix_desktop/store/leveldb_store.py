@@ -252,6 +252,16 @@ class LevelDbStore(StoreSearch):
             remaining = part[1]
         return bytes(digests)
 
+    async def previous_version(self, digest: str) -> CacheEntry | None:
+        """Return the newest entry of the same kind, tool and target that was stored before an entry.
+
+        Wait for the index until it answers: a scan looks at every entry, for each entry that is asked for.
+        Raise DigestUnknown.
+        """
+        self._check_open()
+        await asyncio.wrap_future(self._index.synced())
+        return await super().previous_version(digest)
+
     async def handovers(self) -> list[tuple[str, RecordedEvent]]:
         """Return every handover with its session, in any order."""
         return await self._run_query(read_handovers)

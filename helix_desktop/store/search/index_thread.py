@@ -35,14 +35,22 @@ class _IndexQuery:
     is_part_of_search: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _SyncQuery:
+    """The future of a caller that waits until all records agree with the store's."""
+
+    done: Future[None]
+
+
 class SearchThread:
     """The thread that runs the indexer. Queries see every change that was reported before them."""
 
     def __init__(self, name: str, indexer: Indexer, idle_s: float | None) -> None:
         """Texts are indexed after `idle_s` seconds of quiet; None: only when a caller waits for it."""
         self._indexer, self._idle_s = indexer, idle_s
-        self._queue: queue.SimpleQueue[_Wakeup | _IndexQuery | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Wakeup | _IndexQuery | _SyncQuery | None] = queue.SimpleQueue()
         self._pending_changes: deque[IndexChanges] = deque()
+        self._waiting: list[Future[None]] = []  # for the records to agree with the store's
         self._is_woken = False  # for the collected changes
         self._ending = threading.Event()
         self._quiet_since = 0.0
@@ -72,6 +80,12 @@ class SearchThread:
         self._queue.put(_IndexQuery(query, done, is_part_of_search))
         return done
 
+    def synced(self) -> Future[None]:
+        """Return a future that is done when queries are answered, or never will be."""
+        done: Future[None] = Future()
+        self._queue.put(_SyncQuery(done))
+        return done
+
     def indexed(self) -> Future[None]:
         """Return a future that is done when everything that can be indexed is."""
         done: Future[None] = Future()
@@ -91,8 +105,10 @@ class SearchThread:
         self._indexer.open()
         try:
             while self._process_next():
-                pass
+                if self._waiting and not self._indexer.is_syncing:
+                    self._end_waiting()
         finally:
+            self._end_waiting()
             self._indexer.close()
 
     def _process_next(self) -> bool:
@@ -105,12 +121,21 @@ class SearchThread:
         if isinstance(job, _Wakeup):
             self._quiet_since = time.monotonic()
             return True
+        if isinstance(job, _SyncQuery):
+            self._waiting.append(job.done)
+            return True
         self._apply_pending()
         if isinstance(job, _IndexQuery):
             self._reply(job)
             if not job.is_part_of_search:
                 self._quiet_since = time.monotonic()
         return job is not None
+
+    def _end_waiting(self) -> None:
+        for done in self._waiting:
+            if done.set_running_or_notify_cancel():
+                done.set_result(None)
+        self._waiting.clear()
 
     def _apply_pending(self) -> None:
         """Pass on the collected changes."""

@@ -40,6 +40,7 @@ class CachePresenter:
         self._source: WorkspaceCacheSource | None = None
         self._verify_task: asyncio.Task[None] | None = None
         self._compare_task: asyncio.Task[None] | None = None
+        self._preview_task: asyncio.Task[None] | None = None
         view.selection_changed.connect(self._select)
         view.preview.content.diff_requested.connect(self._start_comparing)
         start, actions = async_actions.start, view.entry_actions
@@ -53,13 +54,19 @@ class CachePresenter:
     def show(self, workspace: OpenWorkspace | None, transcript: Callable[[], Transcript | None]) -> None:
         """Show the entries of a workspace, with the state they have in one session."""
         self._cancel()
+        self._cancel_preview()
         self._workspace = workspace
         self._source = WorkspaceCacheSource(workspace, transcript) if workspace is not None else None
         self._view.set_source(self._source)
 
     def _select(self, digest: str) -> None:
+        self._cancel_preview()  # what nobody looks at any more is not read
         if digest:
-            self._async_actions.start(self._preview(digest), "preview")
+            self._preview_task = self._async_actions.start(self._preview(digest), "preview")
+
+    def _cancel_preview(self) -> None:
+        if self._preview_task is not None:
+            self._preview_task.cancel()
 
     async def _preview(self, digest: str) -> None:
         workspace, source = self._workspace, self._source

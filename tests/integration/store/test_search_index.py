@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import EntryFilter, EntrySort
@@ -395,6 +396,34 @@ async def test_many_texts_that_are_not_indexed_are_searched_in_order(
         assert len(found) == len(known) + len(later)
     finally:
         await store.close()
+
+
+async def test_a_previous_version_waits_for_the_index(tmp_path: Path, filled: Fill) -> None:
+    """A scan would look at every entry; a close in between ends the wait."""
+    filled(tmp_path)
+    store = await open_store(tmp_path)
+    entries = await collect_entries(store, 100)
+    expected = [await store.previous_version(entry.digest) for entry in entries]
+    assert any(expected)
+    await store.close()
+    (tmp_path / "search.db").unlink()
+    store = await open_store(tmp_path)
+    assert [await store.previous_version(entry.digest) for entry in entries] == expected
+    await store.close()
+    with pytest.raises(StoreClosed):
+        await store.previous_version(entries[0].digest)
+
+
+async def test_a_wait_for_the_index_ends_with_its_thread(tmp_path: Path, filled: Fill) -> None:
+    filled(tmp_path)
+    files = open_files(tmp_path, WORKSPACE)
+    contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
+    work = Indexer(files.store_files.search_index, files.database, contents, is_suspect=True)
+    thread = SearchThread("index", work, None)
+    waiting = thread.synced()
+    thread.close()
+    assert waiting.result(0) is None
+    files.close()
 
 
 async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
