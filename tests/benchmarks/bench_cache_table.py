@@ -36,6 +36,10 @@ class Million:
         """All of them."""
         return self.digests
 
+    async def first_ids(self, cache_filter: CacheFilter) -> bytes:
+        """None: all are at hand."""
+        return b""
+
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
         """All of them."""
         return CacheSearchResults(self.digests)

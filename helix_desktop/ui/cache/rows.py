@@ -142,6 +142,10 @@ class CacheSource(Protocol):
         """Return the digests of all entries that pass, text aside, in its order: 32 bytes each, joined."""
         ...
 
+    async def first_ids(self, cache_filter: CacheFilter) -> bytes:
+        """Return the first digests of that list where they are at hand before all are; else none."""
+        ...
+
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
         """Return what holds the filter's words, from a cursor on; answers within half a second."""
         ...

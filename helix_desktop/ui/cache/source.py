@@ -44,6 +44,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Cache")
 
 _SEARCH_PART_S = 0.25  # seconds that one part of a search takes at most, so that typing is answered
+_FIRST_ROWS = 128  # that are shown before all are listed
 _MAX_HITS = 100  # in one part of a search
 _MAX_HANDOVERS = 6
 _CONTEXT_CHARS = 16  # characters of a line that are shown before the word that was found
@@ -101,6 +102,13 @@ class WorkspaceCacheSource:
         if not (cache_filter.session_only or cache_filter.state or _sorts_by_window_state(sort)):
             return ids
         return await asyncio.to_thread(self._filter_by_state, ids, cache_filter)
+
+    async def first_ids(self, cache_filter: CacheFilter) -> bytes:
+        """Return the first digests of a list where they are at hand before all are; else none."""
+        if cache_filter != CacheFilter():
+            return b""
+        page = await self._workspace.store.page(limit=_FIRST_ROWS)
+        return b"".join(bytes.fromhex(entry.digest) for entry in page.entries)
 
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
         """Return what holds the filter's words, found so far; a hash prefix finds its entries first."""

@@ -247,6 +247,8 @@ class CacheBrowser(Themed, QWidget):
         if cache_filter != self._canceled_filter:
             self._canceled_filter = None
         if not cache_filter.text:
+            if not self._is_listed:
+                self._show_first(source, cache_filter, await source.first_ids(cache_filter))
             self._show_results(
                 source, cache_filter, totals, CacheSearchResults(await source.ids(cache_filter))
             )
@@ -272,6 +274,15 @@ class CacheBrowser(Themed, QWidget):
         """Ask the source again, also for what a search that was canceled had not reached."""
         self._canceled_filter = None
         self.refresh()
+
+    def _show_first(self, source: CacheSource, cache_filter: CacheFilter, ids: bytes) -> None:
+        """Show the first rows of a list that is not complete yet."""
+        if ids and source is self._source and cache_filter == self.filter_bar.current_filter:
+            self._notice.hide()
+            self.model.set_ids(ids)
+            if not self._pending_digest:
+                self.table.select_row(0)
+            self._update_visibility()
 
     def _show_results(
         self, source: CacheSource, cache_filter: CacheFilter, totals: CacheTotals, results: CacheSearchResults

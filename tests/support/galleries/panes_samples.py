@@ -152,6 +152,10 @@ class SampleCache:
             rows.sort(key=_SORT_KEYS[sort.column], reverse=sort.is_descending)
         return b"".join(bytes.fromhex(row.digest) for row in rows)
 
+    async def first_ids(self, cache_filter: CacheFilter) -> bytes:
+        """None: all are at hand."""
+        return b""
+
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
         """Return rows that contain the words or start with the hash, `search_page_size` hits at a time."""
         words = cache_filter.text.lower().split()
