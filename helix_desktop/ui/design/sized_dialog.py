@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDialog, QWidget
 
+from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.window_placement import fit_screen
 
+_BY_KEYBOARD = Qt.WidgetAttribute.WA_KeyboardFocusChange
 
-class SizedDialog(QDialog):
+
+class SizedDialog(TabsInReadingOrder, QDialog):
     """A dialog that the user may resize, down to what its words need."""
 
     def __init__(self, parent: QWidget, size: tuple[int, int], least: tuple[int, int]) -> None:
         """`size` is its first in pixels; it is never smaller than `least`."""
         super().__init__(parent)
-        self._least = QSize(*least)
+        self._opener, self._least = parent, QSize(*least)
         self._own_height = size[1]  # unlike one that the user chose
         self.resize(*size)
         self.setMinimumSize(self._least)
 
     def setVisible(self, visible: bool) -> None:
-        """Show it no larger than its screen: its buttons stand at the bottom."""
-        if visible and self.isHidden():
+        """Show it no larger than its screen: its buttons stand at the bottom.
+
+        Who came with the keyboard sees at once where it is: Qt knows of a window's own keys only.
+        """
+        is_opened = visible and self.isHidden()
+        if is_opened:
             fit_screen(self)
             self._own_height = self.height()
         super().setVisible(visible)
+        if is_opened and self._opener.window().testAttribute(_BY_KEYBOARD):
+            self.setAttribute(_BY_KEYBOARD)
 
     def fit_height(self, height: int) -> None:
         """Take the height that suits what is shown now, in pixels; one that the user chose only grows."""

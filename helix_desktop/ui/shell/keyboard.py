@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QScrollArea, QWidget
 
 from helix_desktop.ui.design.focus import is_pane_stop
+from helix_desktop.ui.design.tab_order import tab_stops
 from helix_desktop.ui.shell.actions import WindowActions
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -54,9 +55,9 @@ def _place_of(focused: QWidget | None, stops: Sequence[QWidget], panes: Sequence
 
 
 def _stops_in(pane: QWidget) -> list[QWidget]:
-    first = _first_focus(pane)
-    stops = [widget for widget in _focus_chain(pane) if is_pane_stop(widget) and widget.isVisible()]
-    return stops or ([] if first is None else [first])
+    tabs = list(tab_stops(pane))
+    stops = [widget for widget in tabs if is_pane_stop(widget)]
+    return stops or tabs[:1]
 
 
 def _choose_line(view: QAbstractItemView) -> None:
@@ -82,20 +83,3 @@ def _press(key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
     if target is not None:
         for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
             QApplication.sendEvent(target, QKeyEvent(kind, key, modifiers))
-
-
-def _first_focus(pane: QWidget) -> QWidget | None:
-    def takes_tab(widget: QWidget) -> bool:
-        takes = widget.focusPolicy().value & Qt.FocusPolicy.TabFocus.value
-        return bool(takes) and widget.isVisible() and widget.isEnabled()
-
-    return next(filter(takes_tab, _focus_chain(pane)), None)
-
-
-def _focus_chain(pane: QWidget) -> Iterator[QWidget]:
-    """Return what is in a pane, in the order of Tab."""
-    widget = pane.nextInFocusChain()
-    while widget is not None and widget is not pane:
-        if pane.isAncestorOf(widget):
-            yield widget
-        widget = widget.nextInFocusChain()

@@ -30,6 +30,7 @@ from helix_desktop.ui.budget.status_line import CostLine
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.shell.actions import action_shortcut, make_actions
 from helix_desktop.ui.shell.banners import BannerArea
@@ -75,7 +76,7 @@ class WindowPages:
     inspector: QWidget
 
 
-class MainWindow(QMainWindow):
+class MainWindow(TabsInReadingOrder, QMainWindow):
     """Owns the parts and what moves between them; what they mean is decided by presenters.
 
     It can be shown as soon as it is made: the frame comes first, `add_pages` adds what takes longer.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QWidget
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.sized_dialog import SizedDialog
@@ -37,4 +40,24 @@ def test_it_shrinks_from_its_own_height_and_grows_from_any(qtbot: QtBot) -> None
     assert dialog.height() == 500
     dialog.fit_height(200)
     assert dialog.height() == 200
+    dialog.close()
+
+
+@pytest.mark.parametrize("by_keyboard", [True, False])
+def test_a_dialog_opened_with_the_keyboard_shows_at_once_where_it_is(qtbot: QtBot, by_keyboard: bool) -> None:
+    """Lists ask their window for that."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    first, second = QLineEdit(parent), QLineEdit(parent)
+    with qtbot.waitActive(parent):
+        parent.show()
+    first.setFocus()
+    QTest.keyClick(first, Qt.Key.Key_Tab)
+    assert second.hasFocus()
+    if not by_keyboard:
+        QTest.mouseClick(first, Qt.MouseButton.LeftButton)
+    dialog = SizedDialog(parent, (400, 300), (300, 200))
+    with qtbot.waitExposed(dialog):
+        dialog.show()
+    assert dialog.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange) is by_keyboard
     dialog.close()

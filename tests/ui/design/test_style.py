@@ -6,11 +6,14 @@ from dataclasses import fields
 from typing import get_args
 
 import pytest
-from PySide6.QtGui import QColor, QFontDatabase
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFontDatabase, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
@@ -158,3 +161,24 @@ def test_tinted_children_follow_the_theme(qtbot: QtBot) -> None:
     retint(root, DARK)
 
     assert dot.grab().toImage().pixelColor(3, 3).name() == DARK.accent
+
+
+@pytest.mark.parametrize("kind", ["", "primary", "link", "nav"])
+def test_a_button_that_has_the_keyboard_has_one_ring_and_no_frame_in_it(qtbot: QtBot, kind: str) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.setStyleSheet(stylesheet.stylesheet(LIGHT))
+    field, button = QLineEdit(window), PushButton("Apply", kind)
+    button.setParent(window)
+    button.resize(button.sizeHint())
+
+    def inside() -> QImage:
+        return button.grab(button.rect().adjusted(4, 4, -4, -4)).toImage()
+
+    with qtbot.waitExposed(window):
+        window.show()
+    field.setFocus()
+    before = inside()
+    QTest.keyClick(field, Qt.Key.Key_Tab)
+    assert button.hasFocus()
+    assert inside() == before

@@ -110,8 +110,10 @@ async def test_a_preview_is_replayed_at_once_and_changes_nothing(qapp: QApplicat
         await until(lambda: "billed" in _text(page, "effect:protect_steps") or "bills" in
                     _text(page, "effect:protect_steps"), "the effect of the field")  # fmt: skip
         assert _text(page, "effect:protect_steps").startswith("This session: bills ")
-        find_button(page, "discard_policy").click()
+        find_button(page, "discard_policy").setFocus()
+        QTest.keyClick(find_button(page, "discard_policy"), Qt.Key.Key_Space)
         assert page.slider.track.value_text == "Balanced"
+        assert page.slider.track.hasFocus(), "the button that had the keyboard is gone"
         rig.wiring.settings.dialog.close()
         await until(lambda: rig.wiring.services.settings.advanced_policy, "open the next time too")
         await rig.wiring.session_controller.show(rig.workspace, None)

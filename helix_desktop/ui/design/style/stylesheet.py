@@ -72,7 +72,7 @@ QToolTip { background: $surface; color: $text; border: 1px solid $border_strong;
 
 _BUTTONS = """
 QPushButton { background: $surface; color: $text; border: 1px solid $border_strong; border-radius: 8px;
-    padding: 6px 13px; font-weight: 500; }
+    padding: 6px 13px; font-weight: 500; outline: 0; }
 QPushButton:hover { background: $hover; }
 QPushButton:pressed { background: $selection; }
 QPushButton:focus { border: 2px solid $accent; padding: 5px 12px; }
@@ -106,13 +106,13 @@ QPushButton[kind="filter"]:checked { background: $accent_soft; border-color: $ac
     color: $accent_text; }
 QPushButton[kind="filter"]:focus { border: 2px solid $accent; padding: 2px 9px; }
 QPushButton[kind="nav"] { background: transparent; border: 2px solid transparent; border-radius: 8px;
-    color: $muted; outline: 0;
+    color: $muted;
     padding: 6px 10px; text-align: left; font-weight: 500; }
 QPushButton[kind="nav"]:hover { background: $hover; color: $text; }
 QPushButton[kind="nav"]:checked { background: $selection; color: $text; font-weight: 600; }
 QPushButton[kind="nav"]:focus { border: 2px solid $accent; }
 QRadioButton { color: $text; font-weight: 600; spacing: 9px; padding: 2px 4px 2px 0; border-radius: 6px;
-    border: 1px solid transparent; }
+    border: 1px solid transparent; outline: 0; }
 QRadioButton:disabled { color: $faint; }
 QRadioButton:focus { border: 1px solid $accent; }
 QRadioButton::indicator { width: 12px; height: 12px; border: 2px solid $faint; border-radius: 8px;

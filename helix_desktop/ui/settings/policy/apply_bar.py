@@ -40,8 +40,10 @@ class ApplyBar(QWidget):
     discarded = Signal()
     session_policy_removed = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, fallback: QWidget) -> None:
+        """`fallback` gets the keyboard where no button can be used any more."""
         super().__init__()
+        self._fallback = fallback
         self._text = label("", "muted", wrap=True)
         self._text.setObjectName("policy_in_use")
         self.use_workspace = PushButton(tr("Use workspace policy"), name="use_workspace_policy")
@@ -76,8 +78,8 @@ class ApplyBar(QWidget):
             else tr("All sessions of the workspace without a policy of their own")
         )
         usable = [button for button in self._buttons if button.isEnabled() and not button.isHidden()]
-        if focused is not None and focused not in usable and usable:
-            usable[0].setFocus()
+        if focused is not None and focused not in usable:
+            (usable[0] if usable else self._fallback).setFocus()
 
     def text(self) -> str:
         """Return what is said of the policy in use."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain, pairwise
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
@@ -39,11 +38,6 @@ class PolicyFieldInput(FormField):
         self._effect.hide()
         super().__init__(field.label, self.control, note=field.note, trailing=trailing, below=self._effect)
         self.show_value(field)
-
-    @property
-    def tab_stops(self) -> tuple[QWidget, QWidget]:
-        """Return what takes the keyboard, in order."""
-        return self.control, self._reset_button
 
     def show_value(self, field: PolicyField) -> None:
         """Show another value of the same field."""
@@ -183,6 +177,3 @@ class AdvancedFields(Themed, QWidget):
             self._groups.addWidget(framed)
             if not any(field.key == "enabled" for field in group.fields):
                 self._managed_cards.append(framed)
-        fields = chain.from_iterable(field_input.tab_stops for field_input in self._inputs.values())
-        for before, after in pairwise((self.head, *fields)):  # else they come after what was made before them
-            self.setTabOrder(before, after)

@@ -36,7 +36,7 @@ class PolicyPage(Themed, QWidget):
         """Start without a policy."""
         super().__init__()
         self.slider, self.replay_card = PolicySlider(), ReplayCard()
-        self.advanced, self.apply_bar = AdvancedFields(), ApplyBar()
+        self.advanced, self.apply_bar = AdvancedFields(), ApplyBar(self.slider.track)
         self._file_error = label("", "error", wrap=True)
         self._file_card = self._error_card()
         head = card(column(self.slider, margins=(16, 13, 16, 14)))

@@ -1,0 +1,75 @@
+"""The way of Tab through a window: as it is read, not as it was made."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QSplitter, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.tab_order import TabsInReadingOrder
+
+
+class _Window(TabsInReadingOrder, QWidget):
+    """A window of two panes; fields are named after their places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last, self.right = _field("last"), QWidget()
+        left = QWidget()
+        self.list = QVBoxLayout(left)
+        self.right.setLayout(column(row(_field("right")), _field("off")))
+        for name in ("top", "late"):  # the second is made when there is a right pane
+            self.list.addWidget(_field(name))
+        panes = QSplitter()
+        panes.addWidget(left)
+        panes.addWidget(self.right)
+        self.setLayout(column(panes, self.last))
+        self.list.insertWidget(1, _field("inserted"))
+        off = self.findChild(QLineEdit, "off")
+        assert off is not None
+        off.setEnabled(False)
+
+
+def _field(name: str) -> QLineEdit:
+    field = QLineEdit()
+    field.setObjectName(name)
+    return field
+
+
+def _focused() -> QWidget:
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    return focused
+
+
+def _go(count: int, key: Qt.Key = Qt.Key.Key_Tab) -> list[str]:
+    """Press a key some times; where it went."""
+    names = []
+    for _ in range(count):
+        QTest.keyClick(_focused(), key)
+        names.append(_focused().objectName())
+    return names
+
+
+def test_tab_goes_as_the_window_is_read_and_back(qtbot: QtBot) -> None:
+    window = _Window()
+    qtbot.addWidget(window)
+    with qtbot.waitActive(window):
+        window.show()
+    window.last.setFocus()
+    assert _go(5) == ["top", "inserted", "late", "right", "last"]
+    assert _go(5, Qt.Key.Key_Backtab) == ["right", "late", "inserted", "top", "last"]
+    window.right.hide()
+    assert _go(1, Qt.Key.Key_Backtab) == ["late"]
+
+
+def test_where_nothing_has_the_keyboard_tab_begins_at_the_first_or_last_stop(qtbot: QtBot) -> None:
+    window = _Window()
+    qtbot.addWidget(window)
+    with qtbot.waitActive(window):
+        window.show()
+    for key, name in ((Qt.Key.Key_Tab, "top"), (Qt.Key.Key_Backtab, "last")):
+        window.setFocus()
+        assert _go(1, key) == [name]
