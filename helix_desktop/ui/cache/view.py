@@ -162,9 +162,9 @@ class CacheBrowser(Themed, QWidget):
         self.splitter.setHandleWidth(5)
         self.splitter.addWidget(self._pages)
         self.splitter.addWidget(self.preview)
-        self.splitter.setStretchFactor(0, 3)
-        self.splitter.setStretchFactor(1, 2)
-        self.splitter.setSizes([560, 330])
+        for part in range(self.splitter.count()):  # halves: the content is to be read in the smallest window
+            self.splitter.setStretchFactor(part, 1)
+        self.splitter.setSizes([400, 400])
         self._pages.setMinimumHeight(120)
         self._notice = QWidget(self)
         row = QHBoxLayout(self._notice)

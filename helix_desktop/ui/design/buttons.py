@@ -23,7 +23,8 @@ from helix_desktop.ui.design.themed import Themed
 
 ICON_GAP_PX = 4
 """Stays free between an icon and the words behind it: Qt's own gap is too tight for Inter."""
-_SWITCH_TEXT_X, _SWITCH_MIN_PX = 44, 160  # where a switch's text begins, and the least width it wraps at
+SWITCH_TEXT_X = 44  # pixels, where a switch's text begins
+_SWITCH_MIN_PX = 160  # the least width at which it wraps
 _OFF_OPACITY = 0.45  # of a switch that cannot be used now
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Switch(Themed, QAbstractButton):
 
     def sizeHint(self) -> QSize:
         """Return the size of the switch and its text."""
-        width = _SWITCH_TEXT_X + self.fontMetrics().horizontalAdvance(self.text()) + 4
+        width = SWITCH_TEXT_X + self.fontMetrics().horizontalAdvance(self.text()) + 4
         return QSize(width, self.heightForWidth(width))
 
     def minimumSizeHint(self) -> QSize:
@@ -160,7 +161,7 @@ class Switch(Themed, QAbstractButton):
 
     def heightForWidth(self, width: int) -> int:
         """Return the height that its text needs."""
-        metrics, room = self.fontMetrics(), QRect(0, 0, max(1, width - _SWITCH_TEXT_X), 10_000)
+        metrics, room = self.fontMetrics(), QRect(0, 0, max(1, width - SWITCH_TEXT_X), 10_000)
         return max(26, metrics.boundingRect(room, Qt.TextFlag.TextWordWrap, self.text()).height() + 6)
 
     def _paint_track(self, painter: QPainter, track: QRectF) -> None:
@@ -192,7 +193,7 @@ class Switch(Themed, QAbstractButton):
         painter.setPen(QColor(self._theme.text if self.isEnabled() else self._theme.faint))
         draw_text(
             painter,
-            QRect(_SWITCH_TEXT_X, 0, self.width() - _SWITCH_TEXT_X, self.height()),
+            QRect(SWITCH_TEXT_X, 0, self.width() - SWITCH_TEXT_X, self.height()),
             Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap,
             self.text(),
         )

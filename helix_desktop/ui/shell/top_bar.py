@@ -290,6 +290,7 @@ class TopBar(QWidget):
         status = row(self._dot, self._badge, self._status, self._git, gap=7)
         status.setAlignment(self._dot, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         status.setStretch(2, 1)
+        status.addStretch()  # keeps the dot and the badge together where the status has no room
         names = column(None, self.title, status, None, gap=1)
         line = row(self.sidebar, names, self.pages, self.gauge, self.mode, margins=(16, 0, 10, 0), gap=8)
         line.setStretch(1, 1)

@@ -164,12 +164,14 @@ def _node_y(card: TimelineCard) -> int:
     """Return where the first line of a card has its middle, in pixels below the card's edge."""
     match card:
         case HandoverCard():
-            return 23
-        case ObservationsCard() | FoldCard():
             return 22
-        case UndoCard() | ManualActionCard():
+        case ObservationsCard() | FoldCard():
+            return 18
+        case UndoCard():
+            return 10
+        case ManualActionCard():
             return 12
-    return 19
+    return 17
 
 
 def _node(card: TimelineCard, is_live: bool) -> Node:

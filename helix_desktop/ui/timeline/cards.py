@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import get_args
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.disclosure import refused_disclosure
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.menus import popup_below
@@ -43,6 +43,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Timeline")
 
 _MAX_DIGESTS = 24
+_LEAST_WORDS_PX = 224  # an icon and words that do not go for what stands beside them
 _WORDS_PAD_PX = 4  # above and below words that take two lines beside a button
 
 
@@ -165,20 +166,26 @@ def rewrite_line(
     card: SweepCard | PlacedCard | FoldCard,
     signals: CardSignals,
     now_ms: int,
-) -> QHBoxLayout:
+    corner: QWidget | None = None,
+) -> BesideOrBelow:
     """Return what a rewrite did, when it was, and its undo, in one line where there is room."""
     end = (time_label(card.at_ms, now_ms), undo_button(signals, card.seq, card.is_undone))
-    return icon_line(icon, content, (undone_pill(), *end) if card.is_undone else end)
+    return icon_line(icon, content, (undone_pill(), *end) if card.is_undone else end, corner)
 
 
-def icon_line(icon: IconLabel, content: QWidget, end: Sequence[QWidget]) -> QHBoxLayout:
-    """Return an icon, words, and what stands at the end of their line, or below it where there is no room."""
-    line = QHBoxLayout()
-    line.setSpacing(9)
-    line.addWidget(icon)
+def icon_line(
+    icon: IconLabel, content: QWidget, end: Sequence[QWidget], corner: QWidget | None = None
+) -> BesideOrBelow:
+    """Return an icon, words, and what stands at the end of their line, or below it where there is no room.
+
+    `corner` stays at the end of the line.
+    """
     content.setContentsMargins(0, _WORDS_PAD_PX, 0, _WORDS_PAD_PX)
-    line.addWidget(BesideOrBelow(content, end), 1)
-    return line
+    words = QWidget()
+    line = row(icon, content, gap=9)
+    line.setStretch(1, 1)
+    words.setLayout(line)
+    return BesideOrBelow(words, end, _LEAST_WORDS_PX, corner=corner)
 
 
 def _headline(icon: str, text: str, undone: bool) -> tuple[IconLabel, SelectableText]:
@@ -197,12 +204,11 @@ class SweepView(Card):
         title = " · ".join(filter(None, (card_title(card), saved, sweep_reason_text(card.reason))))
         self.setAccessibleName(title)
         self.setToolTip(explain_cached())
-        row = rewrite_line(*_headline("layers", title, card.is_undone), card, signals, now_ms)
         self.unfold_button = IconButton("chevron-down", tr("Show digests"), px=15, edge=28)
         self.unfold_button.setVisible(bool(card.digests))
         self.unfold_button.clicked.connect(self.unfold)
-        row.addWidget(self.unfold_button)
-        self.body.addLayout(row)
+        headline = _headline("layers", title, card.is_undone)
+        self.body.addWidget(rewrite_line(*headline, card, signals, now_ms, self.unfold_button))
 
     def unfold(self) -> None:
         """Show the digests, or hide them again."""
@@ -257,7 +263,7 @@ class FormView(Card):
         if card.is_changed:
             end.insert(0, Pill(tr("Changed by you")))
         words = SelectableText(title, 13, "faint" if card.is_changed else "text", weight=500)
-        self.body.addLayout(icon_line(icon, words, end))
+        self.body.addWidget(icon_line(icon, words, end))
         below = column(margins=(24, 0, 0, 0), gap=3)
         for text in filter(None, self._details()):
             below.addWidget(SelectableText(text, 12, "muted"))
@@ -311,7 +317,7 @@ class FailureView(Card):
             show.setAccessibleName(tr("Show in chat: {title}", title=card_title(card)))
             show.clicked.connect(lambda: signals.source.emit(card.seq))
             end.append(show)
-        self.body.addLayout(icon_line(icon, words, end))
+        self.body.addWidget(icon_line(icon, words, end))
         cost = cost_text(card.spent, card.cost)
         below = column(margins=(24, 0, 0, 0), gap=3)  # under the words of the first line
         for text in filter(None, (translate(card.why), card.safe)):
@@ -343,9 +349,10 @@ class PlacedView(Card):
         title = " · ".join((card_title(card), saved, placement_text(card.reason, card.threshold)))
         self.setAccessibleName(title)
         self.setToolTip(explain_noted())
-        self.body.addLayout(rewrite_line(*_headline("eye", title, card.is_undone), card, signals, now_ms))
+        self.body.addWidget(rewrite_line(*_headline("eye", title, card.is_undone), card, signals, now_ms))
 
 
+_QUIET_MARGINS = (14, 2, 14, 2)  # of a line without a card around it
 _GLYPHS = {
     "pin": "pin",
     "unpin": "pin-off",
@@ -370,10 +377,9 @@ class ManualActionView(QWidget):
         if card.kind in ("form", "exclude"):
             end.append(undo_button(signals, card.seq, card.is_undone))
         end.append(time_label(card.at_ms, now_ms))
-        words = TextLine(card_title(card), 12, role="muted")
-        row = icon_line(IconLabel(_GLYPHS[card.kind], px=13, color_token="faint"), words, end)
-        row.setContentsMargins(14, 2, 14, 2)
-        self.setLayout(row)
+        words = SelectableText(card_title(card), 12, "muted")
+        line = icon_line(IconLabel(_GLYPHS[card.kind], px=13, color_token="faint"), words, end)
+        self.setLayout(row(line, margins=_QUIET_MARGINS))
         self.setAccessibleName(card_title(card))
 
 
@@ -384,7 +390,6 @@ class UndoView(QWidget):
         super().__init__()
         icon = IconLabel("undo-2" if card.kind == "undo" else "redo-2", px=13, color_token="faint")
         words = TextLine(card_title(card), 12, role="muted")
-        row = icon_line(icon, words, (time_label(card.at_ms, now_ms),))
-        row.setContentsMargins(14, 2, 14, 2)
-        self.setLayout(row)
+        line = icon_line(icon, words, (time_label(card.at_ms, now_ms),))
+        self.setLayout(row(line, margins=_QUIET_MARGINS))
         self.setAccessibleName(card_title(card))

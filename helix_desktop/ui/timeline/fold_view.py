@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.ui.design.cards import Card
@@ -42,7 +42,7 @@ class FoldView(Card):
         self.setAccessibleName(" · ".join(parts))
         if card.kind != "truncate":
             self.setToolTip(explain_noted())
-        self.body.addLayout(self._heading(now_ms, color))
+        self.body.addWidget(self._heading(now_ms, color))
         self.body.addWidget(FlowBox(self._pills()))
         length = tr.plural(len(card.text), "%n character", "%n characters")
         self.note = Disclosure(DisclosureHead(tr("Note"), length, color), self._note)
@@ -51,7 +51,7 @@ class FoldView(Card):
         if unfolded:
             self.note.head.setChecked(True)
 
-    def _heading(self, now_ms: int, role: TextRole) -> QHBoxLayout:
+    def _heading(self, now_ms: int, role: TextRole) -> QWidget:
         card = self._card
         tone = "faint" if card.is_undone else "warn" if card.kind == "truncate" else "muted"
         icon = IconLabel(_GLYPHS[card.kind], px=15, color_token=tone)

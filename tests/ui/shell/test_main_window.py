@@ -14,7 +14,8 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.design.pill import Badge
+from helix_desktop.ui.design.labels import ElidedLabel
+from helix_desktop.ui.design.pill import Badge, Dot
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
@@ -345,6 +346,22 @@ def test_the_demo_model_is_always_named(window: MainWindow) -> None:
     window.top_bar.show_session(SessionHeader("s", "T", True, "demo", demo=True, messages=1))
     assert badge.isVisible()
     assert badge.text() == DEMO_BADGE
+
+
+def test_the_demo_badge_stays_beside_its_dot_where_the_status_has_no_room(qtbot: QtBot) -> None:
+    host = QWidget()
+    qtbot.addWidget(host)
+    bar = TopBar(make_actions(host))
+    bar.setParent(host)
+    bar.sidebar.hide()
+    bar.resize(410, 57)
+    bar.show_session(replace(HEADER, title="A" * 90, demo=True))
+    bar.show_gauge(GAUGE)
+    host.show()
+    badge, dot = bar.findChildren(Badge)[0], bar.findChildren(Dot)[0]
+    assert not bar.findChildren(ElidedLabel)[-1].isVisible(), "no room for the status"
+    assert dot.x() == bar.title.x()
+    assert badge.x() - dot.geometry().right() <= 8
 
 
 def test_a_double_click_renames_the_session(qtbot: QtBot, window: MainWindow) -> None:

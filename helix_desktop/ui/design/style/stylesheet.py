@@ -85,6 +85,7 @@ QPushButton:default:focus, QPushButton[kind="primary"]:focus { border: 2px solid
 QPushButton[kind="primary"]:disabled { background: $raised; color: $faint; border-color: $border; }
 QPushButton[kind="danger"] { color: $error; }
 QPushButton[kind="danger"]:hover { background: $error_soft; }
+QPushButton[kind="danger"]:disabled { color: $faint; background: $raised; }
 QPushButton[kind="link"] { background: transparent; border: 2px solid transparent; color: $accent_text;
     padding: 3px 5px; }
 QPushButton[kind="link"]:hover { background: $accent_soft; }
@@ -179,7 +180,7 @@ QAbstractItemView { background: transparent; border: 0; outline: 0; color: $text
     selection-background-color: $selection; selection-color: $text; }
 QTableView { gridline-color: transparent; alternate-background-color: transparent; }
 QTableView[kind="models"]::item { padding: 0 8px; border: 0; }
-QTableView[kind="models"] QHeaderView::section { background: $surface; padding: 6px 8px; }
+QTableView[kind="models"] QHeaderView::section { background: $surface; padding: 6px 11px; }
 QTreeWidget[kind="checklist"] { border: 2px solid transparent; border-radius: 8px; padding: 3px; }
 QTreeWidget[kind="checklist"]:focus { border-color: $accent; }
 QTreeWidget[kind="checklist"]::item { padding: 6px 0; border-radius: 6px; }

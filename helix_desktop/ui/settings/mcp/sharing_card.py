@@ -12,10 +12,11 @@ from helix_desktop.services.cache_server.config_snippets import (
     server_name,
     stdio_config,
 )
-from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import column, line, row
+from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: MCP")
@@ -46,11 +47,16 @@ class SharingCard(QFrame):
         )
         self._endpoint_row = QFrame()
         self._endpoint_row.setLayout(row(BesideOrBelow(self._url, [renew, self._copy_http])))
-        http_note = tr("For programs that can't start commands. Only on this computer, with the token.")
+        http_note = label(
+            tr("For programs that can't start commands. Only on this computer, with the token."),
+            "note",
+            wrap=True,
+        )
+        set_margins(http_note, SWITCH_TEXT_X, 0, 0, 0)
         self.setLayout(
             column(
                 label(tr("Share this cache over MCP"), "strong"), self._lead, self._command, row(copy, None),
-                line(), self.http, label(http_note, "note", wrap=True),
+                line(), column(self.http, http_note, gap=1),
                 self._error, self._endpoint_row,
                 margins=(16, 12, 16, 14), gap=9,
             )

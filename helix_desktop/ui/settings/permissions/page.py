@@ -10,12 +10,13 @@ from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.tools import RuleEffect, RuleKind
 from helix_desktop.domain.user_text import TextContext, join_sentences
-from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.settings.forms import PermissionRow
@@ -138,7 +139,8 @@ class PermissionsPage(QWidget):
         self.demo_calls.toggled.connect(self.demo_calls_changed)
         group = QWidget()
         group.setObjectName("demo_rules")
-        rule = card(column(self.demo_calls, self._demo_text, margins=(14, 10, 10, 10), gap=5))
+        set_margins(self._demo_text, SWITCH_TEXT_X, 0, 0, 0)
+        rule = card(column(self.demo_calls, self._demo_text, margins=(14, 10, 10, 10), gap=1))
         group.setLayout(column(label(tr("Demo model only"), "strong"), rule, gap=8))
         group.hide()
         return group

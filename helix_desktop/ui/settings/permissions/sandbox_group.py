@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.user_text import TextContext
-from helix_desktop.ui.design.buttons import Switch
+from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, Switch
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.mirror import set_margins
@@ -54,7 +54,7 @@ class SandboxGroup(QWidget):
             switch.toggled.connect(lambda on, name=name: self.changed.emit(name, on))
             self.switches[name] = switch
             below = label(translate(note), "faint", wrap=True)
-            set_margins(below, 46, 0, 0, 0)
+            set_margins(below, SWITCH_TEXT_X, 0, 0, 0)
             part = QWidget()
             part.setLayout(column(switch, below, gap=1))
             body.addWidget(part)
