@@ -18,7 +18,7 @@ _NAME_CHARS = 70  # characters of a name, which may be a sentence
 def coverage_text(coverage: Sequence[Coverage]) -> str:
     """Return how many facts of each kind a summary and its ledger name; empty where it was not checked."""
     counts = " · ".join(_count(kind) for kind in coverage if kind.total)
-    return tr("Names {counts}", counts=counts) if counts else ""
+    return tr("Mentions {counts}", counts=counts) if counts else ""
 
 
 def missing_text(coverage: Sequence[Coverage]) -> str:
@@ -40,8 +40,8 @@ def _count(coverage: Coverage) -> str:
             verbatim = format_integer(coverage.verbatim)
             return tr.plural(
                 total,
-                "{named} of %n instruction, {verbatim} more verbatim",
-                "{named} of %n instructions, {verbatim} more verbatim",
+                "{named} of %n instruction, {verbatim} kept word for word",
+                "{named} of %n instructions, {verbatim} kept word for word",
                 named=count,
                 verbatim=verbatim,
             )

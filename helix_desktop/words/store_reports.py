@@ -321,8 +321,8 @@ def history_totals_text(totals: HistoryTotals, quota: int) -> str:
         )
     return tr.plural(
         totals.contents,
-        "File history: %n version, {size} of {quota} on disk",
-        "File history: %n versions, {size} of {quota} on disk",
+        "File history: %n version, {size} on disk (limit {quota})",
+        "File history: %n versions, {size} on disk (limit {quota})",
         size=size,
         quota=format_size(quota),
     )

@@ -1526,6 +1526,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>Content</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
             <source>Copy as table</source>
             <translation type="unfinished" />
@@ -1648,11 +1653,6 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/columns.py" />
-            <source>First line</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/cache/column_layout.py" />
             <source>Fit columns to window</source>
             <translation type="unfinished" />
@@ -1660,6 +1660,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/view.py" />
             <source>Go to chat</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>Handover</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1866,8 +1871,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>Note</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>Noted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>Observations</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2578,14 +2593,6 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
-            <source>%n files covered</source>
-            <translation>
-                <numerusform>%n file covered</numerusform>
-                <numerusform>%n files covered</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
             <source>%n files go back.</source>
             <translation>
@@ -2887,6 +2894,19 @@
             <source>Changes can't be taken back in a folder that isn't trusted.</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Changes of %n files can be undone</source>
+            <translation>
+                <numerusform>Changes of %n file can be undone</numerusform>
+                <numerusform>Changes of %n files can be undone</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <source>Changes of every file in the workspace can be undone.</source>
+            <translation type="unfinished" />
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
             <source>Changes of these places aren't stored, so they can't be undone. What you include is copied now, in the background.</source>
@@ -3082,11 +3102,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
-            <source>Every file of the workspace is covered.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/changes/reverts/plan_view.py" />
             <source>Files</source>
             <translation type="unfinished" />
@@ -3129,7 +3144,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/file_history/tree/rules.py" />
-            <source>Git's own folder can't be covered.</source>
+            <source>Git's own folder can't be included.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4231,6 +4246,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>A session or workspace answer saves this rule:</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Allow for this session</source>
             <translation type="unfinished" />
         </message>
@@ -4257,16 +4277,6 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>Answer finished</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Answers for the session or workspace save the selected rule:</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Answers for the session or workspace save this rule:</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4812,6 +4822,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/viewport/tool_menu.py" />
             <source>Rewind to here…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Rule that a session or workspace answer saves:</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7622,11 +7637,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
-            <source>Both say the same.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Cancel</source>
             <translation type="unfinished" />
@@ -7640,6 +7650,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>Compact conversation</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>Compare the draft with the current handover before you replace it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7660,6 +7675,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>Handover, as Markdown</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>No differences</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7758,11 +7778,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
-            <source>You see what differs before the new handover replaces the present one.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Your changes aren't saved. Press Esc again to discard them.</source>
             <translation type="unfinished" />
@@ -7779,7 +7794,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/rows.py" />
-            <source>“{title}” is written again from the messages themselves. The present text stays in the log, and undo restores it.</source>
+            <source>“{title}” is written again from the original messages. The current text stays in the log, and undo restores it.</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -8203,11 +8218,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
-            <source>Both say the same.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/handover/compared_view.py" />
             <source>Changed</source>
             <translation type="unfinished" />
@@ -8250,6 +8260,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/compared_view.py" />
             <source>Moved from {section}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>No differences</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10536,13 +10551,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>What is kept</source>
+            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
+            <source>What can't be undone</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/help/guide_changes.py" />
-            <source>What is not covered</source>
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
+            <source>What is kept</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14364,11 +14379,6 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/past/controller.py" />
-            <source>A message that you send goes to now.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/session/tool_actions.py" />
             <source>A model reads the full output and extracts what you describe. The original stays in the cache.</source>
             <translation type="unfinished" />
@@ -14605,6 +14615,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/past/controller.py" />
+            <source>Messages you send go to the end of the session.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/composer_controller.py" />
             <source>Model for this session</source>
             <translation type="unfinished" />
@@ -14747,7 +14762,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/past/controller.py" />
-            <source>The agent waits for your answer, back at now. A message that you send goes there, too.</source>
+            <source>The agent waits for your answer at the end of the session. Messages you send go there.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14775,7 +14790,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/side_questions.py" />
-            <source>The model answers from the present context. Question and answer stay out of it.</source>
+            <source>The model answers from the current context. Question and answer stay out of it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15240,7 +15255,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
-            <source>Also covered</source>
+            <source>Also include</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15344,7 +15359,7 @@
         <name>Settings: General</name>
         <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
-            <source>A background job over 10 s is done</source>
+            <source>A background job of more than 10 s is done</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15354,7 +15369,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
-            <source>A turn over 10 s is done</source>
+            <source>A turn of more than 10 s is done</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15422,7 +15437,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
-            <source>Notify me</source>
+            <source>Notify me while another window is in front</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15453,13 +15468,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
-            <source>Only while another window is in front.</source>
+            <location filename="../../helix_desktop/ui/settings/dialog.py" />
+            <source>Permissions</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/dialog.py" />
-            <source>Permissions</source>
+            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
+            <source>Play a sound</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15500,11 +15515,6 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
             <source>Theme</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/appearance_page.py" />
-            <source>With a sound</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17113,11 +17123,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
-            <source>All requests of the session, in tokens</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
             <source>All sessions of the workspace but this one, which keeps its own policy</source>
             <translation type="unfinished" />
@@ -17191,11 +17196,6 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Between turns, the newest turn always stays whole.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
-            <source>Billed</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17357,6 +17357,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>General</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>In all requests of the session</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17655,11 +17660,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
-            <source>Sent</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Session budget</source>
             <translation type="unfinished" />
@@ -17737,7 +17737,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
-            <source>The same at the provider's cache prices, in tokens of new input</source>
+            <source>The same at the provider's cache prices: tokens of new input that would cost as much</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17778,6 +17778,16 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Time to choose and extract</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>Tokens billed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>Tokens sent</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17862,7 +17872,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Your messages kept verbatim</source>
+            <source>Your messages kept word for word</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19533,18 +19543,18 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
-            <source>File history: %n versions, {size} of {quota} on disk</source>
-            <translation>
-                <numerusform>File history: %n version, {size} of {quota} on disk</numerusform>
-                <numerusform>File history: %n versions, {size} of {quota} on disk</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>File history: %n versions, {size} on disk</source>
             <translation>
                 <numerusform>File history: %n version, {size} on disk</numerusform>
                 <numerusform>File history: %n versions, {size} on disk</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>File history: %n versions, {size} on disk (limit {quota})</source>
+            <translation>
+                <numerusform>File history: %n version, {size} on disk (limit {quota})</numerusform>
+                <numerusform>File history: %n versions, {size} on disk (limit {quota})</numerusform>
             </translation>
         </message>
         <message>
@@ -19818,7 +19828,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
-            <source>A later observation says that it's over. It left the context.</source>
+            <source>A later observation says that it no longer holds. It left the context.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20087,6 +20097,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/coverage.py" />
+            <source>Mentions {counts}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Merged note {number}</source>
             <translation type="unfinished" />
@@ -20100,11 +20115,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>More actions</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/coverage.py" />
-            <source>Names {counts}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20216,14 +20226,15 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
-            <source>Over</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
             <location filename="../../helix_desktop/ui/timeline/fold_view.py" />
             <source>Part of {title}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
+            <source>Past</source>
+            <comment>fact that no longer holds</comment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20305,11 +20316,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>Run again…</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
-            <source>Said there, verbatim</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20533,6 +20539,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>Your messages there, word for word</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
             <source>Your messages, word for word</source>
             <translation type="unfinished" />
@@ -20636,10 +20647,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/coverage.py" />
-            <source>{named} of %n instructions, {verbatim} more verbatim</source>
+            <source>{named} of %n instructions, {verbatim} kept word for word</source>
             <translation>
-                <numerusform>{named} of %n instruction, {verbatim} more verbatim</numerusform>
-                <numerusform>{named} of %n instructions, {verbatim} more verbatim</numerusform>
+                <numerusform>{named} of %n instruction, {verbatim} kept word for word</numerusform>
+                <numerusform>{named} of %n instructions, {verbatim} kept word for word</numerusform>
             </translation>
         </message>
         <message numerus="yes">

@@ -30,9 +30,12 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.identifiers import names_in_line
 from helix_desktop.domain.request_extras import RequestExtras
+from helix_desktop.domain.text_format import ellipsize, plain_line
 from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, verbatim
 
 text = TextContext("Inspector")
+
+_NAME_CHARS = 90  # of a row's name
 
 WindowItemKind = Literal[
     "system",
@@ -291,10 +294,10 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
     masked = item.seq in transcript.masked
     match item.event:
         case UserSpoke() as message:
-            name, why = _short(message.text) or text("Images"), text("Your message")
+            name, why = _plain(message.text) or text("Images"), text("Your message")
             return WindowItem(item.seq, "user", name, tokens, "images_cached" if masked else "full", why)
         case AssistantSpoke() as spoke:
-            name = _short(spoke.text) or text("Calls {tools}", tools=tuple(call.name for call in spoke.calls))
+            name = _plain(spoke.text) or text("Calls {tools}", tools=tuple(call.name for call in spoke.calls))
             state: WindowItemState = "arguments_cached" if masked else "full"
             return WindowItem(item.seq, "assistant", name, tokens, state, _step_text(item))
         case ToolAnswered() as answer:
@@ -348,6 +351,11 @@ def _call_text(item: LogItem) -> str:
     return _short(f"{event.name} {event.target}") if isinstance(event, ToolAnswered) else ""
 
 
-def _short(words: str, cap: int = 90) -> str:
-    line = " ".join(words[: cap * 4].split())
-    return line if len(line) <= cap else line[: cap - 1] + "…"
+def _plain(words: str) -> str:
+    """Return the beginning of a message without Markdown's marks, or of marks alone."""
+    lines = map(plain_line, words[: _NAME_CHARS * 4].splitlines())
+    return _short(" ".join(lines)) or _short(words)
+
+
+def _short(words: str) -> str:
+    return ellipsize(" ".join(words[: _NAME_CHARS * 4].split()), _NAME_CHARS)

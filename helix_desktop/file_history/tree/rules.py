@@ -163,5 +163,5 @@ def included_place(path: str) -> str:
             fix=text("Enter a path such as build/output."),
         )
     if ".git" in (part.lower() for part in parts):
-        raise InvalidInput(text("Git's own folder can't be covered."))
+        raise InvalidInput(text("Git's own folder can't be included."))
     return "/".join(parts)

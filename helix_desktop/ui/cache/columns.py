@@ -59,7 +59,10 @@ class Column:
 
 
 def tool_name(row: CacheRow) -> str:
-    """Return a row's tool as the table writes it."""
+    """Return a row's tool as the table writes it; what wrote an index is not one."""
+    if row.state == "index":
+        names = {"handover": tr("Handover"), "observations": tr("Observations"), "fold": tr("Note")}
+        return names.get(row.tool, row.tool)
     return tr("Argument") if row.tool == "argument" else row.tool
 
 
@@ -73,7 +76,7 @@ COLUMNS: tuple[Column, ...] = (
             tip=text("Where the content is now")),
     Column("tool", text("Tool"), 108, 3, "text", lambda row, _: tool_name(row)),
     Column("target", text("Target"), 160, 0, "path", lambda row, _: row.target, stretch=3),
-    Column("line", text("First line"), 170, 8, "mono-muted",
+    Column("line", text("Content"), 170, 8, "mono-muted",
             lambda row, _: row.hit or row.first_line, stretch=4),
     Column("size", text("Size"), 72, 1, "number", lambda row, _: format_size(row.size)),
     Column("tokens", text("Tokens"), 66, 4, "number", lambda row, _: tokens_text(row)),

@@ -66,7 +66,9 @@ class PlacesDialog(Themed, SizedDialog):
         if more > 0:
             self._column.addWidget(label(tr.plural(more, "and %n more place", "and %n more places"), "muted"))
         if not coverage.places:
-            self._column.addWidget(label(tr("Every file of the workspace is covered."), "muted", wrap=True))
+            self._column.addWidget(
+                label(tr("Changes of every file in the workspace can be undone."), "muted", wrap=True)
+            )
         self._column.addStretch(1)
         retint(self._page, self._theme)
 

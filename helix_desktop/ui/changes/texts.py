@@ -209,7 +209,7 @@ def coverage_text(coverage: Coverage, obstacle: Obstacle = "") -> str:
         return (
             tr("Copying files: {share}", share=format_whole_percent(share)) if share else tr("Copying files…")
         )
-    return tr.plural(coverage.files, "%n file covered", "%n files covered")
+    return tr.plural(coverage.files, "Changes of %n file can be undone", "Changes of %n files can be undone")
 
 
 def copied_share(coverage: Coverage) -> float:

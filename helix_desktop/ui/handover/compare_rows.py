@@ -90,7 +90,7 @@ def compared_pair(
     if before == NOTHING and after != NOTHING:
         summary = tr("Nothing is before it: every item is new.")
     else:
-        summary = compared_counts(compared) or tr("Both say the same.")
+        summary = compared_counts(compared) or tr("No differences")
     refusal = _refusal(transcript, after)
     has_dropped = any(section.count("dropped") for section in compared)
     return ComparedPair(compared, summary, refusal if has_dropped else "", not refusal)

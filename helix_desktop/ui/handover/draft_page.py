@@ -71,7 +71,7 @@ class DraftPage(QWidget):
         """Show what differs from the handover that it would replace; the text if nothing does."""
         counts = compared_counts(sections)
         self.compared.show_sections(sections, can_put_back=False)
-        self.counts.setText(counts or tr("Both say the same."))
+        self.counts.setText(counts or tr("No differences"))
         self._head.show()
         self._show(comparing=bool(counts))
 

@@ -74,11 +74,11 @@ def compact_purpose(is_whole: bool, former_title: str) -> CompactPurpose:
         return CompactPurpose(
             tr("Run handover again"),
             tr(
-                "“{title}” is written again from the messages themselves. The present text stays in the log, "
+                "“{title}” is written again from the original messages. The current text stays in the log, "
                 "and undo restores it.",
                 title=former_title,
             ),
-            tr("You see what differs before the new handover replaces the present one."),
+            tr("Compare the draft with the current handover before you replace it."),
             tr("Replace handover"),
         )
     return CompactPurpose(

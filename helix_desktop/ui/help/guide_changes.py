@@ -53,7 +53,7 @@ def changes_sections() -> tuple[Section, ...]:
             ),
         ),
         Section(
-            tr("What is not covered"),
+            tr("What can't be undone"),
             (
                 tr(
                     "Ignored folders, build results, secrets such as {file}, files over the size limit and "

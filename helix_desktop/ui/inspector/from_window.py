@@ -18,7 +18,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.user_text import TextContext, UserText
-from helix_desktop.ui.inspector.request.document import item_name, message_body
+from helix_desktop.ui.inspector.request.document import message_body
 from helix_desktop.ui.inspector.rows import (
     CacheStats,
     InspectorState,
@@ -100,7 +100,7 @@ def window_rows(contents: tuple[WindowItem, ...]) -> tuple[WindowRow, ...]:
         behind -= row.tokens
         rows.append(
             WindowRow(
-                *(row.seq, _kind(row), item_name(row), row.tokens, row.state, translate(row.why)),
+                *(row.seq, _kind(row), translate(row.name), row.tokens, row.state, translate(row.why)),
                 changed_since=row.changed_since,
                 part=row.part,
                 digest=row.digest,
@@ -231,7 +231,9 @@ def row_text(window: Window, contents: tuple[WindowItem, ...], window_row: Windo
     if kind in ("tools", "mcp"):
         tools = [tool for tool in window.request.tools if tool.is_mcp == (kind == "mcp")]
         return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in tools)
-    same = (row for row in contents if (row.seq, _kind(row), item_name(row)) == (seq, kind, window_row.name))
+    same = (
+        row for row in contents if (row.seq, _kind(row), translate(row.name)) == (seq, kind, window_row.name)
+    )
     row = next(same, None)
     if row is None:
         return ""

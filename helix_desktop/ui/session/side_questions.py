@@ -30,7 +30,7 @@ class SideQuestionController(QObject):
             self._window,
             tr("Ask a side question"),
             accept_label=tr("Ask"),
-            why=tr("The model answers from the present context. Question and answer stay out of it."),
+            why=tr("The model answers from the current context. Question and answer stay out of it."),
         )
         if question:
             await self._answer(question)

@@ -20,6 +20,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
 
+_INDENT_PX = 24  # of what depends on the switch above it
 _TEXT_SIZE_LIST_PX = 140  # width of the list of text sizes, like that of a field for a number
 
 
@@ -66,16 +67,17 @@ class AppearancePage(QWidget):
         self.motion.activated.connect(lambda _: self.motion_chosen.emit(self.motion.currentData()))
         self._enter_switch = Switch(tr("Enter sends, Shift+Enter starts a new line"), on=True)
         self._enter_switch.toggled.connect(self.enter_sends_chosen)
-        self.notify = Switch(tr("Notify me"), on=True)
+        self.notify = Switch(tr("Notify me while another window is in front"), on=True)
         self.notify.toggled.connect(self.notify_chosen)
         self.notify.toggled.connect(self._enable_notifications)
-        self.sound = Switch(tr("With a sound"), on=False)
+        self.sound = Switch(tr("Play a sound"), on=False)
         self.sound.toggled.connect(self.sound_chosen)
         self.notifications = {name: Switch(_notification_text(name), on=True) for name in NOTIFICATIONS}
         for name, switch in self.notifications.items():
             switch.toggled.connect(lambda on, name=name: self.notification_chosen.emit(name, on))
         notifying = QFrame()  # as the themes are
-        notifying.setLayout(column(self.notify, *self.notifications.values(), self.sound, gap=6))
+        parts = column(*self.notifications.values(), self.sound, margins=(_INDENT_PX, 0, 0, 0), gap=6)
+        notifying.setLayout(column(self.notify, parts, gap=6))
         note = tr("Off: Ctrl+Enter sends.")
         body = column(
             FormField(tr("Theme"), holder),
@@ -86,7 +88,7 @@ class AppearancePage(QWidget):
                 note=tr("On: spinners, running bars and the text cursor stand still."),
             ),
             FormField(tr("Sending"), self._enter_switch, note=note),
-            FormField(tr("Notifications"), notifying, note=tr("Only while another window is in front.")),
+            FormField(tr("Notifications"), notifying),
             gap=14,
         )
         page, _ = scrolling_page(tr("General"), "", body)
@@ -137,9 +139,9 @@ def _notification_text(name: str) -> str:
         case "waiting":
             return tr("The agent needs an approval or an answer")
         case "turn":
-            return tr("A turn over 10 s is done")
+            return tr("A turn of more than 10 s is done")
         case "job":
-            return tr("A background job over 10 s is done")
+            return tr("A background job of more than 10 s is done")
         case _:
             return tr("A turn ends with an error")
 

@@ -135,7 +135,7 @@ class HandoverView(Card):
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.clicked.connect(lambda: popup_below(self._menu(), more))
         words = FlowBox([title, undone_pill()]) if card.is_undone else title
-        return BesideOrBelow(words, [*end, more])
+        return BesideOrBelow(words, end, corner=more)
 
     def _summary(self) -> QWidget:
         gist, column = QWidget(), QVBoxLayout()
@@ -251,9 +251,9 @@ class HandoverView(Card):
 
 
 def _quotes_disclosure(quotes: Sequence[str], role: TextRole) -> Disclosure:
-    """Return the words of another session, verbatim."""
+    """Return what the user said in another session, word for word."""
     head = DisclosureHead(
-        tr("Said there, verbatim"), tr.plural(len(quotes), "%n message", "%n messages"), role
+        tr("Your messages there, word for word"), tr.plural(len(quotes), "%n message", "%n messages"), role
     )
 
     def build() -> QWidget:

@@ -71,7 +71,7 @@ class ObservationsView(Card):
         facts = tr.plural(len(card.facts), "%n fact", "%n facts")
         change, (state, _) = format_token_change(card.before, card.after), observations_state(card)
         self.setAccessibleName(" · ".join((card_title(card), facts, change, state)))
-        self.body.addLayout(self._heading(now_ms))
+        self.body.addWidget(self._heading(now_ms))
         self.body.addWidget(FlowBox(self._pills()))
         if card.coverage:
             self.body.addWidget(coverage_label(card.coverage, card.missing))
@@ -81,7 +81,7 @@ class ObservationsView(Card):
         self.parts[0].head.toggled.connect(lambda opened: signals.unfolded.emit(card.seq, opened))
         self.parts[0].head.setChecked(unfolded)
 
-    def _heading(self, now_ms: int) -> QHBoxLayout:
+    def _heading(self, now_ms: int) -> QWidget:
         card = self._card
         icon = IconLabel("sparkles" if card.is_reflection else "eye", px=15, color_token="muted")
         title = TextLine(card_title(card), 14, 600, self._text_role)
@@ -141,8 +141,8 @@ class ObservationsView(Card):
         pill = Pill(translate(words), tone)
         pill.setToolTip(tr("Priority {number} of {count}", number=fact.priority, count=_MINOR))
         if fact.is_over:
-            pill, role = Pill(tr("Over")), "faint"
-            pill.setToolTip(tr("A later observation says that it's over. It left the context."))
+            pill, role = Pill(tr("Past", "fact that no longer holds")), "faint"
+            pill.setToolTip(tr("A later observation says that it no longer holds. It left the context."))
         holder = QWidget()
         holder.setFixedWidth(max(_PRIORITY_PX, pill.width()))
         inside = QHBoxLayout(holder)

@@ -253,7 +253,7 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
         "sections": _SECTIONS, "ledger": _LEDGER,
         "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31, "model": "demo", "demo": True,
         "duration_ms": 1_240, "is_undone": undone,
-        "coverage": "Names 41 of 44 files · 2 of 5 instructions, 3 more verbatim",
+        "coverage": "Mentions 41 of 44 files · 2 of 5 instructions, 3 kept word for word",
         "missing": "Added below it: docs/plan.md, src/helix/margin.py, #4711",
     }  # fmt: skip
     return HandoverCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
@@ -265,7 +265,7 @@ def present_card() -> PresentCard:
         96,
         _SECTIONS,
         "rwe src/helix/stream.py 9f3a1c04 e37\n$ pytest -q (exit 0) 1d29c0aa e41",
-        "Names 14 of 16 files · 9 of 9 commands · 3 of 3 instructions",
+        "Mentions 14 of 16 files · 9 of 9 commands · 3 of 3 instructions",
         "Not in it, but can be recalled: docs/DESIGN.md, tests/test_stream.py",
         "# Handover",
     )

@@ -164,7 +164,7 @@ async def test_a_search_displays_its_lines_and_grows(qtbot: QtBot, scope: TaskSc
     assert not pane.table.isColumnHidden(line)
     assert "Matching line" in titles(pane)
     pane.filter_bar.clear()
-    await wait_until(lambda: "First line" in titles(pane))
+    await wait_until(lambda: "Content" in titles(pane))
 
 
 class PausedCache(SampleCache):

@@ -64,7 +64,7 @@ def test_the_handover_as_it_would_be_now_is_on_top(qtbot: QtBot, pane: Timeline)
     """Without a handover too: its gist, all of it on demand, and what can be done with it."""
     present = pane.present
     assert present.isVisible()
-    assert "Names 14 of 16 files" in present.accessibleName()
+    assert "Mentions 14 of 16 files" in present.accessibleName()
     assert not present.findChildren(Disclosure)
     present.opener.click()
     heads = [part.head.text() for part in present.findChildren(Disclosure)]

@@ -17,7 +17,7 @@ def test_what_a_summary_names_and_what_was_added() -> None:
     )
     assert (
         coverage_text(coverage)
-        == "Names 2 of 5 instructions, 3 more verbatim · 41 of 50 files · 1 of 1 command"
+        == "Mentions 2 of 5 instructions, 3 kept word for word · 41 of 50 files · 1 of 1 command"
     )
     listed = ", ".join(f"src/module_{n}.py" for n in range(6))
     assert missing_text(coverage) == f"Added below it: {listed} and 3 more"

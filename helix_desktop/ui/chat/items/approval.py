@@ -49,8 +49,8 @@ _LINES: tuple[tuple[tuple[Answer, UserText], ...], ...] = (
     ),
 )
 _MAX_DETAIL_LINES = 60
-_ONE_RULE = text("Answers for the session or workspace save this rule:")
-_CHOICE = text("Answers for the session or workspace save the selected rule:")
+_ONE_RULE = text("A session or workspace answer saves this rule:")
+_CHOICE = text("Rule that a session or workspace answer saves:")
 
 
 class ApprovalItem(RowItem):

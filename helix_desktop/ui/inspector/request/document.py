@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind
 from helix_desktop.domain.messages import Message
-from helix_desktop.domain.text_format import plain_line
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
@@ -76,13 +75,7 @@ def _sections(
     rows = contents[len(contents) - len(window.entries) :]
     for message, tokens, row in zip(messages[opening:], window.entry_tokens, rows, strict=True):
         heading = f"{message.role} {message.name}".strip()
-        yield row.kind, heading, item_name(row), tokens, message_body(message)
-
-
-def item_name(row: WindowItem) -> str:
-    """Return the name of a part on screen; that of a message is its first line, without Markdown's marks."""
-    name = translate(row.name)
-    return plain_line(name) or name if row.kind in ("user", "assistant") else name
+        yield row.kind, heading, translate(row.name), tokens, message_body(message)
 
 
 def message_body(message: Message) -> str:

@@ -84,11 +84,11 @@ class PastController(QObject):
         self._follow_soon()
 
     def show_strip(self) -> None:
-        """Say above the message field which step is looked at, and that what is sent goes to now."""
+        """Say above the message field which step is looked at, and where a message goes."""
         if self.step is None or self._conversation is None:
             return
-        waits = tr("The agent waits for your answer, back at now. A message that you send goes there, too.")
-        words = waits if self._conversation.asks else tr("A message that you send goes to now.")
+        waits = tr("The agent waits for your answer at the end of the session. Messages you send go there.")
+        words = waits if self._conversation.asks else tr("Messages you send go to the end of the session.")
         self._views.chat.past_strip.show_text(looking_at_text(self.step), words)
 
     def leave(self) -> None:

@@ -40,7 +40,7 @@ class HistoryCard(QFrame):
         self.place.setPlaceholderText("build/output")
         add = PushButton(tr("Add"), name="include_place")
         self._field = FormField(
-            tr("Also covered"),
+            tr("Also include"),
             self.place,
             trailing=add,
             note=tr("A file or folder in the workspace that git ignores, or that contains secrets."),

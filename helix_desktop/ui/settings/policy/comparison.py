@@ -68,15 +68,15 @@ def figure_rows(comparison: Comparison) -> tuple[FigureRow, ...]:
     coverage = (mine.coverage if mine else None, other.coverage if other else None)
     return (
         FigureRow(
-            tr("Sent"),
-            tr("All requests of the session, in tokens"),
+            tr("Tokens sent"),
+            tr("In all requests of the session"),
             _tokens(sent[0]),
             _tokens(sent[1]),
             _token_difference(*sent),
         ),
         FigureRow(
-            tr("Billed"),
-            tr("The same at the provider's cache prices, in tokens of new input"),
+            tr("Tokens billed"),
+            tr("The same at the provider's cache prices: tokens of new input that would cost as much"),
             _tokens(billed[0]),
             _tokens(billed[1]),
             _token_difference(*billed),

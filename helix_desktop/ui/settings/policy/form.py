@@ -221,7 +221,7 @@ def _compaction(policy: ContextPolicy) -> PolicyGroup:
               tr("Between turns, the newest turn always stays whole."), minimum=0.02, maximum=0.5),
         field("handover_cooldown_s", tr("Wait between compactions"), tr("seconds"),
               tr("Doubles after each failure, up to four times as long.")),
-        field("user_text_tokens", tr("Your messages kept verbatim"), tokens,
+        field("user_text_tokens", tr("Your messages kept word for word"), tokens,
               tr("The newest that fit, at most 16 % of the context window. Also in notes and observations.")),
         field("ledger_tokens", tr("List of files, commands, errors"), tokens,
               tr("Also in merged notes and observations.")),

@@ -1,0 +1,34 @@
+"""The names of a request's messages in the inspector."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.window.window import PromptFrame, project
+from helix_desktop.context.window.window_breakdown import break_down_window
+from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
+from helix_desktop.domain.messages import ModelInfo
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (
+            "Both are done.\n\n- **Offset:** edited `a.toml`\n- Suite",
+            "Both are done. Offset: edited a.toml Suite",
+        ),
+        ("# Plan\n1. Read\n2. Write", "Plan Read Write"),
+        ("**", "**"),
+        ("5 - 3 is 2", "5 - 3 is 2"),
+        ("word " * 90, "word " * 17 + "word…"),
+    ],
+)
+def test_a_message_is_named_by_its_beginning_as_plain_text(text: str, name: str) -> None:
+    """No mark of a list stands in the middle of a line."""
+    transcript = Transcript([RecordedEvent(1, 0, UserSpoke(text, 9))])
+    frame = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
+    window = project(transcript, PROFILES["balanced"], frame)
+    (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == "user")
+    assert str(row.name) == name
