@@ -110,7 +110,9 @@ class TurnEngine:
             raise
 
     def _failed_end(self, error: HelixError) -> TurnEnded:
-        ended = TurnEnded("failed", error.what, error.why, error.fix, remedies=error.remedies)
+        ended = TurnEnded(
+            "failed", error.what, error.why, error.fix, remedies=error.remedies, details=error.details
+        )
         if isinstance(error, BudgetExhausted):
             return msgspec.structs.replace(ended, cause="budget")
         if isinstance(error, ImagesRejected) and error.seqs:
@@ -279,7 +281,7 @@ class TurnEngine:
             await self._runtime.session.close_calls(ended.how)
             await self._changes.end_open_calls()
             if not await self._runtime.session.end_turn(ended) and ended.how == "failed":
-                failure = ErrorRaised(ended.what, ended.why, ended.fix, ended.remedies)
+                failure = ErrorRaised(ended.what, ended.why, ended.fix, ended.remedies, details=ended.details)
                 self._runtime.session.publish(error_raised or failure)
         except HelixError as error:
             self._runtime.session.publish(ErrorRaised.from_error(error))

@@ -189,12 +189,15 @@ class ErrorRaised(msgspec.Struct, frozen=True):
     remedies: tuple[str, ...] = ()
     is_warning: bool = False
     is_unsaved: bool = False
+    details: str = ""
 
     @classmethod
     def from_error(cls, error: HelixError) -> ErrorRaised:
         """Return what an error says."""
         is_unsaved = isinstance(error, StoreWriteFailed)
-        return cls(error.what, error.why, error.fix, error.remedies, is_unsaved=is_unsaved)
+        return cls(
+            error.what, error.why, error.fix, error.remedies, is_unsaved=is_unsaved, details=error.details
+        )
 
 
 Update = (

@@ -117,6 +117,7 @@ class TurnPrinter:
         if isinstance(update, ErrorRaised):
             self.had_error |= not update.is_warning
             print_notice(translate(join_sentences(update.what, update.why, update.fix)))
+            _print_details(update.details)
         if isinstance(update, ResponseReset):
             print_err(
                 tr(
@@ -158,6 +159,12 @@ class TurnPrinter:
         if ended.how != "done":
             reason = translate(join_sentences(ended.what, ended.why, ended.fix))
             print_notice(translate(join_sentences(_end_text(ended), reason)))
+            _print_details(ended.details)
+
+
+def _print_details(details: str) -> None:
+    if details:
+        print_err(tr("Details: {text}", text=details))
 
 
 def _end_text(ended: TurnEnded) -> str:

@@ -7,6 +7,7 @@ from typing import Literal
 Remedy = Literal[
     "choose_model",
     "compact",
+    "enter_key",
     "new_session",
     "open_log",
     "policy_settings",

@@ -52,10 +52,11 @@ class HelixError(Exception):
         fix: OptionalText = "",
         *,
         remedies: tuple[Remedy, ...] | None = None,
+        details: OptionalText = "",
     ) -> None:
-        """`remedies` replace those of the class."""
+        """`remedies` replace those of the class; `details` are another program's words, shown on request."""
         super().__init__(" ".join(part for part in (what, why, fix) if part))
-        self.what, self.why, self.fix = what, why, fix
+        self.what, self.why, self.fix, self.details = what, why, fix, details
         if remedies is not None:
             self.remedies = remedies
 
@@ -193,7 +194,7 @@ class ModelRequestRejected(ModelError):
 class AuthenticationFailed(ModelRequestRejected):
     """The model's server rejects the key, or requires one."""
 
-    remedies: tuple[Remedy, ...] = ("provider_settings",)
+    remedies: tuple[Remedy, ...] = ("enter_key",)
 
 
 class ImagesRejected(ModelRequestRejected):

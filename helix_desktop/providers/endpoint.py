@@ -21,7 +21,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.domain.request_extras import header_fault
-from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences, verbatim
+from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, verbatim
 from helix_desktop.domain.wire_request import API_KEY, WireHeader, WireRequest
 from helix_desktop.providers.error_classification import (
     extract_error_text,
@@ -253,18 +253,20 @@ class Endpoint:
         self, status: int, message: UserText, headers: Mapping[str, str], model: str
     ) -> ModelRequestRejected:
         if status == HTTPStatus.UNAUTHORIZED:
-            what = (
-                _text("{provider} rejected the API key.", provider=self.provider)
-                if self._key
-                else _text("{provider} requires an API key.", provider=self.provider)
-            )
-            return AuthenticationFailed(what, message, self._key_advice)
+            if self._key:
+                what = _text("{provider} rejected the API key.", provider=self.provider)
+                why = _text("The key is wrong, has expired, or was revoked.")
+            else:
+                what = _text("{provider} requires an API key.", provider=self.provider)
+                why = _text("No key is stored for it.")
+            return AuthenticationFailed(what, why, self._key_advice, details=message)
         if status == HTTPStatus.FORBIDDEN:
             what = _text("{provider} denied access.", provider=self.provider)
-            fix = join_sentences(
-                _text("Check the API key's permissions and the model's name."), self._key_advice
+            why = _text("The API key may lack permission for this request.")
+            fix = _text("Check the key's permissions, enter another key, or choose another model.")
+            return ModelRequestRejected(
+                what, why, fix, remedies=("enter_key", "choose_model"), details=message
             )
-            return ModelRequestRejected(what, message, fix)
         if status == HTTPStatus.NOT_FOUND:
             what = (
                 _text("Model {model} not found on {provider}.", model=model, provider=self.provider)

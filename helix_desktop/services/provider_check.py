@@ -83,7 +83,9 @@ class ProviderCheck:
     ) -> None:
         step = CheckStep(name, state, result)
         if error is not None:
-            step = msgspec.structs.replace(step, detail=error.what, why=error.why, fix=error.fix)
+            step = msgspec.structs.replace(
+                step, detail=error.what, why=error.why, fix=error.fix, server_text=error.details
+            )
         self._steps[name] = step
         self._on_step(tuple(self._steps.values()))
 

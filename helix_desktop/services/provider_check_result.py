@@ -11,13 +11,14 @@ CheckStepState = Literal["waiting", "running", "ok", "failed", "skipped"]
 
 
 class CheckStep(msgspec.Struct, frozen=True):
-    """One step of the test: what was found, or what failed, why, and what to do."""
+    """One step of the test: what was found, or what failed, why, and what to do; `server_text` on request."""
 
     name: CheckStepName
     state: CheckStepState = "waiting"
     detail: str = ""
     why: str = ""
     fix: str = ""
+    server_text: str = ""
 
 
 UNTESTED_STEPS: tuple[CheckStep, ...] = tuple(

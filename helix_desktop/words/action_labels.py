@@ -37,6 +37,7 @@ _LABELS: dict[ActionName, UserText] = {
     "compact_again": _RETRY,
     "continue": text("Continue"),
     "edit_handover": text("Edit…"),
+    "enter_key": text("Enter API key…"),
     "new_session": text("New session"),
     "observe_again": _RETRY,
     "open_changes": text("Open in Changes"),

@@ -312,6 +312,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/action_labels.py" />
+            <source>Enter API key…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/action_labels.py" />
             <source>New session</source>
             <translation type="unfinished" />
         </message>
@@ -5881,6 +5886,11 @@
             <location filename="../../helix_desktop/cli/cache/command.py" />
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>DAMAGED</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/output.py" />
+            <source>Details: {text}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12807,11 +12817,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/providers/endpoint.py" />
-            <source>Check the API key's permissions and the model's name.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/providers/streaming.py" />
             <source>Check the API type and the base URL {url}: most end in /v1.</source>
             <translation type="unfinished" />
@@ -12819,6 +12824,11 @@
         <message>
             <location filename="../../helix_desktop/providers/model_list.py" />
             <source>Check the base URL {url}: most end in /v1.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>Check the key's permissions, enter another key, or choose another model.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12934,6 +12944,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>No key is stored for it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>No secure connection ({detail}).</source>
             <translation type="unfinished" />
         </message>
@@ -12985,6 +13000,11 @@
         <message>
             <location filename="../../helix_desktop/providers/endpoint.py" />
             <source>The API key for {provider} is invalid.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>The API key may lack permission for this request.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13045,6 +13065,11 @@
         <message>
             <location filename="../../helix_desktop/domain/request_extras.py" />
             <source>The header {name} is listed twice.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/providers/endpoint.py" />
+            <source>The key is wrong, has expired, or was revoked.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16250,6 +16275,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/model_rows.py" />
             <source>Default model of this provider</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/check_view.py" />
+            <source>Details</source>
             <translation type="unfinished" />
         </message>
         <message>

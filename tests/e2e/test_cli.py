@@ -127,10 +127,11 @@ async def test_a_server_gets_the_key_and_its_refusal_names_the_variable(cli: Cli
     key = "sk-of-the-environment"
     async with ChatServer(replies_in_order(api_error(401, f"bad key {key}"), text_reply("Hello."))) as server:
         refused = await cli.run_with_server(server.base_url, "Hello?", OPENAI_API_KEY=key)
-        sent, error = refused.err.splitlines()
+        sent, error, details = refused.err.splitlines()
         assert sent == f"helix-desktop: The key in OPENAI_API_KEY is sent to {server.base_url.split('/')[2]}."
         assert "local rejected the API key." in error
         assert error.endswith("Set HELIX_LOCAL_KEY or OPENAI_API_KEY to a valid key.")
+        assert details == "Details: bad key [key]"
         assert refused.code == 1
         last = refused.lines[-1].event
         assert isinstance(last, TurnEnded)

@@ -312,8 +312,9 @@ class OutputHeld(EventBase, frozen=True, tag="output-held"):
 class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
     """The agent's turn is over, and how; the three texts are for the user when it failed.
 
-    `remedies` name what the app can do about it. `cause` says that the budget was spent, or that the model
-    `refused_by` refused an image in one of the messages `images`.
+    `details` are the words of another program, such as a model's server. `remedies` name what the app can
+    do about it. `cause` says that the budget was spent, or that the model `refused_by` refused an image in
+    one of the messages `images`.
     """
 
     how: TurnOutcome
@@ -324,6 +325,7 @@ class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
     images: tuple[int, ...] = ()
     refused_by: str = ""
     remedies: tuple[str, ...] = ()
+    details: str = ""
 
 
 class TurnRetried(EventBase, frozen=True, tag="turn-retried"):

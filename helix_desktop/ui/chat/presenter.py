@@ -249,7 +249,7 @@ class ChatPresenter:
         actions = tuple(map(ApplyRemedy, supported_remedies(trouble.remedies)))
         what, why, fix = map(translate, (trouble.what, trouble.why, trouble.fix))
         level: NoticeLevel = "warning" if trouble.is_warning else "error"
-        self._error_rows.append(NoticeRow(key, level, what, why, fix, actions))
+        self._error_rows.append(NoticeRow(key, level, what, why, fix, actions, translate(trouble.details)))
         if trouble.is_unsaved:
             self._unsaved_keys.add(key)
         return self._error_rows[-1]

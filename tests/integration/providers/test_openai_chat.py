@@ -307,7 +307,8 @@ class TestRefusals:
         failure = await failure_of(api_error(401, f"Incorrect API key: {KEY}."), http=http, naps=naps)
         assert isinstance(failure, ModelRequestRejected)
         assert failure.what == "local rejected the API key."
-        assert failure.why == "Incorrect API key: [key]."
+        assert failure.why == "The key is wrong, has expired, or was revoked."
+        assert failure.details == "Incorrect API key: [key]."
         assert naps.durations_s == []
 
     async def test_an_unknown_model(self, http: HttpClient) -> None:

@@ -63,7 +63,11 @@ FINAL: dict[str, tuple[Reply, str, str]] = {
     "garbage": (StreamedReply(Raw(b"data: <<<no json>>>\n\n")), "Invalid response from local", "no json"),
     "a web page": (html_page(), "Invalid response from local", "web page"),
     "an empty answer": (StreamedReply(Text("  ")), "Empty response", "without text"),
-    "a wrong key": (api_error(401, f"Incorrect API key provided: {KEY}."), "rejected the API key", "[key]"),
+    "a wrong key": (
+        api_error(401, f"Incorrect API key provided: {KEY}."),
+        "rejected the API key",
+        "is wrong",
+    ),
     "an overflow": (OVERFLOW, "exceeds the context window", "8192"),
     "an unknown model": (api_error(404, "no such model"), "Model small not found", "no such model"),
 }

@@ -233,10 +233,16 @@ async def test_a_refused_key_leads_to_its_settings(qapp: QApplication, tmp_path:
         await rig.use_server(server)
         await rig.run_turn("Anybody?")
         (notice,) = rig.rows(NoticeRow)
-        assert action_names(notice) == ("provider_settings", "retry")
+        assert action_names(notice) == ("enter_key", "retry")
+        assert (notice.why, notice.details) == ("No key is stored for it.", "Incorrect API key provided")
         settings = rig.wiring.settings
-        press_action(rig.chat.view, notice, "provider_settings")
+        press_action(rig.chat.view, notice, "enter_key")
         await until(settings.dialog.isVisible, "the page of providers")
+        providers = settings.dialog.providers.list
+        await until(
+            lambda: (item := providers.currentItem()) is not None and "box" in item.text(),
+            "the refused key's",
+        )
         settings.dialog.close()
         rig.window.banners.action_clicked.emit("any error", "policy_settings")
         await until(settings.dialog.policy.isVisible, "the page of the policy")

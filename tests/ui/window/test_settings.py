@@ -15,6 +15,8 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, TurnEnded
 from helix_desktop.domain.request_extras import RequestExtras
+from helix_desktop.ui.design.labels import SelectableText
+from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.settings.forms import ProviderForm
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
@@ -150,7 +152,11 @@ async def test_a_wrong_key_a_duplicate_name_and_an_incomplete_form_are_reported(
         editor = rig.wiring.settings.dialog.providers.editor
         editor.test_requested.emit(_form(server))
         await until(lambda: "API key: failed" in _checks(rig), "the refusal")
-        assert "Incorrect API key provided" in _checks(rig)
+        assert "Incorrect API key provided" not in _checks(rig)
+        (fold,) = (fold for fold in editor.footer.findChildren(Disclosure) if not fold.isHidden())
+        fold.head.click()
+        shown = [text.text() for text in fold.findChildren(SelectableText) if not text.isHidden()]
+        assert shown == ["Incorrect API key provided"]
         assert "Streaming: skipped" in _checks(rig)
         assert "sesame" not in _checks(rig)
         # At once: late results of the first test must not cover those of the second.
@@ -166,7 +172,7 @@ async def test_a_wrong_key_a_duplicate_name_and_an_incomplete_form_are_reported(
         await rig.use_server(server)
         await rig.run_turn("Hello")
         assert rig.events(TurnEnded)[0].how == "failed"
-        assert "Incorrect API key" in rig.events(TurnEnded)[0].why
+        assert "Incorrect API key" in rig.events(TurnEnded)[0].details
 
 
 async def test_a_test_can_be_stopped_and_is_over_at_once(qapp: QApplication, tmp_path: Path) -> None:

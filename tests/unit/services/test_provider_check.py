@@ -102,7 +102,8 @@ async def test_a_key_that_only_the_model_refuses() -> None:
     steps, succeeded = await final_steps(lambda _: api_error(401, "Incorrect API key provided"))
     assert not succeeded
     assert (steps["reach"].state, steps["auth"].state) == ("ok", "failed")
-    assert steps["auth"].why == "Incorrect API key provided"
+    assert steps["auth"].why == "The key is wrong, has expired, or was revoked."
+    assert steps["auth"].server_text == "Incorrect API key provided"
     assert "valid API key" in steps["auth"].fix
     assert (steps["streaming"].state, steps["tools"].state) == ("skipped", "skipped")
 

@@ -33,6 +33,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Chat")
 
 _PAD = 16.0
+_DETAILS = "open:details"
 
 
 def paragraph_layout(text: str, tools: ItemTools, color: str, size: int, bold: bool = False) -> TextLayout:
@@ -45,6 +46,11 @@ def _button(action: ButtonAction) -> tuple[str, ButtonAction, str]:
     """Return object name, action and label of a button."""
     name = button_name(action)
     return f"action:{name}", action, action_label(name)
+
+
+def _details_button(*, is_expanded: bool) -> tuple[str, RowAction, str]:
+    """Return object name, action and label of the button that shows what is left out at first."""
+    return _DETAILS, ToggleFold("details"), tr("Hide details") if is_expanded else tr("Show details")
 
 
 _DIVIDER_ICONS: dict[DividerKind, str] = {
@@ -141,8 +147,7 @@ class DividerItem(RowItem):
             topic = self._divider.first_of
             buttons.insert(0, (f"what_is:{topic}", ShowGuide(topic), tr("What is this?")))
         if self._divider.details:
-            label = tr("Hide details") if self._is_expanded else tr("Show details")
-            buttons.append(("open:details", ToggleFold("details"), label))
+            buttons.append(_details_button(is_expanded=self._is_expanded))
         return buttons
 
     def _arrange_details(self, y: float, width: float) -> float:
@@ -181,36 +186,48 @@ _LEVELS = {"error": "circle-alert", "warning": "triangle-alert", "info": "info"}
 
 
 class NoticeItem(RowItem):
-    """What happened, why, and buttons for what can be done."""
+    """What happened, why, and buttons for what can be done; another program's words on request."""
 
     def __init__(self, row: NoticeRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         self._notice = row
+        self._is_expanded = bool(row.details) and "details" in context.expanded
         theme = self.style.theme
-        self._set_texts(
-            [
-                paragraph_layout(row.what, tools, theme.text, BODY - 1, bold=True),
-                *(paragraph_layout(text, tools, theme.muted, UI) for text in [row.why] if text),
-                *(paragraph_layout(text, tools, theme.text, UI) for text in [row.fix] if text),
-            ]
-        )
+        words = [(row.why, theme.muted), (row.fix, theme.text)]
+        words += [(row.details, theme.muted)] if self._is_expanded else []
+        title = paragraph_layout(row.what, tools, theme.text, BODY - 1, bold=True)
+        self._set_texts([title, *(paragraph_layout(text, tools, color, UI) for text, color in words if text)])
 
     def _arrange(self, width: float) -> float:
         style = self.style
         left, y = style.px(_PAD + 17 + 10), style.px(12)
-        for text in self.texts:
+        sentences = self.texts[:-1] if self._is_expanded else self.texts
+        for text in sentences:
             text.x, text.y = left, y
             y += text.layout(width - left - style.px(_PAD)) + style.px(3)
         self.hit_areas = []
+        buttons = self._buttons()
         x, tall = left, style.px(BUTTON_HEIGHT)
-        y += style.px(7) if self._notice.actions else 0
-        for name, action, label in map(_button, self._notice.actions):
+        y += style.px(7) if buttons else 0
+        for name, action, label in buttons:
             wide = button_width(style, label)
             if x + wide > width - style.px(_PAD) and x > left:
                 x, y = left, y + tall + style.px(8)
             self.hit_areas.append(HitArea(name, action, label, QRectF(x, y, wide, tall), radius=8))
             x += wide + style.px(8)
-        return y + (tall + style.px(14) if self._notice.actions else style.px(10))
+        y += tall if buttons else 0
+        if self._is_expanded:
+            details = self.texts[-1]
+            details.x, details.y = left, y + style.px(10)
+            y = details.y + details.layout(width - left - style.px(_PAD))
+        return y + style.px(14 if buttons else 10)
+
+    def _buttons(self) -> list[tuple[str, RowAction, str]]:
+        """Return name, action and label of each button."""
+        buttons: list[tuple[str, RowAction, str]] = [_button(action) for action in self._notice.actions]
+        if self._notice.details:
+            buttons.append(_details_button(is_expanded=self._is_expanded))
+        return buttons
 
     def _paint(self, painter: QPainter, state: PaintState) -> None:
         style, theme = self.style, self.style.theme
@@ -229,4 +246,4 @@ class NoticeItem(RowItem):
         for text in self.texts:
             text.paint(painter, state.clip, state.marks_of(text))
         for area in self.hit_areas:
-            paint_button(painter, style, area, state)
+            paint_button(painter, style, area, state, "ghost" if area.name == _DETAILS else "outline")

@@ -302,7 +302,7 @@ class DividerRow:
 
 @dataclass(frozen=True, slots=True)
 class NoticeRow:
-    """A message of the program itself: what happened, why, and what can be done."""
+    """A message of the program itself: what happened, why, and what can be done; `details` on request."""
 
     key: RowKey
     level: NoticeLevel
@@ -310,6 +310,7 @@ class NoticeRow:
     why: str = ""
     fix: str = ""
     actions: tuple[ButtonAction, ...] = ()
+    details: str = ""
 
 
 @dataclass(frozen=True, slots=True)

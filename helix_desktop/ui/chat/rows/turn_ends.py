@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnEnded, TurnRetried
 from helix_desktop.domain.messages import TurnOutcome
-from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
+from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, TurnFooterRow
 from helix_desktop.words.action_labels import supported_remedies
@@ -47,7 +47,8 @@ class TurnEnds:
     def _attempt_rows(self, recorded: RecordedEvent, event: TurnRetried) -> list[Row]:
         """Return the line that an attempt folds to; none in a branch that begins with the retry."""
         gone: list[Row] = [self._end] if self._end else []
-        details = [self._end.what, self._end.why] if isinstance(self._end, NoticeRow) else []
+        end = self._end
+        details = [end.what, end.why, end.details] if isinstance(end, NoticeRow) else []
         if self._answer is not None and self._answer_seq > event.after:
             gone.append(self._answer)
             details.insert(0, self._answer.text)
@@ -90,7 +91,8 @@ def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRo
         budget = ApplyRemedy("set_budget")
         return NoticeRow(key, "warning", what, why, fix, (budget, ControlTurn("retry")))
     remedies = map(ApplyRemedy, supported_remedies(ended.remedies))
-    return NoticeRow(key, "error", what, why, translate(ended.fix), (*remedies, ControlTurn("retry")))
+    actions: tuple[ButtonAction, ...] = (*remedies, ControlTurn("retry"))
+    return NoticeRow(key, "error", what, why, translate(ended.fix), actions, translate(ended.details))
 
 
 def _attempt_text(number: int, outcome: TurnOutcome) -> str:

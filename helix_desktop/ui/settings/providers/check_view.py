@@ -16,8 +16,9 @@ from helix_desktop.services.provider_check_result import (
     CheckStepState,
 )
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.themed import Themed, restyle
 from helix_desktop.ui.settings.forms import CheckNotice
 from helix_desktop.words.translation import Translator, translate
@@ -60,7 +61,11 @@ class _StepRow(QWidget):
         names = (self._name.fontMetrics().horizontalAdvance(translate(name)) for name in _STEP_NAMES.values())
         self._name.setFixedWidth(max(_NAME_PX, *(width + _BOLD_PX for width in names)))
         self._details, self._fix = label("", "faint", wrap=True), label("", "note", wrap=True)
-        words = column(self._details, self._fix, gap=1)
+        self._server_text = SelectableText("", 12, "faint")
+        self._server_text.setParent(self)
+        self._server_text.hide()
+        self._server_fold = Disclosure(DisclosureHead(tr("Details"), "", "muted"), lambda: self._server_text)
+        words = column(self._details, self._fix, self._server_fold, gap=1)
         line = row(self._icon, self._name, words, gap=8)
         line.setStretch(2, 1)
         for part in (self._icon, self._name):
@@ -77,6 +82,8 @@ class _StepRow(QWidget):
         self._details.setText(details)
         self._fix.setText(fix)
         self._fix.setVisible(bool(fix))
+        self._server_text.setText(translate(step.server_text))
+        self._server_fold.setVisible(bool(step.server_text))
         state = tr("{step}: {state}.", step=_STEP_NAMES[step.name], state=_STATE_TEXTS[step.state])
         self.setAccessibleName(join_sentences(state, details, fix).removesuffix("."))
 

@@ -237,6 +237,8 @@ class SettingsPresenter(QObject):
         match remedy:
             case "provider_settings":
                 self._open("providers")
+            case "enter_key":
+                self._async_actions.start(self._enter_key(self._session_provider()), "enter a key")
             case "policy_settings":
                 self._open("policy")
             case "choose_model":
@@ -245,6 +247,10 @@ class SettingsPresenter(QObject):
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.data_folder / "logs")))
             case _:
                 pass
+
+    def _session_provider(self) -> str:
+        conversation = self._session_controller.conversation
+        return conversation.model.label.partition("/")[0] if conversation is not None else ""
 
     def _open(self, page: SettingsPage) -> None:
         self._async_actions.start(self.show(page), "settings")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -76,3 +77,14 @@ def test_every_text_of_an_opened_attempt_can_be_selected(view: ChatView) -> None
     drag(view, "broke", "The line")
     assert numbers(view) == [0, 1, 2]
     assert view.selected_text() == "broke.\n\nThe line"
+
+
+def test_the_words_of_a_server_are_shown_on_request(view: ChatView) -> None:
+    notice = replace(NOTICE, details="expired_key: see the console")
+    view.chat_viewport.model.reset([notice])
+    assert numbers(view) == [0, 1, 2]
+    view.chat_viewport.item_cache.toggle(notice.key, "details")
+    view.chat_viewport.refresh()
+    drag(view, "expired_key", "console")
+    assert view.selected_text() == "expired_key: see the console"
+    assert numbers(view) == [0, 1, 2, 3]

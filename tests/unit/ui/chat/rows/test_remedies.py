@@ -45,7 +45,7 @@ def test_an_error_names_known_remedies(kind: type[HelixError]) -> None:
 @pytest.mark.parametrize(
     ("error", "labels"),
     [
-        (AuthenticationFailed(verbatim("box refused the key.")), ["Open provider settings"]),
+        (AuthenticationFailed(verbatim("box refused the key.")), ["Enter API key…"]),
         (
             ContextWindowExceeded(verbatim("It does not fit.")),
             ["Compact conversation…", "Open provider settings"],
