@@ -13,12 +13,14 @@ from PySide6.QtCore import (
     QDate,
     QLibraryInfo,
     QLocale,
+    Qt,
     QTime,
     QTranslator,
 )
 
 from helix_desktop.domain.errors import SettingsDamaged
 from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, english_fact
+from helix_desktop.words.direction import isolate
 
 text = TextContext("Start")
 
@@ -29,8 +31,11 @@ class QtLanguage:
     def __init__(self, code: str, translator: QTranslator) -> None:
         """`translator` has the catalog of the language `code`."""
         self.code = code
+        self.isolates_facts = False
+        """Whether facts keep their order in a sentence by unseen signs, which a terminal would copy."""
         self._translator = translator
         self._locale = QLocale(code)
+        self.is_right_to_left = self._locale.textDirection() == Qt.LayoutDirection.RightToLeft
         self._collator = QCollator(self._locale)
         self._day_format = _without_year(self._locale.dateFormat(QLocale.FormatType.ShortFormat))
 
@@ -48,7 +53,8 @@ class QtLanguage:
             return self._locale.createSeparatedList(list(fact))
         if isinstance(fact, ByteSize):
             return str(fact).replace(".", self._locale.decimalPoint())
-        return english_fact(fact)
+        words = english_fact(fact)
+        return isolate(words) if self.isolates_facts else words
 
     def show_decimal(self, number: float, digits: int) -> str:
         """Return a number with `digits` digits after the decimal point."""
@@ -95,10 +101,11 @@ def load_language(catalog: Path) -> QtLanguage:
     return QtLanguage(catalog.stem.removeprefix("helix_"), translator)
 
 
-def translate_qt(app: QCoreApplication, code: str) -> None:
-    """Let Qt's own dialogs speak the language `code`, if Qt has it."""
+def translate_qt(app: QCoreApplication, language: QtLanguage) -> None:
+    """Show a language in windows: in Qt's own dialogs too, if Qt has it."""
+    language.isolates_facts = language.is_right_to_left
     translator = QTranslator(app)
     if translator.load(
-        QLocale(code), "qtbase", "_", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+        QLocale(language.code), "qtbase", "_", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
     ):
         app.installTranslator(translator)

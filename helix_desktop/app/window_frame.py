@@ -35,11 +35,12 @@ def set_application_identity(app: QApplication) -> None:
     app.setWindowIcon(QIcon(str(resources_dir() / "icons" / "helix.svg")))
     app.setQuitOnLastWindowClosed(False)
     accessibility.install()
-    code = current_language().code
-    if code != English.code:
-        from helix_desktop.app.qt_language import translate_qt
+    language = current_language()
+    if not isinstance(language, English):
+        from helix_desktop.app.qt_language import QtLanguage, translate_qt
 
-        translate_qt(app, code)
+        assert isinstance(language, QtLanguage)  # the only other one
+        translate_qt(app, language)
 
 
 def build_frame(app: QApplication, window_state: WindowStateFile) -> WindowFrame:

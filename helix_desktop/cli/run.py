@@ -29,7 +29,7 @@ from helix_desktop.domain.events.session import NEW_TITLE, Attachment, SessionSt
 from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.slash_command import SLASH, parse_slash_input
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.user_text import TextContext, change_facts
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.attached_paths import attach_path
 from helix_desktop.words.prompt_files import prompt_warnings
@@ -50,7 +50,7 @@ def run_turn(args: argparse.Namespace) -> int:
         message = await _expand_message(services, workspace, args.message)
         found = await services.tools.file_index(workspace.id).look_up(message[0])
         if found.missing:
-            print_notice(escape_hidden_name(translate(found.missing_text)))
+            print_notice(translate(change_facts(found.missing_text, escape_hidden_name)))
         model = await requested_model(services, args, services.registry.get(workspace.id).effort)
         if model is not None:
             await workspace.set_models(model)

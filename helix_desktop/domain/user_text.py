@@ -105,6 +105,22 @@ def join_sentences(*sentences: str) -> UserText:
     return joined
 
 
+def change_facts(text: str, change: Callable[[str], str]) -> str:
+    """Return a text with each word that is a fact of it changed; of one that is none, all of it."""
+    if not isinstance(text, UserText):
+        return change(text)
+    facts = {name: _change_fact(fact, change) for name, fact in text.facts.items()}
+    return UserText.of(
+        text.context, text.source, facts, comment=text.comment, singular=text.singular, count=text.number
+    )
+
+
+def _change_fact(fact: object, change: Callable[[str], str]) -> object:
+    if isinstance(fact, tuple):
+        return tuple(_change_fact(part, change) for part in fact)
+    return change_facts(fact, change) if isinstance(fact, str) else fact
+
+
 def fill(template: str, facts: Mapping[str, object], count: int, show: Callable[[object], str]) -> str:
     """Return `template` with its facts and its count, each as `show` renders it. Raises KeyError."""
     if not facts and COUNT_MARK not in template:

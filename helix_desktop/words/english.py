@@ -14,6 +14,7 @@ class English:
     """Shows texts as they are in the code."""
 
     code = "en"
+    is_right_to_left = False
 
     def find(self, text: UserText) -> str:
         """Return the English template of a text in the form for its count."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from helix_desktop.words.direction import with_sign
 from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Numbers")
@@ -21,19 +22,20 @@ def format_integer(number: int) -> str:
 
 def format_tokens(tokens: int) -> str:
     """Return a number of tokens as people write it: `812`, `14.6k`, `128k`, `1.24M`."""
-    sign, size = ("\N{MINUS SIGN}" if tokens < 0 else ""), abs(tokens)
-    if size < _THOUSAND:
-        return f"{sign}{size}"
-    if size < 99_950:  # noqa: PLR2004 - from here one decimal would read 100.0k
-        return sign + tr("{number}k", number=_localized(f"{size / _THOUSAND:.1f}".removesuffix(".0")))
-    if size < 999_500:  # noqa: PLR2004 - from here whole thousands would read 1000k
-        return sign + tr("{number}k", number=f"{size / _THOUSAND:.0f}")
-    return sign + tr("{number}M", number=_localized(f"{size / _MILLION:.2f}"))
+    if tokens < 0:
+        return with_sign("\N{MINUS SIGN}", format_tokens(-tokens))
+    if tokens < _THOUSAND:
+        return str(tokens)
+    if tokens < 99_950:  # noqa: PLR2004 - from here one decimal would read 100.0k
+        return tr("{number}k", number=_localized(f"{tokens / _THOUSAND:.1f}".removesuffix(".0")))
+    if tokens < 999_500:  # noqa: PLR2004 - from here whole thousands would read 1000k
+        return tr("{number}k", number=f"{tokens / _THOUSAND:.0f}")
+    return tr("{number}M", number=_localized(f"{tokens / _MILLION:.2f}"))
 
 
 def format_token_difference(tokens: int) -> str:
     """Return a difference in tokens, with its sign: `+312`."""
-    return f"+{format_tokens(tokens)}" if tokens > 0 else format_tokens(tokens)
+    return with_sign("+", format_tokens(tokens)) if tokens > 0 else format_tokens(tokens)
 
 
 def format_token_change(before: int, after: int) -> str:

@@ -21,6 +21,11 @@ class Language(Protocol):
         """Return the language's code, such as `en` or `zh_CN`."""
         ...
 
+    @property
+    def is_right_to_left(self) -> bool:
+        """Return True if its lines run from right to left."""
+        ...
+
     def find(self, text: UserText) -> str:
         """Return the template of a text in the form for its count; the English one if none is there."""
         ...

@@ -28,7 +28,7 @@ _ENDINGS = {
     ":": "\N{FULLWIDTH COLON}",
     "?": "\N{FULLWIDTH QUESTION MARK}",
 }
-_HEBREW = str.maketrans(_PLAIN, "אבגדהוזחטיכלמנסעפצקרשתךםןף" * 2)
+_HEBREW = str.maketrans(_PLAIN + "→", "אבגדהוזחטיכלמנסעפצקרשתךםןף" * 2 + "←")  # as translators turn arrows
 _CHINESE_SHARE = 0.6  # of the English characters: what Chinese needs, and its glyphs are about twice as wide
 
 

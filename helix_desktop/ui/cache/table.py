@@ -149,12 +149,13 @@ class CacheTable(Themed, QTableView):
         self._delegate.tint(theme)
         self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
         self.horizontalHeader().setFixedHeight(scaled(ROW_HEIGHT))
+        begin = "right" if self.isRightToLeft() else "left"
         set_style_sheet(
             self,
             f"QTableView {{ background: {theme.canvas}; border: 0; }} QHeaderView::section {{ background:"
             f" {theme.canvas}; color: {theme.faint}; border: 0; border-bottom: 1px solid {theme.border};"
             f" padding: 0 {PAD}px; font-size: {scaled(12)}px; font-weight: 500; }}"
-            f" QHeaderView::section:first {{ padding-left: {EDGE}px; }}",
+            f" QHeaderView::section:first {{ padding-{begin}: {EDGE}px; }}",
         )
         self.columns.fit()
         self.viewport().update()

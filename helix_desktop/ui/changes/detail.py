@@ -44,6 +44,7 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator
 
@@ -255,7 +256,7 @@ class ChangeDetail(Themed, QWidget):
             line.setVisible(bool(words))
 
     def _show_note(self, *parts: str) -> None:
-        self._note.set_text(" · ".join(filter(None, parts)))
+        self._note.set_text(dotted(parts))
 
     def _show_status(self, entry: Entry) -> None:
         self._status.setVisible(entry.status != "open")

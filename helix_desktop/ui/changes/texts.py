@@ -12,6 +12,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.changes.rows import ChangeGroup, ChangesState, FileRow, LineCounts, Obstacle, RowKind
 from helix_desktop.ui.design.pill import Tone
+from helix_desktop.words.direction import with_sign
 from helix_desktop.words.file_coverage import reason_text
 from helix_desktop.words.numbers import format_integer, format_size, format_whole_percent
 from helix_desktop.words.translation import Translator, translate
@@ -123,8 +124,8 @@ def counts_texts(counts: LineCounts | None) -> tuple[str, str]:
     """Return lines added and removed with their signs; empty where there are none, or nobody counted."""
     added, removed = counts or (0, 0)
     return (
-        f"+{format_integer(added)}" if added else "",
-        f"{_MINUS}{format_integer(removed)}" if removed else "",
+        with_sign("+", format_integer(added)) if added else "",
+        with_sign(_MINUS, format_integer(removed)) if removed else "",
     )
 
 

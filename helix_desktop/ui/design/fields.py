@@ -15,9 +15,11 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
 )
 
+from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.direction import isolate
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -43,7 +45,8 @@ class Combo(Themed, QComboBox):
         parts = QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, self
         room = self.style().subControlRect(*parts).width()
         elide = Qt.TextElideMode.ElideRight
-        option.currentText = self.fontMetrics().elidedText(option.currentText, elide, room)
+        words = isolate(option.currentText) if self.isRightToLeft() else option.currentText
+        option.currentText = self.fontMetrics().elidedText(words, elide, room)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the box, then the chevron."""
@@ -52,7 +55,7 @@ class Combo(Themed, QComboBox):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         color = self._theme.muted if self.isEnabled() else self._theme.faint
         painter.setPen(QPen(QColor(color), 1.6, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
-        x, y = self.width() - 17.0, self.height() / 2 - 1.5
+        x, y = mirrored_x(self, self.width() - 17.0), self.height() / 2 - 1.5
         painter.drawPolyline([QPointF(x - 3.5, y), QPointF(x, y + 3.5), QPointF(x + 3.5, y)])
 
 

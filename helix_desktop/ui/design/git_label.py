@@ -13,6 +13,7 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator
 
@@ -27,7 +28,7 @@ _MIDDLE = Qt.TextElideMode.ElideMiddle
 def fit_git_text(text: GitText, metrics: QFontMetricsF, room: float) -> str:
     """Return what fits: all; without the worktree; with the branch's name cut in its middle; that alone."""
     for parts in ((text.head, text.state, text.worktree), (text.head, text.state)):
-        line = " · ".join(filter(None, parts))
+        line = dotted(parts)
         if metrics.horizontalAdvance(line) <= room:
             return line
     tail = f" · {text.state}" if text.state else ""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QAccessible,
     QColor,
     QFontMetricsF,
-    QGuiApplication,
     QKeySequence,
     QPainter,
     QPaintEvent,
     QResizeEvent,
+    QTextLayout,
+    QTextOption,
 )
-from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QStyle, QWidget
 
-from helix_desktop.ui.design.mirror import draw_text, mirror
+from helix_desktop.ui.design.mirror import draw_text, is_right_to_left, mirror, text_direction
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -41,9 +42,16 @@ def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
 
 def align_with_window(words: QLabel) -> None:
     """Begin lines where those of the window do; Qt's own labels begin them where their first letter says."""
-    if QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft:
+    if is_right_to_left():
         side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute
         words.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
+
+
+def align_as_code(words: QLabel) -> None:
+    """Begin lines at the left, as those of code do in every language."""
+    words.setAlignment(
+        Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignAbsolute | Qt.AlignmentFlag.AlignVCenter
+    )
 
 
 def key_label(keys: str) -> QLabel:
@@ -79,6 +87,34 @@ class WrappedLabel(QLabel):
     def clear(self) -> None:
         """Show nothing."""
         self.setText("")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the lines; Qt itself moves all but the last by a space where they run from right to left."""
+        is_selectable = self.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse
+        if is_selectable or text_direction(self._full_text) != Qt.LayoutDirection.RightToLeft:
+            super().paintEvent(event)
+            return
+        QFrame.paintEvent(self, event)
+        painter, room = QPainter(self), QRectF(self.contentsRect())
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        words = self._lay_out(room.width())
+        words.draw(painter, room.topLeft() + QPointF(0, (room.height() - words.boundingRect().height()) / 2))
+
+    def _lay_out(self, width: float) -> QTextLayout:
+        """Return the lines for a width in pixels, as Qt breaks them."""
+        result = QTextLayout(super().text().replace("\n", "\N{LINE SEPARATOR}"), self.font())
+        direction = Qt.LayoutDirection.RightToLeft
+        option = QTextOption(QStyle.visualAlignment(direction, self.alignment()))
+        option.setTextDirection(direction)
+        result.setTextOption(option)
+        result.beginLayout()
+        y = 0.0
+        while (line := result.createLine()).isValid():
+            line.setLineWidth(width)
+            line.setPosition(QPointF(0, y))
+            y += line.height()
+        result.endLayout()
+        return result
 
 
 class ElidedLabel(QLabel):
@@ -213,7 +249,7 @@ class SelectableText(Themed, QLabel):
         self, text: str = "", px: int = 13, role: TextRole = "text", mono: bool = False, weight: int = 400
     ) -> None:
         super().__init__()
-        align_with_window(self)
+        (align_as_code if mono else align_with_window)(self)
         self._full_text = ""
         self.setText(text)
         self._px, self._role, self._mono, self._weight = px, role, mono, weight

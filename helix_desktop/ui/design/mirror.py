@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from unicodedata import bidirectional
-
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QPainter, QPixmap
 from PySide6.QtWidgets import QLayout, QWidget
 
 from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.words.direction import first_direction
 
-_STRONG = {
-    "L": Qt.LayoutDirection.LeftToRight,
-    "R": Qt.LayoutDirection.RightToLeft,
-    "AL": Qt.LayoutDirection.RightToLeft,
-}  # directions of letters, by the Unicode Bidirectional Algorithm
+_DIRECTIONS = {
+    "left_to_right": Qt.LayoutDirection.LeftToRight,
+    "right_to_left": Qt.LayoutDirection.RightToLeft,
+    "": Qt.LayoutDirection.LayoutDirectionAuto,
+}
 _OTHER_SIDE = {
     Qt.AlignmentFlag.AlignRight: Qt.AlignmentFlag.AlignLeft,
     Qt.AlignmentFlag.AlignHCenter: Qt.AlignmentFlag.AlignHCenter,
@@ -106,11 +105,7 @@ def set_margins(layout: QLayout | QWidget, begin: int, top: int, end: int, botto
 
 def text_direction(text: str) -> Qt.LayoutDirection:
     """Return the direction of a text's first letter; auto where it has none."""
-    for letter in text:
-        kind = bidirectional(letter)
-        if kind in _STRONG:
-            return _STRONG[kind]
-    return Qt.LayoutDirection.LayoutDirectionAuto
+    return _DIRECTIONS[first_direction(text)]
 
 
 def _is_mirrored(painter: QPainter) -> bool:

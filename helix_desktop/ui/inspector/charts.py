@@ -215,7 +215,7 @@ class SavingsBars(Themed, QWidget):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Say what the rewrite under the mouse saved."""
-        at = int(mirrored_x(self, event.position().x()) // self._pitch())
+        at = int(event.position().x() // self._pitch())
         if 0 <= at < len(self._savings):
             saving = self._savings[at]
             text = tr.plural(saving.tokens, "%n token saved", "%n tokens saved")
@@ -223,9 +223,8 @@ class SavingsBars(Themed, QWidget):
             QToolTip.showText(event.globalPosition().toPoint(), text, self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the bars."""
+        """Draw the bars; time runs to the right."""
         painter = QPainter(self)
-        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         highest, pitch = max((*(saving.tokens for saving in self._savings), 1)), self._pitch()

@@ -12,6 +12,7 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.tools import RuleEffect
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_integer, format_percent
 from helix_desktop.words.translation import Translator, translate
 
@@ -182,7 +183,7 @@ class AboutInfo:
     @property
     def versions_text(self) -> str:
         """Return what it stands on, in a line."""
-        return " · ".join(f"{translate(name)} {text}" for name, text in self.versions)
+        return dotted(f"{translate(name)} {text}" for name, text in self.versions)
 
     @property
     def report(self) -> str:

@@ -35,6 +35,7 @@ from helix_desktop.ui.shell.actions import WindowActions, keep_tip
 from helix_desktop.ui.shell.context_gauge import ContextGauge
 from helix_desktop.ui.shell.menus import mode_menu, more_menu
 from helix_desktop.ui.shell.mode_button import ModeButton
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.git import NO_GIT, GitText
 from helix_desktop.words.translation import Translator, translate
 
@@ -359,7 +360,7 @@ class TopBar(QWidget):
         state = tr("Waiting for you") if header.waiting else tr("Running") if header.running else tr("Ready")
         model = (header.model,) if header.model and not header.demo else ()
         count = tr.plural(header.messages, "%n message", "%n messages")
-        return " · ".join((state, *model, count)), " · ".join((state, *model)), state
+        return dotted((state, *model, count)), dotted((state, *model)), state
 
     def _shorten(self) -> None:
         """Choose what fits by the bar's width alone, so that nothing comes and goes with a longer number."""

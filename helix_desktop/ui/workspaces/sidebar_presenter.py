@@ -24,6 +24,7 @@ from helix_desktop.ui.shell.sidebar.rows import (
     disambiguate,
     distinct_colors,
 )
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.git import git_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_size, format_usd
@@ -201,7 +202,7 @@ def _item(
     return SessionItem(
         id=session.id,
         title=session_title(session.title),
-        subtitle=" · ".join(parts),
+        subtitle=dotted(parts),
         updated_ms=session.updated,
         used=gauge.share if gauge else None,
         pressure=pressure_of(gauge) if gauge else "calm",

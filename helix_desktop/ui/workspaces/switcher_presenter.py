@@ -20,6 +20,7 @@ from helix_desktop.ui.session.navigation import SessionNavigation
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceBadge
 from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
 from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_short_time
 from helix_desktop.words.translation import Translator
@@ -82,7 +83,7 @@ class SwitcherPresenter(QObject):
             session.workspace_id,
             summary.id,
             session_title(summary.title),
-            " · ".join(filter(None, parts)),
+            dotted(parts),
             format_short_time(summary.updated, now),
             _badge(self._services.open_workspaces.get(session.workspace_id), summary.id),
             active=conversation is not None and conversation.session.id == summary.id,
@@ -126,7 +127,7 @@ class SwitcherPresenter(QObject):
                     hit.session,
                     hit.seq,
                     plain_line(hit.excerpt),
-                    " · ".join(parts),
+                    dotted(parts),
                     format_short_time(hit.at_ms, now),
                     is_own,
                 )

@@ -131,7 +131,7 @@ def main() -> int:
     if options.language:
         language = load_language(options.language)
         use_language(language)
-        translate_qt(app, language.code)
+        translate_qt(app, language)
     saved = 0
     with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
         for theme in _THEMES[options.theme]:

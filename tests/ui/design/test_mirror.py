@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, ChipText
 from helix_desktop.ui.chat.style import ChatStyle
+from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import (
@@ -24,6 +25,7 @@ from helix_desktop.ui.design.mirror import (
     turn_back,
 )
 from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.stylesheet import stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
 
 _SIZE = 120, 20
@@ -145,3 +147,37 @@ def test_the_buttons_of_a_chip_stand_where_its_line_ends(qtbot: QtBot) -> None:
     remove, insert = sorted(chip.findChildren(QToolButton), key=QToolButton.x)
     assert (remove.toolTip(), insert.toolTip()) == ("Remove", "Insert as text")
     assert insert.geometry().right() < chip.width() / 2
+
+
+@pytest.mark.usefixtures("right_to_left")
+def test_all_lines_of_a_paragraph_end_at_the_same_edge(qtbot: QtBot) -> None:
+    """The space between two lines takes no room at their beginning."""
+    words = label("שורה ארוכה שנשברת לכמה שורות בתוך תווית אחת", wrap=True)
+    qtbot.addWidget(words)
+    words.resize(120, words.heightForWidth(120))
+    image = words.grab().toImage()
+    tall = words.fontMetrics().height()
+    edges = []
+    for top in range(0, image.height() - tall + 1, tall):
+        line = image.copy(0, top, image.width(), tall)
+        dark = [
+            x for x in range(line.width()) for y in range(tall) if line.pixelColor(x, y).lightness() < 128
+        ]
+        edges.append(max(dark))
+    assert len(edges) > 1
+    assert max(edges) - min(edges) <= 2
+    assert max(edges) >= image.width() - 3
+
+
+@pytest.mark.usefixtures("right_to_left")
+def test_the_chevron_of_a_combo_stands_where_its_line_ends(qtbot: QtBot) -> None:
+    combo = Combo()
+    qtbot.addWidget(combo)
+    combo.addItem("a")
+    combo.setStyleSheet(stylesheet(LIGHT))
+    combo.resize(200, 32)
+    image = combo.grab().toImage()
+    inside = range(12, 188)
+    dark = [x for x in inside if any(image.pixelColor(x, y).lightness() < 140 for y in range(10, 22))]
+    assert min(dark) < 30  # the chevron
+    assert max(dark) > 170  # the word

@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.user_text import TextContext, UserText, change_facts
 from helix_desktop.ui.chat.actions import Answer, ChooseOffer, Decide, ToggleFold
 from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
@@ -62,11 +62,12 @@ class ApprovalItem(RowItem):
         theme, writer = self.style.theme, tools.writer
         self._summary = paragraph_layout(escape_invisible(row.summary), tools, theme.text, BODY)
         self._detail = writer.write_plain(self._visible_detail(), mono=True)
-        self._rules = [escape_invisible(translate(rule)) for rule in row.offers]
+        self._rules = [translate(change_facts(rule, escape_invisible)) for rule in row.offers]
         self._offers = [
             writer.write_plain(rule, mono=True, size=SMALL, is_sentence=True) for rule in self._rules
         ]
-        required = tr("Approval required by rule: {rule}", rule=escape_invisible(translate(row.matched_rule)))
+        matched = translate(change_facts(row.matched_rule, escape_invisible))
+        required = tr("Approval required by rule: {rule}", rule=matched)
         self._rule_text = [paragraph_layout(required, tools, theme.muted, UI)] if row.matched_rule else []
         places = escape_invisible("\n".join(row.uncovered_places)) if "places" in context.expanded else ""
         muted = theme.muted

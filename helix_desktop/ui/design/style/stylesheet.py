@@ -11,7 +11,7 @@ from string import Template
 from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QPalette
+from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.config.paths import resources_dir
@@ -26,14 +26,14 @@ TEXT_PX = (11, 12, 13, 14, 15, 16, 18, 20)
 _FRAME = """
 QMainWindow, QDialog { background: $canvas; }
 QWidget#rail { background: $rail; }
-QWidget#sidebar { background: $side; border: 0; border-right: 1px solid $border; }
+QWidget#sidebar { background: $side; border: 0; border-$end: 1px solid $border; }
 QWidget#sidebar_footer { background: transparent; border: 0; border-top: 1px solid $border; }
 QWidget#centre { background: $canvas; }
-QWidget#inspector_pane { background: $side; border: 0; border-left: 1px solid $border; }
+QWidget#inspector_pane { background: $side; border: 0; border-$begin: 1px solid $border; }
 QWidget#top_bar { background: $canvas; border: 0; border-bottom: 1px solid $border; }
 QWidget#jobs { background: $raised; border: 0; border-top: 1px solid $border; }
 QWidget#settings_footer { background: $raised; border: 0; border-top: 1px solid $border; }
-QWidget#settings_nav, QWidget#page_list { background: $side; border: 0; border-right: 1px solid $border; }
+QWidget#settings_nav, QWidget#page_list { background: $side; border: 0; border-$end: 1px solid $border; }
 QFrame[role="card"] { background: $surface; border: 1px solid $border; border-radius: 12px; }
 QFrame[role="well"] { background: $raised; border: 1px solid $border; border-radius: 10px; }
 QFrame[role="line"] { background: $border; border: 0; max-height: 1px; min-height: 1px; }
@@ -143,12 +143,12 @@ QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled { color: $fain
 QLineEdit:read-only { background: $raised; color: $muted; }
 QLineEdit[invalid="true"] { border: 1px solid $error; }
 QLineEdit[invalid="true"]:focus { border: 2px solid $error; }
-QLineEdit[kind="search"] { padding: 6px 9px 6px 3px; }
-QLineEdit[kind="search"]:focus { padding: 5px 8px 5px 2px; }
+QLineEdit[kind="search"] { padding: 6px 9px; padding-$begin: 3px; }
+QLineEdit[kind="search"]:focus { padding: 5px 8px; padding-$begin: 2px; }
 QLineEdit[kind="title"] { font-size: ${px15}px; font-weight: 600; padding: 0 4px; border-radius: 6px; }
 /* Beside the drop-down: dialogs are laid out for boxes of this width. */
-QComboBox { padding-right: 28px; }
-QComboBox:focus { padding-right: 27px; }
+QComboBox { padding-$end: 28px; }
+QComboBox:focus { padding-$end: 27px; }
 QComboBox::drop-down { border: 0; width: 26px; }
 QComboBox::down-arrow { image: none; width: 0; height: 0; }
 QComboBox QLineEdit { border: 0; padding: 0; background: transparent; }
@@ -249,6 +249,9 @@ def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
     tokens |= {f"px{px}": max(1, round(px * scale)) for px in (11, 12, 13, 15, 18, 26)}
     for token in ("error", "warn", "accent"):
         tokens[f"{token}_edge"] = _blend(str(tokens[f"{token}_soft"]), str(tokens[token]), 0.3)
+    # Qt mirrors what stands in a box, but not its edges.
+    is_mirrored = QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft
+    tokens["begin"], tokens["end"] = ("right", "left") if is_mirrored else ("left", "right")
     # Three tones that differ in more than brightness between the themes.
     tokens["segment_on"] = theme.hover if theme.dark else theme.surface
     tokens["tile"] = theme.hover if theme.dark else theme.seg_free

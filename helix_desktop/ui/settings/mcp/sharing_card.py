@@ -13,7 +13,7 @@ from helix_desktop.services.cache_server.config_snippets import (
     stdio_config,
 )
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import align_as_code, label
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.design.mirror import set_margins
@@ -36,6 +36,7 @@ class SharingCard(QFrame):
         self.setProperty("role", "card")
         self._stdio_config = self._http_config = ""
         self._lead, self._command = label("", "note", wrap=True), label("", "mono", wrap=True)
+        align_as_code(self._command)
         copy_text, copy_http_text = tr("Copy MCP configuration"), tr("Copy with token")
         copy = PushButton(copy_text, "", "copy", px=13, name="copy_command")
         self.http = Switch(tr("Also share over HTTP while Helix Desktop runs"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
+from helix_desktop.words.direction import with_sign
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator
 
@@ -118,13 +119,13 @@ def _token_difference(tokens: float | None, reference: float | None) -> str:
     if not difference:
         return tr("same")
     sign = "+" if difference > 0 else "\N{MINUS SIGN}"
-    amount = sign + format_tokens(abs(difference))
+    amount = with_sign(sign, format_tokens(abs(difference)))
     if not reference:
         return amount
     share = format_whole_percent(abs(difference) / reference)
     if share == format_whole_percent(0):
         return amount
-    share = sign + share
+    share = with_sign(sign, share)
     return tr("{amount} ({share})", amount=amount, share=share)
 
 
@@ -146,4 +147,4 @@ def _points(before: float | None, after: float | None) -> str:
     if before is None or after is None or abs(after - before) < _POINT:
         return ""
     sign = "+" if after > before else "\N{MINUS SIGN}"
-    return sign + format_whole_percent(abs(after - before))
+    return with_sign(sign, format_whole_percent(abs(after - before)))
