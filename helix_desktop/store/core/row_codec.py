@@ -103,6 +103,11 @@ def with_checksum(key: bytes, body: bytes) -> bytes:
     return body + _CRC.pack(zlib.crc32(body, zlib.crc32(key)))
 
 
+def is_plain(row: bytes) -> bool:
+    """Return True if a row's payload is msgpack as it is: neither compressed nor of another format."""
+    return row[:1] == bytes([ROW_VERSION]) and row[1:2] == b"\0"
+
+
 def decode(key: bytes, row: bytes, row_type: RowType[T]) -> T:
     """Return the value in the row of `key`. Raise RowDamaged."""
     end = len(row) - _CRC.size

@@ -24,6 +24,7 @@ from helix_desktop.store.leveldb.contents import MAX_SINGLE_ROW_BYTES, ContentSt
 from helix_desktop.store.leveldb.database import Database, ReadView
 from helix_desktop.store.leveldb.entry_record import EntryRecord
 from helix_desktop.store.leveldb.event_log import is_referenced, read_draft_digests
+from helix_desktop.store.leveldb.record_bytes import may_be_index, may_be_trashed
 from helix_desktop.store.leveldb.rows import ROWS
 
 _log = logging.getLogger(__name__)
@@ -34,9 +35,31 @@ def read_plan(view: ReadView, contents: ContentStore, rule: RetentionRule, at_ms
     return plan_cleanup(_entries(view), _index_reader(view, contents), rule, at_ms)
 
 
+def read_collectable(
+    view: ReadView, contents: ContentStore, digests: Iterable[str], grace_ms: int, at_ms: int
+) -> list[str]:
+    """Return which of these contents may go to the trash: nothing that stays names them. Raise RowDamaged.
+
+    Only they and the index entries are looked at, which lead to contents that no log names.
+    """
+    selected = set(digests)
+    selected_keys = {keys.record(digest) for digest in selected}
+    candidates = _entries(
+        view,
+        lambda record: True,
+        lambda key, row: key in selected_keys or may_be_index(row),
+    )
+    plan = plan_cleanup(candidates, _index_reader(view, contents), RetentionRule(grace_ms=grace_ms), at_ms)
+    return sorted(entry.digest for entry in plan.to_trash if entry.digest in selected)
+
+
 def read_purgeable(view: ReadView, contents: ContentStore, before_ms: int) -> list[str]:
     """Return the contents that may be deleted for good. Raise RowDamaged."""
-    candidates = _entries(view, is_chosen=lambda record: bool(record.trashed) or record.kind == "index")
+    candidates = _entries(
+        view,
+        lambda record: bool(record.trashed) or record.kind == "index",
+        lambda _, row: may_be_trashed(row) or may_be_index(row),
+    )
     entries = purgeable_entries(candidates, _index_reader(view, contents), before_ms)
     return [entry.digest for entry in entries]
 
@@ -54,7 +77,7 @@ def _index_reader(view: ReadView, contents: ContentStore) -> Callable[[str], byt
 
 def read_trash(view: ReadView) -> list[CacheEntry]:
     """Return the contents in the trash, last trashed first. Raise RowDamaged."""
-    trashed = _entries(view, is_chosen=lambda record: bool(record.trashed))
+    trashed = _entries(view, lambda record: bool(record.trashed), lambda _, row: may_be_trashed(row))
     return sorted(trashed, key=lambda entry: (-entry.trashed, entry.digest))
 
 
@@ -64,10 +87,15 @@ def newest_created(view: ReadView) -> int:
 
 
 def _entries(
-    view: ReadView, is_chosen: Callable[[EntryRecord], bool] = lambda record: True
+    view: ReadView,
+    is_chosen: Callable[[EntryRecord], bool] = lambda record: True,
+    may_be_chosen: Callable[[bytes, bytes], bool] = lambda key, row: True,
 ) -> Iterator[CacheEntry]:
+    """Yield the entries that are chosen; `may_be_chosen` says of key and row which need not be decoded."""
     in_drafts = read_draft_digests(view)
     for key, row in view.scan(keys.RECORDS):
+        if not may_be_chosen(key, row):
+            continue
         digest = keys.digest_in(key)
         try:
             record = ROWS.record.decode(key, row)

@@ -19,7 +19,6 @@ from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.leveldb.access import StoreAccess
 from helix_desktop.store.leveldb.contents import find_digests
-from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.event_log import read_references, read_session_digests
 from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.retention import garbage_collection, session_trash
@@ -69,13 +68,10 @@ class LevelDbRetention:
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
         """Move contents of a plan to the trash, if they are still collectable."""
         at_ms, trashed_ms = self._access.clock(), await self._trash_time_ms()
-        rule, contents = RetentionRule(grace_ms=grace_ms), self._access.contents
-
-        def choose(view: ReadView) -> list[str]:  # among a million, too long for the caller's thread
-            selected, plan = set(digests), garbage_collection.read_plan(view, contents, rule, at_ms)
-            return sorted(entry.digest for entry in plan.to_trash if entry.digest in selected)
-
-        collected = await self._access.run_query(choose)
+        contents = self._access.contents
+        collected = await self._access.run_query(
+            lambda view: garbage_collection.read_collectable(view, contents, digests, grace_ms, at_ms)
+        )
 
         def stage(batch: WriteBatch, part: Sequence[str]) -> CleanupResult:
             return garbage_collection.stage_trash(
