@@ -189,6 +189,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _set_up(need: str, *, libraries: str | None) -> None:
+    HERE.require_own()
     lacking = qt_libraries.missing(libraries, os.environ) if libraries else []
     if HERE.holds(need) and HERE.has_command and not lacking:
         _compile_languages()

@@ -41,6 +41,19 @@ class Environment:
         """Its interpreter."""
         return self.root / self.place / "bin" / "python"
 
+    def require_own(self) -> None:
+        """Raise SetupFailed if it is a link to another checkout's: set-up would make that one start this."""
+        place = self.root / self.place
+        if not place.is_symlink():
+            return  # made here, or moved along with the checkout
+        named = [Path(link.read_text("utf-8").strip()) for link in self._package_links() if link.is_file()]
+        for owner in (*named, place.resolve().parent):
+            if (owner / "helix").is_file() and not owner.samefile(self.root):
+                raise SetupFailed(
+                    f"{self.place} is a link to the environment of another checkout ({owner}). "
+                    f"Remove the link {place} and try again: this checkout then gets its own."
+                )
+
     def ensure(self, need: str) -> None:
         """Make it hold what `need` (one of its locks) needs; does nothing when it already does.
 
@@ -94,8 +107,12 @@ class Environment:
         # -P: a module of the folder in which the command is called must not replace one of the app's.
         python = shlex.quote(str(self.python))
         yield self.command, f'#!/bin/sh\nexec {python} -P -m helix_desktop "$@"\n'
+        for link in self._package_links():
+            yield link, f"{self.root}\n"
+
+    def _package_links(self) -> Iterator[Path]:
         for packages in (self.root / self.place).glob("lib/python3.*/site-packages"):
-            yield packages / "helix-desktop.pth", f"{self.root}\n"
+            yield packages / "helix-desktop.pth"
 
     def _is_stamped(self, need: str) -> bool:
         stamp = self._stamp(need)

@@ -307,6 +307,30 @@ def test_the_command_of_a_checkout_starts_the_app_from_there(tmp_path: Path) -> 
     assert not moved.has_command, "the checkout was moved: it is linked again"
 
 
+def test_the_environment_of_another_checkout_is_left_alone(tmp_path: Path) -> None:
+    """A worktree in which it is linked says so; set-up would make the other one start the worktree's app."""
+    main, worktree, moved = (tmp_path / name for name in ("main", "worktree", "moved"))
+    for folder in (main, worktree):
+        folder.mkdir()
+        (folder / "helix").touch()
+    own = checkout(main)
+    packages = main / ".venv" / "lib" / "python3.12" / "site-packages"
+    packages.mkdir(parents=True)
+    own.link_command()
+    own.require_own()
+    (worktree / ".venv").symlink_to(main / ".venv")
+    there = Environment(worktree)
+    with pytest.raises(SetupFailed, match=re.escape(f"another checkout ({main})")):
+        there.require_own()
+    there.link_command()
+    with pytest.raises(SetupFailed, match=re.escape(f"another checkout ({main})")):
+        there.require_own()
+    (main / ".venv").rename(moved)
+    (worktree / ".venv").unlink()
+    (worktree / ".venv").symlink_to(moved)
+    there.require_own()
+
+
 @pytest.mark.parametrize("changed", ["requirements-dev.txt", "pyproject.toml"])
 def test_a_changed_lock_is_reinstalled(tmp_path: Path, changed: str) -> None:
     """An installation from another lock does not count."""
