@@ -16933,6 +16933,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
+            <source>Other models still ask.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>Permissions</source>
             <translation type="unfinished" />
         </message>
@@ -16999,11 +17004,6 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
             <source>The strictest rule wins: Never, then Always ask, then Allow. A rule that allows commands like a pattern applies only in a sandbox without network access.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/permissions/page.py" />
-            <source>This doesn't apply to other models.</source>
             <translation type="unfinished" />
         </message>
         <message>

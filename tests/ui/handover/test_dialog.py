@@ -86,7 +86,7 @@ def test_a_draft_that_says_the_same_is_shown_as_text(dialog: HandoverDialog) -> 
     dialog.draft_page.show_comparison(compare_handovers([section], []))
     assert dialog.draft_page.is_comparing
     dialog.draft_page.show_comparison(compare_handovers([section], [section]))
-    assert dialog.draft_page.counts.text() == "Both say the same."
+    assert dialog.draft_page.counts.text() == "No differences"
     assert not dialog.draft_page.is_comparing
 
 

@@ -154,7 +154,7 @@ class PermissionsPage(QWidget):
             self.demo_calls.blockSignals(False)
             self.demo_calls.update()
             self._demo_text.setText(
-                join_sentences(translate(_DEMO_TEXTS[calls]), tr("This doesn't apply to other models."))
+                join_sentences(translate(_DEMO_TEXTS[calls]), tr("Other models still ask."))
             )
 
     def show_trust(self, path: str, trusted: bool) -> None:
