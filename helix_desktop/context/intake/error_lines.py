@@ -114,7 +114,10 @@ def _place_in_file(line: str) -> ErrorMatch | None:
 
 def _has_word(line: str) -> bool:
     lower = line.lower()
-    return any(word in lower for word in _WORDS) or line.startswith(_PYTEST_ERROR)
+    for word in _WORDS:  # `any` with a generator takes half as long again, for each line of an output
+        if word in lower:
+            return True
+    return line.startswith(_PYTEST_ERROR)
 
 
 def _is_passed_test(line: str) -> bool:

@@ -120,12 +120,13 @@ class WindowMessages(MessageLog):
 
     def _tokens_of(self, entries: Sequence[WindowEntry]) -> tuple[int, int]:
         """Return the tokens of entries as shown now, and their images' share."""
-        items = (entry.item if isinstance(entry, PinnedCopy) else entry for entry in entries)
-        pictured = [
-            images for item in items if isinstance(item, LogItem) and (images := self.images_of(item))
-        ]
-        image_tokens = sum(image.tokens for images in pictured for image in images)
-        return sum(map(self.entry_tokens, entries)), image_tokens
+        tokens = image_tokens = 0
+        for entry in entries:
+            tokens += self.entry_tokens(entry)
+            item = entry.item if isinstance(entry, PinnedCopy) else entry
+            if isinstance(item, LogItem) and (images := self.images_of(item)):
+                image_tokens += sum(image.tokens for image in images)
+        return tokens, image_tokens
 
     def rearrange(self) -> None:
         """Recompute the window's entries from the active rewrites."""
@@ -259,13 +260,14 @@ class WindowMessages(MessageLog):
 
     def _item_tokens(self, item: LogItem) -> int:
         rewrites, seq = self.rewrites, item.seq
-        if excluded := rewrites.excluded.get(seq):
+        if rewrites.excluded and (excluded := rewrites.excluded.get(seq)):
             calls = len(item.event.calls) if isinstance(item.event, AssistantSpoke) else 0
             return excluded.tokens + FRAMING_TOKENS * (1 + calls) + self._anchor_tokens(seq)
         if seq in rewrites.masked:
             return item.tokens - item.saving + self._anchor_tokens(seq)
-        chosen_form = rewrites.chosen_forms.get(seq)
-        return chosen_form.tokens + FRAMING_TOKENS if chosen_form else item.tokens
+        if rewrites.chosen_forms and (chosen_form := rewrites.chosen_forms.get(seq)):
+            return chosen_form.tokens + FRAMING_TOKENS
+        return item.tokens
 
     def _anchor_tokens(self, seq: int) -> int:
         sweep = self.rewrites.anchors.get(seq)

@@ -38,8 +38,16 @@ class FoldPlan(msgspec.Struct, frozen=True):
     how: FoldKind = "fold"
 
 
-_Run = list[tuple[LogItem, int]]
-"""Messages that may be folded together, each with the tokens this frees."""
+class _Run(msgspec.Struct):
+    """Messages that may be folded together, each with the tokens this frees; `gain` is that of all."""
+
+    items: list[tuple[LogItem, int]] = []
+    gain: int = -HEADER_TOKENS
+
+    def add(self, item: LogItem, gain: int) -> None:
+        """Add the next message."""
+        self.items.append((item, gain))
+        self.gain += gain
 
 
 def due_folds(
@@ -61,12 +69,12 @@ def due_folds(
     if not (policy.enabled and policy.fold_after_steps):
         return []
     runs = _foldable_runs(transcript, policy, edges)
-    gain = sum(_run_gain(run) for run in runs)
+    gain = sum(run.gain for run in runs)
     if not runs or gain < (policy.fold_least // 4 if is_cold else policy.fold_least):
         return []
     if not is_cold and not _pays_off(transcript, policy, runs, sweep_plan, rewritten_from_seq):
         return []
-    return [FoldPlan(run[0][0].seq - 1, run[-1][0].seq, _run_gain(run)) for run in runs]
+    return [FoldPlan(run.items[0][0].after, run.items[-1][0].seq, run.gain) for run in runs]
 
 
 def _pays_off(
@@ -76,9 +84,9 @@ def _pays_off(
     sweep_plan: SweepPlan | None,
     rewritten_from_seq: int,
 ) -> bool:
-    waited = sum(gain * _waited_steps(transcript, policy, item) for run in runs for item, gain in run)
+    waited = sum(gain * _waited_steps(transcript, policy, item) for run in runs for item, gain in run.items)
     rent = CACHED_PRICE * waited
-    behind = tokens_resent(transcript, runs[0][0][0].seq) - sum(_run_gain(run) for run in runs)
+    behind = tokens_resent(transcript, runs[0].items[0][0].seq) - sum(run.gain for run in runs)
     if rewritten_from_seq:
         return rent >= REWRITE_PRICE * (behind - tokens_resent(transcript, rewritten_from_seq))
     if sweep_plan is not None:
@@ -92,19 +100,17 @@ def _foldable_runs(transcript: Transcript, policy: ContextPolicy, edges: Sequenc
     newest = _newest_user_seq(transcript)
     stay = _undone_folds(transcript)
     edges = sorted({*edges, *edges_of(transcript.covers)})
-    runs: list[_Run] = [[]]
+    runs = [_Run()]
     for entry in _old_entries(transcript, policy):
-        if isinstance(entry, AddedInstructions):
-            continue  # they outlast the note around them
-        if not isinstance(entry, LogItem) or entry.seq == newest or _is_inside(entry.seq, stay):
-            runs.append([])
-        else:
-            while edges and runs[-1] and edges[0] < runs[-1][-1][0].seq:
+        if isinstance(entry, LogItem) and entry.seq != newest and not _is_inside(entry.seq, stay):
+            while edges and runs[-1].items and edges[0] < runs[-1].items[-1][0].seq:
                 del edges[0]
-            if edges and runs[-1] and edges[0] < entry.seq:
-                runs.append([])
-            runs[-1].append((entry, _item_gain(transcript, entry)))
-    return [run for run in runs if run and _run_gain(run) > HEADER_TOKENS]
+            if edges and runs[-1].items and edges[0] < entry.seq:
+                runs.append(_Run())
+            runs[-1].add(entry, _item_gain(transcript, entry))
+        elif runs[-1].items and not isinstance(entry, AddedInstructions):  # which outlast notes
+            runs.append(_Run())
+    return [run for run in runs if run.gain > HEADER_TOKENS]
 
 
 def _old_entries(transcript: Transcript, policy: ContextPolicy) -> list[WindowEntry]:
@@ -143,11 +149,6 @@ def _undone_folds(transcript: Transcript) -> list[FoldMade]:
     """Return the folds the user undid: they are not made again automatically."""
     rewrites = transcript.rewrites
     return [fold for seq in rewrites.undone if isinstance(fold := rewrites.by_seq[seq], FoldMade)]
-
-
-def _run_gain(run: _Run) -> int:
-    """Return the approximate tokens that folding these messages frees."""
-    return sum(gain for _, gain in run) - HEADER_TOKENS
 
 
 def _item_gain(transcript: Transcript, item: LogItem) -> int:

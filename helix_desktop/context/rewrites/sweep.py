@@ -187,12 +187,13 @@ def rent_of(candidates: list[SweepCandidate]) -> float:
 
 def tokens_resent(transcript: Transcript, seq: int) -> int:
     """Return the tokens from an event on: what a rewrite there makes the provider read again, uncached."""
-    tokens = 0
-    for entry in reversed(transcript.window_entries()):
-        tokens += transcript.entry_tokens(entry)
+    before, entries = 0, transcript.window_entries()
+    for entry in entries:  # what is sent again is the longer part
         if isinstance(entry, LogItem) and entry.seq == seq:
-            break
-    return tokens
+            handover_tokens = transcript.entry_tokens(entries[0]) if transcript.handover is not None else 0
+            return transcript.window_tokens[0] + handover_tokens - before
+        before += transcript.entry_tokens(entry)
+    return before
 
 
 def tokens_saved(transcript: Transcript, seqs: tuple[int, ...]) -> int:

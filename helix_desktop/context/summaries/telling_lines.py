@@ -13,8 +13,9 @@ _SAME_SHAPE = 3  # lines that differ in numbers only
 _GAP = "…"
 _SAYS_WHY = re.compile(r"^E {2,}\S|(?:Error|Exception|error|ERROR|fatal|FATAL)\b[^:]{0,40}: *\S")
 _FIGURE = re.compile(
-    r"#\d{1,7}\b|\b\d[\d.,]*\s?(?:%|ms|s|seconds|min|h|[KMGT]i?B|bytes|tokens|lines|passed|skipped)(?!\w)"
-    r"|[=:]\s*-?\d[\d.,]*\b"
+    r"[#=:\d](?:"  # begins with one set of characters: the search skips all others at once
+    r"(?<=#)\d{1,7}\b|(?<=[=:])\s*-?\d[\d.,]*\b"
+    r"|(?<=\b\d)[\d.,]*\s?(?:%|ms|s|seconds|min|h|[KMGT]i?B|bytes|tokens|lines|passed|skipped)(?!\w))"
 )
 _NOISE = re.compile(r"^(?:\[CACHED\]|\[…|exit (?:code|status) \d|[-=_*~#.\s]*$)", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
