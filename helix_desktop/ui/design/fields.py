@@ -13,13 +13,14 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionComboBox,
     QStyleOptionViewItem,
+    QWidget,
 )
 
 from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.words.direction import isolate
+from helix_desktop.words.direction import first_direction, isolate
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -78,11 +79,18 @@ class TextField(QLineEdit):
 class TextArea(QPlainTextEdit):
     """A field of several lines whose placeholder makes room for what an input method composes.
 
-    Qt paints one over the other: its document is empty until the text is committed.
+    Qt paints one over the other: its document is empty until the text is committed. Lines begin on the side
+    of the text's first letter: Qt gives each line its direction, but begins all of them at the left.
     """
 
     _placeholder = ""
     _composition = ""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        """Start with a text."""
+        super().__init__(text, parent)
+        self.textChanged.connect(self._align)
+        self._align()
 
     @property
     def composition(self) -> str:
@@ -93,6 +101,17 @@ class TextArea(QPlainTextEdit):
         """Show a text while the field is empty and nothing is being composed."""
         self._placeholder = text
         super().setPlaceholderText("" if self._composition else text)
+
+    def _align(self) -> None:
+        block = self.document().firstBlock()
+        while not (direction := first_direction(block.text())) and block.next().isValid():
+            block = block.next()
+        is_from_right = direction == "right_to_left" if direction else self.isRightToLeft()
+        side = Qt.AlignmentFlag.AlignRight if is_from_right else Qt.AlignmentFlag.AlignLeft
+        option = self.document().defaultTextOption()
+        if option.alignment() != side:
+            option.setAlignment(side)
+            self.document().setDefaultTextOption(option)
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
         """Hide the placeholder while an input method composes."""

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, ChipText
 from helix_desktop.ui.chat.style import ChatStyle
-from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.fields import Combo, TextArea
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.mirror import (
@@ -181,3 +181,16 @@ def test_the_chevron_of_a_combo_stands_where_its_line_ends(qtbot: QtBot) -> None
     dark = [x for x in inside if any(image.pixelColor(x, y).lightness() < 140 for y in range(10, 22))]
     assert min(dark) < 30  # the chevron
     assert max(dark) > 170  # the word
+
+
+def test_lines_that_are_typed_begin_on_the_side_of_their_first_letter(qtbot: QtBot) -> None:
+    field = TextArea()
+    qtbot.addWidget(field)
+    field.resize(300, 90)
+    with qtbot.waitExposed(field):
+        field.show()
+    for text, begins_at_right in (("שלום, README.md", True), ("12: hello שלום", False), ("", False)):
+        field.setPlainText(text)
+        assert (field.cursorRect().x() > 150) == begins_at_right
+    field.insertPlainText("مرحبا")
+    assert field.cursorRect().x() > 150

@@ -41,7 +41,7 @@ class Editor(TextArea):
     long_text_pasted = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent=parent)
         self.enter_sends = True
         self._awaits_letter = False  # a dead key or Compose was pressed, and its letter is still to come
         self._is_letter_down = False  # the key whose press put in a text, until it is released
