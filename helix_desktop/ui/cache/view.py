@@ -97,6 +97,7 @@ class CacheBrowser(Themed, QWidget):
     def set_source(self, source: CacheSource | None) -> None:
         """Show another workspace's cache; None shows nothing."""
         self._source = source
+        self._is_refreshing = self._refresh_again = False  # what the former source still lists is dropped
         self._pending_digest, self._canceled_filter = "", None
         self.model.set_source(source)
         self.preview.show_state(None)
@@ -211,14 +212,18 @@ class CacheBrowser(Themed, QWidget):
             if source is not None:
                 await self._query(source, cache_filter)
         except HelixError as error:
-            self._show_error(error)
+            if source is self._source:
+                self._show_error(error)
         finally:
-            self._is_refreshing = False
-        if self._refresh_again:
+            if source is self._source:
+                self._is_refreshing = False
+        if source is self._source and self._refresh_again:
             self._refresh_again = False
             self.refresh()
 
     async def _query(self, source: CacheSource, cache_filter: CacheFilter) -> None:
+        if not (self._is_listed or cache_filter.text):
+            self._show_first(source, cache_filter, await source.first_ids(cache_filter))
         totals = await source.totals()
         if source is self._source:
             self._totals, self._is_counted = totals, True
@@ -247,8 +252,6 @@ class CacheBrowser(Themed, QWidget):
         if cache_filter != self._canceled_filter:
             self._canceled_filter = None
         if not cache_filter.text:
-            if not self._is_listed:
-                self._show_first(source, cache_filter, await source.first_ids(cache_filter))
             self._show_results(
                 source, cache_filter, totals, CacheSearchResults(await source.ids(cache_filter))
             )

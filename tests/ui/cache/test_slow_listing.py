@@ -58,3 +58,22 @@ async def test_the_first_rows_do_not_wait_for_the_whole_list(qtbot: QtBot, scope
     source.go_on.set()
     await wait_until(lambda: pane.model.rowCount() == 400)
     assert pane.table.current_digest() == source.all_rows[7].digest
+
+
+async def test_another_cache_does_not_wait_for_the_list_of_the_former_one(
+    qtbot: QtBot, scope: TaskScope
+) -> None:
+    """When that is complete at last, it changes nothing."""
+    former, source = (SlowListing([cache_row(number) for number in range(count)]) for count in (400, 300))
+    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    pane.set_source(former)
+    await wait_until(lambda: pane.model.rowCount() == 20)
+    pane.set_source(source)
+    source.go_on.set()
+    await wait_until(lambda: pane.model.rowCount() == 300)
+    former.go_on.set()
+    source.all_rows.append(cache_row(300))
+    pane.refresh()
+    await wait_until(lambda: pane.model.rowCount() == 301)
+    assert pane.filter_bar.counter.text.startswith("301 entries")
