@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,6 +16,7 @@ from helix_desktop.domain.store.entries import (
     CacheEntry,
     EntryFilter,
     EntryPage,
+    EntrySort,
     SessionSummary,
 )
 from helix_desktop.domain.store.entry_order import matches_filter, sort_position, tiebreak_prefix
@@ -23,6 +27,7 @@ from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.rows import ROWS
 
 _AFTER_EVERY_DIGEST = b"\xff" * keys.DIGEST_BYTES  # sorts after every digest
+_RUN_ENTRIES = 2_000  # sorted at once: about 2 ms
 _SCAN_PAGE_ENTRIES = 2_000  # entries per page when all are listed
 
 _log = logging.getLogger(__name__)
@@ -61,23 +66,33 @@ def read_page(view: ReadView, entry_query: EntryQuery) -> EntryPage:
 def read_digests(view: ReadView, entry_query: EntryQuery) -> bytes:
     """Return the digests of a complete listing, in order, joined. Raise RowDamaged."""
     if not is_stored_order(entry_query):  # each page would look at every record
-        column = entry_query.sort.column
         entries = _entries(view, _record_span(entry_query))
-        places = [
-            (sort_position(entry, column), bytes.fromhex(entry.digest))
-            for entry in entries
-            if entry_query.includes(entry)
-        ]
-        places.sort(reverse=entry_query.sort.descending)
-        return b"".join([digest for _, digest in places])
+        return _sorted_digests(filter(entry_query.includes, entries), entry_query.sort)
     entry_query = replace(entry_query, limit=_SCAN_PAGE_ENTRIES)
-    digests = bytearray()
+    parts: list[bytes] = []
     while True:
         page = read_page(view, entry_query)
-        digests += b"".join([bytes.fromhex(entry.digest) for entry in page.entries])
+        parts.append(b"".join([bytes.fromhex(entry.digest) for entry in page.entries]))
         if not page.cursor:
-            return bytes(digests)
+            return b"".join(parts)
         entry_query = entry_query.continue_after(page.entries[-1])
+
+
+def _sorted_digests(entries: Iterator[CacheEntry], sort: EntrySort) -> bytes:
+    """Return the digests of entries in an order, joined.
+
+    They are sorted in runs that are merged: sorting, or freeing, a million at once keeps the interpreter from
+    all other threads for seconds.
+    """
+    places = ((*sort_position(entry, sort.column), bytes.fromhex(entry.digest)) for entry in entries)
+    runs: list[Iterator[tuple[Any, ...]]] = []
+    while run := sorted(islice(places, _RUN_ENTRIES), reverse=sort.descending):
+        runs.append(iter(run))
+    merged = heapq.merge(*runs, reverse=sort.descending)
+    parts: list[bytes] = []
+    while part := b"".join([place[-1] for place in islice(merged, _RUN_ENTRIES)]):
+        parts.append(part)
+    return b"".join(parts)
 
 
 def read_tools(view: ReadView) -> list[str]:
