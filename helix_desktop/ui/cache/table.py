@@ -123,7 +123,9 @@ class CacheTable(Themed, QTableView):
         return sorted({range(part.top(), part.bottom() + 1) for part in parts}, key=lambda rows: rows.start)
 
     def focus_table(self) -> None:
-        """Take the keyboard, at the first row unless one is chosen."""
+        """Take the keyboard, at the first row unless one is chosen; not where no row is shown."""
+        if not self.isVisible():
+            return  # else Qt gives it the keyboard once it appears, away from who types
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         if not self.currentIndex().isValid() and self._model.rowCount():
             self.select_row(0)

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from helix_desktop.ui.design.composition import KeepsComposition
 from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -76,7 +77,7 @@ class TextField(QLineEdit):
         self.setToolTip(words if self.fontMetrics().horizontalAdvance(words) > room else "")
 
 
-class TextArea(QPlainTextEdit):
+class TextArea(KeepsComposition, QPlainTextEdit):
     """A field of several lines whose placeholder makes room for what an input method composes.
 
     Qt paints one over the other: its document is empty until the text is committed. Lines begin on the side
@@ -84,7 +85,6 @@ class TextArea(QPlainTextEdit):
     """
 
     _placeholder = ""
-    _composition = ""
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         """Start with a text."""
@@ -92,15 +92,10 @@ class TextArea(QPlainTextEdit):
         self.textChanged.connect(self._align)
         self._align()
 
-    @property
-    def composition(self) -> str:
-        """Return what an input method composes and has not committed yet."""
-        return self._composition
-
     def setPlaceholderText(self, text: str) -> None:
         """Show a text while the field is empty and nothing is being composed."""
         self._placeholder = text
-        super().setPlaceholderText("" if self._composition else text)
+        super().setPlaceholderText("" if self.composition else text)
 
     def _align(self) -> None:
         block = self.document().firstBlock()
@@ -115,13 +110,16 @@ class TextArea(QPlainTextEdit):
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
         """Hide the placeholder while an input method composes."""
-        self._composition = event.preeditString()
         super().inputMethodEvent(event)
-        super().setPlaceholderText("" if self._composition else self._placeholder)
+        super().setPlaceholderText("" if self.composition else self._placeholder)
 
 
-class SearchField(Themed, TextField):
+class SearchField(KeepsComposition, Themed, TextField):
     """A line edit with a magnifier in front and a button that clears it."""
+
+    composition_keys = frozenset(
+        {Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Up, Qt.Key.Key_Down}
+    )
 
     def __init__(self, placeholder: str) -> None:
         """Start empty; `placeholder` is also its name for screen readers."""

@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 import pytest_asyncio
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QGuiApplication, QTextCursor
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QAction, QGuiApplication, QInputMethodEvent, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -126,9 +126,25 @@ async def test_a_filter_without_matches_offers_to_clear_it(qtbot: QtBot, scope: 
     QTest.keyClicks(pane.filter_bar.field, "zebra")
     await wait_until(pane.no_match.isVisible)
     assert "zebra" in pane.no_match.sentence
+    field = pane.filter_bar.field
+    field.setFocus()
+    QTest.keyClick(field, Qt.Key.Key_Return)
     pane.no_match.button.click()
     await wait_until(lambda: pane.model.rowCount() == 5)
     assert pane.table.isVisible()
+    assert not pane.table.hasFocus(), "what is typed next is no key of the table"
+
+
+async def test_the_keys_of_a_composition_are_not_those_of_the_search(qtbot: QtBot, scope: TaskScope) -> None:
+    pane = await open_cache_browser(qtbot, scope, sample_cache(5))
+    field = pane.filter_bar.field
+    field.setFocus()
+    QTest.keyClicks(field, "e")
+    QCoreApplication.sendEvent(field, QInputMethodEvent("hao", []))
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert field.hasFocus()
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert (field.composition, field.text()) == ("", "e")
 
 
 async def test_an_empty_cache_has_a_message(qtbot: QtBot, scope: TaskScope) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
+from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
@@ -19,6 +20,7 @@ from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import DraftRow, HandoverRange, handover_ranges
+from tests.support.galleries.compare_gallery import edit_dialog
 from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.window.buttons import find_button
 
@@ -195,3 +197,19 @@ def test_ranges_count_the_same_messages_as_the_card_afterwards(simulator: Sessio
     for cut, handover_range in zip(legal, handover_ranges(legal, simulator.transcript), strict=True):
         handover = simulator.handover_at(cut)
         assert f" · {handover.messages:,} message" in handover_range.text
+
+
+def test_esc_cancels_what_is_composed_in_any_section_and_leaves_the_editor_open(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    editing = edit_dialog(parent)
+    with qtbot.waitExposed(editing):
+        editing.show()
+    for section in editing.sections:
+        before = section.text
+        QCoreApplication.sendEvent(section.editor, QInputMethodEvent("hao", []))
+        assert section.editor.composition == "hao"
+        QTest.keyClick(section.editor, Qt.Key.Key_Escape)
+        assert (section.editor.composition, section.text) == ("", before)
+    assert editing.isVisible()
+    editing.done(0)

@@ -7,7 +7,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
+from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -171,6 +172,31 @@ def test_a_search_without_hits_can_be_cleared(qtbot: QtBot, sidebar: Sidebar) ->
     assert sidebar.session_list.isVisible()
 
 
+def test_the_keyboard_stays_in_a_search_without_hits(sidebar: Sidebar) -> None:
+    sidebar.search.setFocus()
+    sidebar.search.setText("x!")
+    assert not sidebar.session_list.isVisible()
+    QTest.keyClick(sidebar.search, Qt.Key.Key_Down)
+    sidebar.search.clear()
+    assert sidebar.session_list.isVisible()
+    assert sidebar.search.hasFocus(), "what is typed next is no key of the list"
+
+
+def test_esc_and_enter_belong_to_what_an_input_method_composes(qtbot: QtBot, sidebar: Sidebar) -> None:
+    search = sidebar.search
+    search.setFocus()
+    QTest.keyClicks(search, "notes")
+    QCoreApplication.sendEvent(search, QInputMethodEvent("hao", []))
+    with qtbot.assertNotEmitted(sidebar.session_selected):
+        for key in (Qt.Key.Key_Return, Qt.Key.Key_Down, Qt.Key.Key_Up):
+            QTest.keyClick(search, key)
+    assert search.hasFocus()
+    QTest.keyClick(search, Qt.Key.Key_Escape)
+    assert (search.composition, search.text()) == ("", "notes")
+    QTest.keyClick(search, Qt.Key.Key_Escape)
+    assert search.text() == ""
+
+
 def test_an_empty_workspace_offers_a_session(qtbot: QtBot, sidebar: Sidebar) -> None:
     sidebar.show_sessions([], NOW)
     button = find_button(sidebar, "new_session")
@@ -327,6 +353,10 @@ def test_the_switcher_finds_by_path_and_switches(qtbot: QtBot, window: MainWindo
     assert switcher.isVisible()
     assert QApplication.focusWidget() is switcher.search
 
+    QCoreApplication.sendEvent(switcher.search, QInputMethodEvent("hao", []))
+    QTest.keyClick(switcher.search, Qt.Key.Key_Return)
+    QTest.keyClick(switcher.search, Qt.Key.Key_Escape)
+    assert switcher.isVisible(), "Esc canceled what was being composed"
     QTest.keyClicks(switcher.search, "fix/par")
     assert [workspace.id for workspace in switcher.matching_workspaces()] == ["w1"]
     switcher.search.clear()

@@ -92,7 +92,9 @@ class SessionList(Themed, QListView):
         return self._sessions_model.index_of(session_id)
 
     def focus_first(self) -> None:
-        """Take the focus, at the current or the first session."""
+        """Take the focus, at the current or the first session; not where no session is shown."""
+        if not self.isVisible():
+            return  # else Qt gives it the focus once it appears, away from who types
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         if not self.currentIndex().isValid():
             sessions = self.sessions()
