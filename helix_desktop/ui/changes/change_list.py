@@ -135,6 +135,11 @@ class ChangeList(Themed, QListView):
         if event.reason() in KEYBOARD_REASONS and self.selected is None and self.list_model.rowCount():
             self.setCurrentIndex(self.list_model.index(0))
 
+    def focus_list(self) -> None:
+        """Take the keyboard, at the first row unless one is selected; not where no row is shown."""
+        if self.isVisible():  # else Qt gives it the keyboard once it appears, away from who types
+            self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Open the menu of the row under the mouse, or of the selected one when a key asks."""
         mouse = event.reason() is QContextMenuEvent.Reason.Mouse

@@ -32,6 +32,6 @@ def add_shortcuts(page: QWidget, actions: ChangeActions, bar: ChangesFilterBar, 
     ):
         add_shortcut(changes, key, action, here)
     for key in ("Down", "Return", "Enter"):
-        add_shortcut(bar.field, key, changes.setFocus, here)
+        add_shortcut(bar.field, key, changes.focus_list, here)
     add_shortcut(bar.field, "Escape", bar.field.clear, here)
     detail.diff_built.connect(lambda text: add_shortcut(text, "Escape", changes.setFocus, here))

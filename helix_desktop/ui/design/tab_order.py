@@ -58,8 +58,7 @@ def _children(widget: QWidget) -> list[QWidget]:
     placed = list(_placed(layout)) if layout is not None else []
     if isinstance(widget, QSplitter):
         placed = [part for place in range(widget.count()) if (part := widget.widget(place)) is not None]
-    others = (child for child in widget.children() if isinstance(child, QWidget) and child not in placed)
-    return [*placed, *others]
+    return [*dict.fromkeys((*placed, *(child for child in widget.children() if isinstance(child, QWidget))))]
 
 
 def _placed(layout: QLayout) -> Iterator[QWidget]:

@@ -81,8 +81,13 @@ def test_a_filter_takes_words_of_the_path_and_who_made_the_change(page: ChangesP
     assert [row for row in listed(page) if "/" in row] == ["tests/ui/chat/test_stream.py"]
     page.filter_bar.field.setText("nothing of this name")
     qtbot.waitUntil(lambda: not listed(page))
+    page.filter_bar.field.setFocus()
+    QTest.keyClick(page.filter_bar.field, Qt.Key.Key_Down)
     press(page, "empty_action") if page.no_match.button.isHidden() else page.no_match.button.click()
     assert len(listed(page)) > 10
+    assert page.filter_bar.field.hasFocus(), "what is typed next is no key of the list"
+    QTest.keyClick(page.filter_bar.field, Qt.Key.Key_Down)
+    assert page.list.hasFocus()
 
 
 def test_a_screen_reader_hears_what_happened_to_a_file(page: ChangesPage) -> None:
