@@ -52,6 +52,8 @@ class ChangesBar(QWidget):
     def show_changes(self, turns: int, summary: str) -> None:
         """Offer the turns 1 to `turns`, and show the changes since the one in the choice."""
         self.setVisible(turns >= _MIN_TURNS)
+        if turns < _MIN_TURNS:
+            return  # as while the user looks at an earlier step: the choice stays
         if turns < self._turns:  # of another session
             while self.turn.count() > _FIXED_CHOICES:
                 self.turn.removeItem(self.turn.count() - 1)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.inspector.rows import CacheStats, ChangesState, RowKind, Segment
@@ -275,3 +276,15 @@ def test_older_times_have_a_date() -> None:
     yesterday = format_relative_time(NOW_MS - 24 * HOUR, NOW_MS, with_time=True)
     assert yesterday.startswith("Yesterday ")
     assert format_relative_time(NOW_MS - 800 * 24 * HOUR, NOW_MS).endswith("2024")
+
+
+def test_the_turn_to_compare_with_stays_chosen_while_an_earlier_step_is_shown(qtbot: QtBot) -> None:
+    bar = ChangesBar()
+    qtbot.addWidget(bar)
+    bar.show_changes(6, "")
+    bar.turn.setCurrentIndex(bar.turn.findData(5))
+    with qtbot.assertNotEmitted(bar.turn_changed):
+        bar.show_changes(0, "")
+        assert bar.isHidden()
+        bar.show_changes(6, "")
+    assert bar.turn.currentData() == 5
