@@ -14424,7 +14424,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/attachments.py" />
             <source>All files (*)</source>
             <translation type="unfinished" />
         </message>
@@ -14454,7 +14454,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/attachments.py" />
             <source>Attach files</source>
             <translation type="unfinished" />
         </message>
@@ -14469,7 +14469,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
             <source>Choose a model to continue</source>
             <translation type="unfinished" />
         </message>
@@ -14555,7 +14555,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
             <source>Default model for this workspace. Click to choose one for this session.</source>
             <translation type="unfinished" />
         </message>
@@ -14625,17 +14625,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
             <source>Message: ≈ 1 token</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
             <source>Message: ≈ {tokens} tokens</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
             <source>Message: ≈ {tokens} tokens, room for {free}</source>
             <translation type="unfinished" />
         </message>
@@ -14645,7 +14645,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
             <source>Model for this session</source>
             <translation type="unfinished" />
         </message>
@@ -14720,7 +14720,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
             <source>Read-only: folder not found</source>
             <translation type="unfinished" />
         </message>
@@ -14735,7 +14735,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
             <location filename="../../helix_desktop/ui/session/effort.py" />
             <source>Reasoning effort: {effort}</source>
             <translation type="unfinished" />
@@ -14844,7 +14844,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
             <source>Trust this folder to send messages</source>
             <translation type="unfinished" />
         </message>
@@ -14904,7 +14904,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer_controller.py" />
+            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
             <source>{command} was sent.</source>
             <translation type="unfinished" />
         </message>

@@ -33,7 +33,7 @@ from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
 from helix_desktop.ui.session.budget_controller import BudgetController
 from helix_desktop.ui.session.completion.sources import ComposerCompletions
-from helix_desktop.ui.session.composer_controller import ComposerController
+from helix_desktop.ui.session.composer.controller import ComposerController
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.header import gauge_state, session_header
 from helix_desktop.ui.session.next_messages import NextMessagesController
@@ -102,7 +102,7 @@ class SessionController(QObject):
         """What falls due next in the context of the conversation on screen, as of the newest refresh."""
         self._forecast_for: tuple[str, int, ContextPolicy, PromptFrame] | None = None
         self._stale_pages: set[str] = set()
-        self.composer.content_stored.connect(self.schedule_refresh)
+        self.composer.attachments.content_stored.connect(self.schedule_refresh)
         self.next_messages.changed.connect(self.schedule_refresh)
         window.commands.steer.triggered.connect(views.chat.composer.steer)
         window.page_shown.connect(self._refresh_page)

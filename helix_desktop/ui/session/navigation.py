@@ -68,7 +68,7 @@ class SessionNavigation(QObject):
         self._connect_chat()
         self._connect_timeline()
         views.changes.change_actions.chat_requested.connect(self._show_message)
-        session_controller.composer.content_requested.connect(self.show_cache_entry)
+        session_controller.composer.attachments.content_requested.connect(self.show_cache_entry)
         views.cache.entry_actions.recall_requested.connect(
             lambda *what: self._start(self.recall(*what), "recall")
         )
@@ -152,7 +152,9 @@ class SessionNavigation(QObject):
         """Let a content, or its lines `first` to `last` (0: all), go along with the next message."""
         workspace = self._session_controller.workspace
         if workspace is not None:
-            self._session_controller.composer.attach(await workspace.contents.attach(digest, first, last))
+            self._session_controller.composer.attachments.add(
+                await workspace.contents.attach(digest, first, last)
+            )
             self._window.show_page("chat")
 
     def _show_row(self, row: WindowRow) -> None:

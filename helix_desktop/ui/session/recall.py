@@ -61,7 +61,7 @@ class RecallController(QObject):
                 return
             attachment = await workspace.contents.attach(digest)
             if workspace is self._session_controller.workspace:
-                self._session_controller.composer.attach(attachment)
+                self._session_controller.composer.attachments.add(attachment)
 
     async def choose_part(self, digests: Sequence[str], first: int = 0, last: int = 0) -> None:
         """Ask which part to recall, and let it go along with the next message. Raises HelixError."""
@@ -83,7 +83,7 @@ class RecallController(QObject):
             self.dialog = None
             self._cancel_search()
         if accepted and self._found is not None and workspace is self._session_controller.workspace:
-            self._session_controller.composer.attach(*self._found[1].attachments)
+            self._session_controller.composer.attachments.add(*self._found[1].attachments)
             self._window.show_page("chat")
 
     def _start_search(self, workspace: OpenWorkspace, digests: Sequence[str], part: RecallPart) -> None:

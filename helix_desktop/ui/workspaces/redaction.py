@@ -148,7 +148,7 @@ class RedactionPresenter:
         screen = self._workspace_controller.session_controller
         conversation = screen.conversation
         await screen.show(screen.workspace, None)
-        screen.composer.clear_attachments()
+        screen.composer.attachments.clear()
         return conversation.session.id if conversation is not None else ""
 
     async def _reopen_views(self, session: str) -> None:

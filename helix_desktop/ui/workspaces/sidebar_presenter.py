@@ -52,7 +52,7 @@ class SidebarPresenter(QObject):
         self._refresh_timer.timeout.connect(
             lambda: self._async_actions.start(self.refresh(), "refresh sidebar")
         )
-        session_controller.composer.content_stored.connect(self.schedule_refresh)
+        session_controller.composer.attachments.content_stored.connect(self.schedule_refresh)
 
     def on_update(self, _workspace: OpenWorkspace, _session: str, update: Update) -> None:
         """Follow an update of any session of an open workspace."""

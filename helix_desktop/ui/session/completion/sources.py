@@ -15,7 +15,7 @@ from helix_desktop.ui.session.completion.contents import ContentCompletions
 from helix_desktop.ui.session.completion.files import FileCompletions
 from helix_desktop.ui.session.completion.mentions import FileMentions
 from helix_desktop.ui.session.completion.sent_messages import sent_messages
-from helix_desktop.ui.session.composer_controller import ComposerController
+from helix_desktop.ui.session.composer.controller import ComposerController
 from helix_desktop.ui.session.context import ControllerContext
 
 
@@ -33,7 +33,7 @@ class ComposerCompletions(QObject):
         composer = context.views.chat.composer
         super().__init__(composer)
         self._services, self._workspace, self._conversation = context.services, workspace, conversation
-        self._attach = composer_controller.attach
+        self._attach = composer_controller.attachments.add
         start = context.async_actions.start
         self.files = FileCompletions(self._file_index, conversation, start)
         self.mentions = FileMentions(composer, self._file_index, lambda: (workspace(), conversation()), start)

@@ -1,14 +1,10 @@
-"""The message being written: the draft, its attachments, and its price in tokens."""
+"""The message being written: the draft, its price in tokens, and sending it."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
@@ -19,13 +15,9 @@ from helix_desktop.domain.prompt_file import PromptFile
 from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_input
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.domain.user_text import TextContext
-from helix_desktop.services.attached_folders import attach_folder
-from helix_desktop.services.attached_paths import attach_path
 from helix_desktop.services.prompt_files import ExpandedPrompt
-from helix_desktop.ui.chat.composer.added_files import AddedFile
-from helix_desktop.ui.chat.composer.attachment_texts import attachment_key, chip_text
-from helix_desktop.ui.design.dialogs import pick_open_files
 from helix_desktop.ui.design.window_state import Banner
+from helix_desktop.ui.session.composer.attachments import DraftAttachments
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.slash_commands import SlashCommands
 from helix_desktop.words.efforts import effort_name, with_effort
@@ -61,11 +53,6 @@ class _OutgoingMessage:
 class ComposerController(QObject):
     """Binds the composer to one conversation at a time. Drafts survive switching, closing and crashes."""
 
-    content_stored = Signal()
-    """A content of a draft is in the cache now."""
-    content_requested = Signal(str)
-    """The user wants to see a content, by its digest."""
-
     def __init__(self, context: ControllerContext) -> None:
         widget = context.views.chat.composer
         super().__init__(widget)
@@ -77,9 +64,7 @@ class ComposerController(QObject):
         self._banners = context.window.banners
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
         self._refusal = ""  # the banner about the command that was typed last, if it was refused
-        self._attachments: dict[str, list[Attachment]] = {}
-        self._attaching, self._attach_lock = 0, asyncio.Lock()  # one at a time, so that chips are in order
-        self._attach_folders: dict[str, Path] = {}  # where files were attached from last, by workspace
+        self.attachments = DraftAttachments(context, self._save_changed_draft)
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
         self._count_timer.timeout.connect(lambda: start(self._show_estimate(), "count draft"))
         self.slash_commands = SlashCommands(context.window.commands)
@@ -88,13 +73,8 @@ class ComposerController(QObject):
         widget.stop_requested.connect(lambda: start(self._stop(), "stop"))
         widget.text_paused.connect(self._on_text_paused)
         widget.text_changed.connect(lambda _: self._count_timer.start())
-        widget.attachment_removed.connect(self._detach)
-        widget.attachment_opened.connect(self._open)
-        widget.attachment_unpacked.connect(self._unpack)
-        widget.full_attachment_requested.connect(self._send_in_full)
-        widget.files_added.connect(self._add_files)
-        widget.long_text_pasted.connect(self._paste)
-        widget.file_picker_requested.connect(lambda: start(self._choose_files(), "choose files"))
+        self.attachments.changed.connect(self._count_timer.start)
+        self.attachments.edited.connect(lambda: self._on_text_paused(widget.draft()))
 
     async def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Put the draft of a conversation into the composer; the former one's is kept.
@@ -105,7 +85,7 @@ class ComposerController(QObject):
         self._workspace, self._conversation = workspace, conversation
         self.widget.set_text("")
         self.show_availability()
-        self._show_attachments()
+        self.attachments.show(workspace, conversation)
         try:
             await self._save_draft(*previous, previous_text)
             if workspace is None or conversation is None:
@@ -115,10 +95,10 @@ class ComposerController(QObject):
         except StoreError as error:
             self._async_actions.show_error(error)  # a draft that cannot be saved must not hold up the user
             return
-        self._attachments.setdefault(conversation.session.id, list(draft.attachments))
+        self.attachments.restore(conversation.session.id, draft.attachments)
         if conversation is self._conversation:
             self.widget.set_text(draft.text + self.widget.text())
-            self._show_attachments()
+            self.attachments.refresh()
             self._count_timer.start()
 
     def show_availability(self) -> None:
@@ -148,11 +128,6 @@ class ComposerController(QObject):
         elif not workspace.is_trusted():
             self.widget.editor.setPlaceholderText(tr("Trust this folder to send messages"))
 
-    def clear_attachments(self) -> None:
-        """Drop what goes along with the next messages, in every session."""
-        self._attachments.clear()
-        self._show_attachments()
-
     def _on_text_paused(self, text: str) -> None:
         self._async_actions.start(self._save_draft(self._workspace, self._conversation, text), "save draft")
 
@@ -161,7 +136,7 @@ class ComposerController(QObject):
     ) -> None:
         if workspace is not None and conversation is not None:
             session = conversation.session.id
-            await workspace.store.save_draft(session, text, self._attachments.get(session, ()))
+            await workspace.store.save_draft(session, text, self.attachments.of(session))
 
     def send(self, text: str, steer: bool = False) -> None:
         """Begin to send what is written, with its attachments, to the conversation on screen.
@@ -185,11 +160,10 @@ class ComposerController(QObject):
             self._begin_to_send(text)
 
     def _begin_to_send(self, text: str, steer: bool = False, typed: SlashInput | None = None) -> None:
-        if self._attaching:
+        if self.attachments.is_attaching:
             self._async_actions.start(self._send_when_attached(text, steer, typed), "send")
         elif self._workspace is not None and self._conversation is not None:
-            attachments = self._attachments.pop(self._conversation.session.id, [])
-            self._show_attachments()
+            attachments = self.attachments.take(self._conversation.session.id)
             self.widget.set_estimate("")
             message = _OutgoingMessage(self._workspace, self._conversation, text, attachments, steer, typed)
             self._async_actions.start(self._send(message), "send")
@@ -197,8 +171,7 @@ class ComposerController(QObject):
     async def _send_when_attached(self, text: str, steer: bool, typed: SlashInput | None) -> None:
         """Send a message once what was pasted or dropped just before belongs to it."""
         workspace, conversation = self._workspace, self._conversation
-        async with self._attach_lock:
-            pass
+        await self.attachments.wait()
         if conversation is self._conversation:
             self._begin_to_send(text, steer, typed)
         elif workspace is not None and conversation is not None:
@@ -209,6 +182,10 @@ class ComposerController(QObject):
         if self._workspace is not None and self._conversation is not None:
             message = _OutgoingMessage(self._workspace, self._conversation, text, [])
             self._async_actions.start(self._send(message), "send")
+
+    def current_attachments(self) -> list[Attachment]:
+        """Return what goes along with the next message of the session on screen."""
+        return self.attachments.current()
 
     def prepend(self, text: str) -> None:
         """Put a text that could not be sent in front of what is typed."""
@@ -266,10 +243,10 @@ class ComposerController(QObject):
     async def _restore_unsent(self, message: _OutgoingMessage) -> None:
         """Put a message that could not be sent back into the composer, or into the draft of its session."""
         session_id = message.conversation.session.id
-        self._attachments[session_id] = message.attachments + self._attachments.get(session_id, [])
+        self.attachments.put_back(session_id, message.attachments)
         if message.conversation is self._conversation:
             self.widget.set_text(message.text + self.widget.text())
-            self._show_attachments()
+            self.attachments.refresh()
             text = self.widget.text()
         else:
             text = message.text + (await message.workspace.store.draft(session_id)).text
@@ -279,155 +256,10 @@ class ComposerController(QObject):
         if self._conversation is not None:
             await self._conversation.stop()
 
-    def attach(self, *attachments: Attachment) -> None:
-        """Let recalled contents go along with the next message."""
-        if self._conversation is not None:
-            for attachment in attachments:
-                self._add_attachment(self._conversation, attachment)
-            self._on_text_paused(self.widget.draft())
-
-    def _add_attachment(self, conversation: Conversation, attachment: Attachment) -> None:
-        attachments = self._attachments.setdefault(conversation.session.id, [])
-        if all(attachment_key(existing) != attachment_key(attachment) for existing in attachments):
-            attachments.append(attachment)
-        if conversation is not self._conversation:
-            return
-        self._show_attachments()
-        self._count_timer.start()
-        self.widget.editor.setFocus()
-
-    def _add_files(self, files: list[AddedFile]) -> None:
-        """Let files go along with the next message of the conversation on screen."""
-        workspace, conversation = self._workspace, self._conversation
-        if workspace is not None and conversation is not None and not workspace.is_read_only:
-            self._start_attaching(self._attach_files(workspace, conversation, files))
-
-    async def _choose_files(self) -> None:
-        workspace = self._workspace
-        if workspace is None:
-            return
-        start = self._attach_folders.get(workspace.id) or self._root(workspace)
-        paths = await pick_open_files(self.widget, tr("Attach files"), tr("All files (*)"), start)
-        if paths:
-            self._attach_folders[workspace.id] = paths[0].parent
-        self._add_files([AddedFile(path.name, path) for path in paths])
-
-    def _root(self, workspace: OpenWorkspace) -> Path:
-        return Path(self._services.registry.get(workspace.id).path)
-
-    def _start_attaching(self, attach: Coroutine[Any, Any, None]) -> None:
-        """Begin to attach something; a message that is sent meanwhile waits for it."""
-
-        async def attach_in_turn() -> None:
-            try:
-                async with self._attach_lock:
-                    await attach
-            finally:
-                self._attaching -= 1
-
-        self._attaching += 1
-        self._async_actions.start(attach_in_turn(), "attach")
-
-    async def _attach_files(
-        self, workspace: OpenWorkspace, conversation: Conversation, files: list[AddedFile]
-    ) -> None:
-        """Attach what can be attached, and say of each other file why it cannot."""
-        for file in files:
-            try:
-                attachment = await self._attach_file(workspace, conversation.session.id, file)
-            except HelixError as error:
-                self._async_actions.show_error(error)
-            else:
-                self._add_attachment(conversation, attachment)
-                self.content_stored.emit()
-        await self._save_changed_draft(workspace, conversation)
-
-    async def _attach_file(self, workspace: OpenWorkspace, session: str, file: AddedFile) -> Attachment:
-        """Return a file as an attachment. Raises HelixError."""
-        if file.path is not None and await asyncio.to_thread(file.path.is_dir):
-            return await attach_folder(workspace.contents, session, self._root(workspace), file.path)
-        if file.path is not None:
-            return await attach_path(workspace.contents, session, self._root(workspace), file.path)
-        data = await asyncio.to_thread(file.png)
-        return await workspace.contents.attach_data(session, data, file.name)
-
-    def _paste(self, text: str) -> None:
-        """Let a long text that was pasted go along as a chip; it is stored before anything else happens."""
-        workspace, conversation = self._workspace, self._conversation
-        if workspace is not None and conversation is not None and not workspace.is_read_only:
-            self._start_attaching(self._attach_paste(workspace, conversation, text))
-
-    async def _attach_paste(self, workspace: OpenWorkspace, conversation: Conversation, text: str) -> None:
-        attachment = await workspace.contents.attach_paste(conversation.session.id, text)
-        self._add_attachment(conversation, attachment)
-        self.content_stored.emit()
-        await self._save_changed_draft(workspace, conversation)
-
     async def _save_changed_draft(self, workspace: OpenWorkspace, conversation: Conversation) -> None:
         here = conversation is self._conversation
         text = self.widget.draft() if here else (await workspace.store.draft(conversation.session.id)).text
         await self._save_draft(workspace, conversation, text)
-
-    def _open(self, key: str) -> None:
-        if (attachment := self._find_attachment(key)) is not None:
-            self.content_requested.emit(attachment.digest)
-
-    def _unpack(self, key: str) -> None:
-        """Put an attached text into the message, where the cursor is, instead of along with it."""
-        attachment, workspace = self._find_attachment(key), self._workspace
-        if attachment is not None and workspace is not None:
-            self._async_actions.start(self._insert_text(workspace, attachment, key), "insert as text")
-
-    async def _insert_text(self, workspace: OpenWorkspace, attachment: Attachment, key: str) -> None:
-        conversation = self._conversation
-        text = attachment.text  # of a recalled content this may be a part
-        if attachment.kind == "paste":
-            text = (await workspace.store.get(attachment.digest)).decode("utf-8", "replace")
-        if conversation is self._conversation and self._find_attachment(key) is not None:
-            self.widget.editor.insertPlainText(text)
-            self.widget.editor.setFocus()
-            self._detach(key)
-
-    def _send_in_full(self, key: str) -> None:
-        """Let an attachment that is a preview go along in full."""
-        attachment, workspace, conversation = self._find_attachment(key), self._workspace, self._conversation
-        if attachment is not None and workspace is not None and conversation is not None:
-            self._start_attaching(self._replace_by_full(workspace, conversation, attachment))
-
-    async def _replace_by_full(
-        self, workspace: OpenWorkspace, conversation: Conversation, attachment: Attachment
-    ) -> None:
-        full = await workspace.contents.attach_in_full(attachment)
-        attachments = self._attachments.get(conversation.session.id, [])
-        if attachment in attachments:
-            attachments[attachments.index(attachment)] = full
-        self._show_attachments()
-        self._count_timer.start()
-        await self._save_changed_draft(workspace, conversation)
-
-    def _find_attachment(self, key: str) -> Attachment | None:
-        return next((found for found in self.current_attachments() if attachment_key(found) == key), None)
-
-    def _detach(self, key: str) -> None:
-        if self._conversation is not None:
-            identity = self._conversation.session.id
-            attachments = self._attachments.get(identity, [])
-            self._attachments[identity] = [
-                attachment for attachment in attachments if attachment_key(attachment) != key
-            ]
-            self._on_text_paused(self.widget.draft())
-        self._show_attachments()
-        self._count_timer.start()
-
-    def current_attachments(self) -> list[Attachment]:
-        """Return what goes along with the next message of the session on screen."""
-        return self._attachments.get(self._conversation.session.id, []) if self._conversation else []
-
-    def _show_attachments(self) -> None:
-        sees = self._conversation is not None and self._conversation.model.images
-        self.widget.set_attachments(
-            [chip_text(attachment, sees) for attachment in self.current_attachments()]
-        )
 
     async def _show_estimate(self) -> None:
         text, workspace, conversation = self.widget.text(), self._workspace, self._conversation

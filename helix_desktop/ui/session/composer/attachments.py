@@ -1,0 +1,240 @@
+"""What goes along with the next message of each session: added, shown as chips, opened, replaced, removed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import Attachment
+from helix_desktop.services.attached_folders import attach_folder
+from helix_desktop.services.attached_paths import attach_path
+from helix_desktop.ui.chat.composer.added_files import AddedFile
+from helix_desktop.ui.chat.composer.attachment_texts import attachment_key, chip_text
+from helix_desktop.ui.design.dialogs import pick_open_files
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Session")
+
+SaveDraft = Callable[[OpenWorkspace, Conversation], Coroutine[Any, Any, None]]
+
+
+class DraftAttachments(QObject):
+    """The attachments of drafts, by session; those of the conversation on screen are chips."""
+
+    content_stored = Signal()
+    """A content of a draft is in the cache now."""
+    content_requested = Signal(str)
+    """The user wants to see a content, by its digest."""
+    changed = Signal()
+    """Something else goes along with the message on screen, which costs something else."""
+    edited = Signal()
+    """The user has added or removed what is stored already: the draft is to be saved."""
+
+    def __init__(self, context: ControllerContext, save_draft: SaveDraft) -> None:
+        """`save_draft` saves the draft of a conversation, with what goes along with it."""
+        self._widget = context.views.chat.composer
+        super().__init__(self._widget)
+        self._async_actions, self._services = context.async_actions, context.services
+        self._save_draft = save_draft
+        self._workspace: OpenWorkspace | None = None
+        self._conversation: Conversation | None = None
+        self._by_session: dict[str, list[Attachment]] = {}
+        self._attaching, self._lock = 0, asyncio.Lock()  # one at a time, so that chips are in order
+        self._folders: dict[str, Path] = {}  # where files were attached from last, by workspace
+        widget = self._widget
+        widget.attachment_removed.connect(self._detach)
+        widget.attachment_opened.connect(self._open)
+        widget.attachment_unpacked.connect(self._unpack)
+        widget.full_attachment_requested.connect(self._send_in_full)
+        widget.files_added.connect(self._add_files)
+        widget.long_text_pasted.connect(self._paste)
+        widget.file_picker_requested.connect(
+            lambda: self._async_actions.start(self._choose_files(), "choose files")
+        )
+
+    @property
+    def is_attaching(self) -> bool:
+        """Return True while something that was added does not belong to a message yet."""
+        return bool(self._attaching)
+
+    def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
+        """Show the chips of another conversation; what is added from now on is for that one."""
+        self._workspace, self._conversation = workspace, conversation
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the chips of the conversation on screen, for the model that answers it now."""
+        sees = self._conversation is not None and self._conversation.model.images
+        self._widget.set_attachments([chip_text(attachment, sees) for attachment in self.current()])
+
+    def current(self) -> list[Attachment]:
+        """Return what goes along with the next message of the session on screen."""
+        return self._by_session.get(self._conversation.session.id, []) if self._conversation else []
+
+    def of(self, session: str) -> Sequence[Attachment]:
+        """Return what goes along with the next message of a session."""
+        return self._by_session.get(session, ())
+
+    def restore(self, session: str, attachments: Sequence[Attachment]) -> None:
+        """Take over those of a stored draft, unless the session has some already."""
+        self._by_session.setdefault(session, list(attachments))
+
+    def take(self, session: str) -> list[Attachment]:
+        """Return those of a message that is sent, which no longer go along with the next one."""
+        attachments = self._by_session.pop(session, [])
+        self.refresh()
+        return attachments
+
+    def put_back(self, session: str, attachments: Sequence[Attachment]) -> None:
+        """Let those of a message that could not be sent go along with the next one."""
+        self._by_session[session] = [*attachments, *self.of(session)]
+
+    def clear(self) -> None:
+        """Drop what goes along with the next messages, in every session."""
+        self._by_session.clear()
+        self.refresh()
+
+    async def wait(self) -> None:
+        """Wait until what was added belongs to its message."""
+        async with self._lock:
+            pass
+
+    def add(self, *attachments: Attachment) -> None:
+        """Let recalled contents go along with the next message."""
+        if self._conversation is not None:
+            for attachment in attachments:
+                self._add(self._conversation, attachment)
+            self.edited.emit()
+
+    def _add(self, conversation: Conversation, attachment: Attachment) -> None:
+        attachments = self._by_session.setdefault(conversation.session.id, [])
+        if all(attachment_key(existing) != attachment_key(attachment) for existing in attachments):
+            attachments.append(attachment)
+        if conversation is not self._conversation:
+            return
+        self.refresh()
+        self.changed.emit()
+        self._widget.editor.setFocus()
+
+    def _add_files(self, files: list[AddedFile]) -> None:
+        """Let files go along with the next message of the conversation on screen."""
+        workspace, conversation = self._workspace, self._conversation
+        if workspace is not None and conversation is not None and not workspace.is_read_only:
+            self._start_attaching(self._attach_files(workspace, conversation, files))
+
+    async def _choose_files(self) -> None:
+        workspace = self._workspace
+        if workspace is None:
+            return
+        start = self._folders.get(workspace.id) or self._root(workspace)
+        paths = await pick_open_files(self._widget, tr("Attach files"), tr("All files (*)"), start)
+        if paths:
+            self._folders[workspace.id] = paths[0].parent
+        self._add_files([AddedFile(path.name, path) for path in paths])
+
+    def _root(self, workspace: OpenWorkspace) -> Path:
+        return Path(self._services.registry.get(workspace.id).path)
+
+    def _start_attaching(self, attach: Coroutine[Any, Any, None]) -> None:
+        """Begin to attach something; a message that is sent meanwhile waits for it."""
+
+        async def attach_in_turn() -> None:
+            try:
+                async with self._lock:
+                    await attach
+            finally:
+                self._attaching -= 1
+
+        self._attaching += 1
+        self._async_actions.start(attach_in_turn(), "attach")
+
+    async def _attach_files(
+        self, workspace: OpenWorkspace, conversation: Conversation, files: list[AddedFile]
+    ) -> None:
+        """Attach what can be attached, and say of each other file why it cannot."""
+        for file in files:
+            try:
+                attachment = await self._attach_file(workspace, conversation.session.id, file)
+            except HelixError as error:
+                self._async_actions.show_error(error)
+            else:
+                self._add(conversation, attachment)
+                self.content_stored.emit()
+        await self._save_draft(workspace, conversation)
+
+    async def _attach_file(self, workspace: OpenWorkspace, session: str, file: AddedFile) -> Attachment:
+        """Return a file as an attachment. Raises HelixError."""
+        if file.path is not None and await asyncio.to_thread(file.path.is_dir):
+            return await attach_folder(workspace.contents, session, self._root(workspace), file.path)
+        if file.path is not None:
+            return await attach_path(workspace.contents, session, self._root(workspace), file.path)
+        data = await asyncio.to_thread(file.png)
+        return await workspace.contents.attach_data(session, data, file.name)
+
+    def _paste(self, text: str) -> None:
+        """Let a long text that was pasted go along as a chip; it is stored before anything else happens."""
+        workspace, conversation = self._workspace, self._conversation
+        if workspace is not None and conversation is not None and not workspace.is_read_only:
+            self._start_attaching(self._attach_paste(workspace, conversation, text))
+
+    async def _attach_paste(self, workspace: OpenWorkspace, conversation: Conversation, text: str) -> None:
+        attachment = await workspace.contents.attach_paste(conversation.session.id, text)
+        self._add(conversation, attachment)
+        self.content_stored.emit()
+        await self._save_draft(workspace, conversation)
+
+    def _open(self, key: str) -> None:
+        if (attachment := self._find(key)) is not None:
+            self.content_requested.emit(attachment.digest)
+
+    def _unpack(self, key: str) -> None:
+        """Put an attached text into the message, where the cursor is, instead of along with it."""
+        attachment, workspace = self._find(key), self._workspace
+        if attachment is not None and workspace is not None:
+            self._async_actions.start(self._insert_text(workspace, attachment, key), "insert as text")
+
+    async def _insert_text(self, workspace: OpenWorkspace, attachment: Attachment, key: str) -> None:
+        conversation = self._conversation
+        text = attachment.text  # of a recalled content this may be a part
+        if attachment.kind == "paste":
+            text = (await workspace.store.get(attachment.digest)).decode("utf-8", "replace")
+        if conversation is self._conversation and self._find(key) is not None:
+            self._widget.editor.insertPlainText(text)
+            self._widget.editor.setFocus()
+            self._detach(key)
+
+    def _send_in_full(self, key: str) -> None:
+        """Let an attachment that is a preview go along in full."""
+        attachment, workspace, conversation = self._find(key), self._workspace, self._conversation
+        if attachment is not None and workspace is not None and conversation is not None:
+            self._start_attaching(self._replace_by_full(workspace, conversation, attachment))
+
+    async def _replace_by_full(
+        self, workspace: OpenWorkspace, conversation: Conversation, attachment: Attachment
+    ) -> None:
+        full = await workspace.contents.attach_in_full(attachment)
+        attachments = self._by_session.get(conversation.session.id, [])
+        if attachment in attachments:
+            attachments[attachments.index(attachment)] = full
+        self.refresh()
+        self.changed.emit()
+        await self._save_draft(workspace, conversation)
+
+    def _find(self, key: str) -> Attachment | None:
+        return next((found for found in self.current() if attachment_key(found) == key), None)
+
+    def _detach(self, key: str) -> None:
+        if self._conversation is not None:
+            others = [attachment for attachment in self.current() if attachment_key(attachment) != key]
+            self._by_session[self._conversation.session.id] = others
+            self.edited.emit()
+        self.refresh()
+        self.changed.emit()
