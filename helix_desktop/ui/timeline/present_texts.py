@@ -36,9 +36,9 @@ def status_text(state: TimelineState) -> str:
 
 
 def _what_keeps(state: TimelineState, used: str) -> str:
-    holding = [card for card in state.cards if not getattr(card, "is_undone", False)]
-    if any(isinstance(card, HandoverCard) and not card.origin for card in holding):
+    if any(isinstance(card, HandoverCard) and not card.origin for card in state.cards):  # or undone
         return tr("The context is {used} full.", used=used)
+    holding = [card for card in state.cards if not getattr(card, "is_undone", False)]
     has_notes = any(isinstance(card, FoldCard | PlacedCard) for card in holding)
     has_cached = any(isinstance(card, SweepCard) for card in holding)
     if has_notes and has_cached:

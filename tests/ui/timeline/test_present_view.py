@@ -14,7 +14,13 @@ from helix_desktop.ui.timeline.card_data import TimelineState
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.present_texts import status_text
 from helix_desktop.ui.timeline.view import Timeline
-from tests.support.galleries.panes_samples import NOW_MS, fold_card, quiet_timeline_state, timeline_state
+from tests.support.galleries.panes_samples import (
+    NOW_MS,
+    fold_card,
+    handover_card,
+    quiet_timeline_state,
+    timeline_state,
+)
 
 
 @pytest.fixture
@@ -53,6 +59,12 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
             "Nothing was compacted yet. The context is 14 % full. Compaction starts at 85 %.",
         ),
         (timeline_state(), "The context is 61 % full. Compaction starts at 85 %."),
+        (
+            replace(
+                quiet_timeline_state(), cards=(handover_card(1, 4, undone=True), fold_card(1, 3)), saved=0
+            ),
+            "The context is 14 % full. Compaction starts at 85 %.",
+        ),
     ],
 )
 def test_it_says_what_keeps_the_context_small(state: TimelineState, text: str) -> None:
