@@ -29,6 +29,7 @@ _HEADINGS = {1: 21, 2: 18, 3: 16}  # pixels; deeper ones are body size
 _LEADING = 134  # line height in per cent
 _CODE_LEADING = 114
 _INLINE_CODE_PADDING = 3.0  # pixels on both sides of inline code, so that its background touches no letter
+_FROM_RIGHT = Qt.LayoutDirection.RightToLeft
 _ALIGN = {
     "left": Qt.AlignmentFlag.AlignLeft,
     "center": Qt.AlignmentFlag.AlignHCenter,
@@ -62,7 +63,10 @@ class DocumentWriter:
         columns = max(1, len(block.alignments))
         cursor = QTextCursor(document)
         cursor.beginEditBlock()
-        table = cursor.insertTable(len(block.rows), columns, self._table_format(columns))
+        form = self._table_format(columns)
+        if _direction(span for cells in block.rows for spans in cells for span in spans) == _FROM_RIGHT:
+            form.setAlignment(Qt.AlignmentFlag.AlignRight)
+        table = cursor.insertTable(len(block.rows), columns, form)
         for row, cells in enumerate(block.rows):
             for column, spans in enumerate(cells[:columns]):
                 self._write_cell(text_layout, table, (row, column), spans, block.alignments[column])
@@ -125,7 +129,7 @@ class DocumentWriter:
         direction = _direction(paragraph.spans)
         form.setLayoutDirection(direction)
         margin = self._style.px(INDENT * paragraph.indent + 16 * paragraph.quote)
-        if direction == Qt.LayoutDirection.RightToLeft:
+        if direction == _FROM_RIGHT:
             form.setRightMargin(margin)
         else:
             form.setLeftMargin(margin)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QTextBlock, QTextDocument, QTextLine
+from PySide6.QtGui import QPainter, QTextBlock, QTextDocument
 
 from helix_desktop.ui.chat.markdown.parser import BULLET
 from helix_desktop.ui.chat.style import INDENT, ChatStyle
@@ -111,7 +111,9 @@ def _paint_marker(
         painter.setFont(font)
         painter.setPen(faint)
         gap, wide = style.px(7), style.width(decoration.marker, font)
-        painter.drawText(base + QPointF(gap if is_from_right else -wide - gap, 0), decoration.marker)
+        # Between marks from right to left, the dot of a number stands on its left.
+        marker = f"\u200f{decoration.marker}\u200f" if is_from_right else decoration.marker
+        painter.drawText(base + QPointF(gap if is_from_right else -wide - gap, 0), marker)
         return
     radius = style.px(2.4)
     if decoration.indent > 1:
@@ -122,10 +124,3 @@ def _paint_marker(
         painter.setBrush(faint)
     across = style.px(12) if is_from_right else -style.px(12)
     painter.drawEllipse(base + QPointF(across, -style.px(5)), radius, radius)
-
-
-def line_x(line: QTextLine, position: int) -> float:
-    """Return the x of a cursor; the binding gives it alone, or with the position."""
-    value: object = line.cursorToX(position)
-    first = value[0] if isinstance(value, tuple) else value
-    return float(first) if isinstance(first, int | float) else 0.0

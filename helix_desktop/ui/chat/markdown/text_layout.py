@@ -24,7 +24,6 @@ from helix_desktop.ui.chat.markdown.text_decorations import (
     BlockDecoration,
     InlineCodeRange,
     inline_code_rects,
-    line_x,
     paint_decorations,
     paint_inline_code,
 )
@@ -189,8 +188,9 @@ class TextLayout:
         if not lines.lineCount():
             return QRectF(self.x + 3, self.y, 2.5, height)
         line = lines.lineAt(lines.lineCount() - 1)
-        end = line_x(line, block.length() - 1)
-        left = end - 5.5 if block.textDirection() == Qt.LayoutDirection.RightToLeft else end + 3
+        words = line.naturalTextRect()
+        is_from_right = block.textDirection() == Qt.LayoutDirection.RightToLeft
+        left = words.left() - 5.5 if is_from_right else words.right() + 3
         caret = QRectF(left, line.rect().bottom() - height - 2, 2.5, height)
         origin = self.document.documentLayout().blockBoundingRect(block).topLeft()
         return visual_rect(caret.translated(origin), self.width).translated(self.x, self.y)

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_decorations import inline_code_rects
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow
 from helix_desktop.ui.chat.style import ChatStyle
@@ -43,6 +44,16 @@ def dark_columns(image: QImage, top: int, bottom: int) -> list[int]:
     """Return the columns with something dark between two heights of a picture."""
     heights = range(top, min(bottom, image.height()))
     return [x for x in range(image.width()) if any(image.pixelColor(x, y).lightness() < 160 for y in heights)]
+
+
+def painted(text: TextLayout) -> QImage:
+    """Return a picture of a text that is laid out."""
+    image = QImage(400, round(text.height), QImage.Format.Format_ARGB32)
+    image.fill(Qt.GlobalColor.white)
+    painter = QPainter(image)
+    text.paint(painter, text.rect)
+    painter.end()
+    return image
 
 
 def test_a_card_begins_at_the_right_and_opens_at_the_left(view: ChatView) -> None:
@@ -102,11 +113,7 @@ def test_the_marker_of_a_list_stands_where_its_line_begins(
     spans = tuple(Span(part, code=at % 2 == 1) for at, part in enumerate(words.split("`")) if part)
     text = DocumentWriter(ChatStyle(LIGHT)).write_prose(Prose((Paragraph(spans, indent=1, marker="•"),)))
     text.layout(400)
-    image = QImage(400, round(text.height), QImage.Format.Format_ARGB32)
-    image.fill(Qt.GlobalColor.white)
-    painter = QPainter(image)
-    text.paint(painter, text.rect)
-    painter.end()
+    image = painted(text)
     columns = dark_columns(image, 0, image.height())
     assert (min(columns) > 200) == is_from_right
     assert (max(columns) > 385) == is_from_right  # the marker
@@ -122,3 +129,14 @@ def test_the_ground_of_code_covers_it_within_a_line_from_right_to_left(qapp: obj
     wide = style.width("read_file", style.font(mono=True))
     assert wide <= ground.width() <= wide + 12
     assert 200 < ground.x() < 400 - ground.width()
+
+
+@pytest.mark.parametrize(("words", "is_from_right"), [("כותבים pytest", True), ("writing", False)])
+def test_the_caret_of_an_answer_stands_behind_its_last_word(
+    qapp: object, words: str, is_from_right: bool
+) -> None:
+    text = DocumentWriter(ChatStyle(LIGHT)).write_prose(Prose((Paragraph((Span(words),)),)))
+    text.layout(400)
+    caret, columns = text.caret_rect(17), dark_columns(painted(text), 0, round(text.height))
+    gap = min(columns) - caret.right() if is_from_right else caret.left() - max(columns)
+    assert 0 < gap < 8
