@@ -144,8 +144,11 @@ class Indexer:
             self._run_guarded(self._index_texts)
 
     def close(self) -> None:
-        """Write the changes and close the index."""
-        if self._records:
+        """Write the changes and the number of the last write, and close the index.
+
+        Most writes change no record: without their number the next start would compare all records.
+        """
+        if not self.is_syncing:
             self._run_guarded(self._flush)
         self._close_index()
 

@@ -351,6 +351,24 @@ async def test_texts_are_indexed_when_the_store_is_idle(tmp_path: Path) -> None:
     assert hit_count(tmp_path, "SELECT count(*) FROM words WHERE words MATCH '\"tid\"'") == len(DATAS)
 
 
+async def test_writes_that_change_no_record_leave_the_index_valid(tmp_path: Path, filled: Fill) -> None:
+    """A draft, say: the next start must not compare every record with the store's."""
+    filled(tmp_path)
+    before = hit_count(tmp_path, "SELECT sequence FROM state")
+    store = await open_store(tmp_path)
+    await store.search("tide")  # the index has been opened
+    await store.save_draft("s", "a draft")
+    await store.close()
+    assert hit_count(tmp_path, "SELECT sequence FROM state") == before + 1
+    files = open_files(tmp_path, WORKSPACE)
+    contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
+    work = Indexer(files.store_files.search_index, files.database, contents)
+    work.open()
+    assert not work.is_syncing
+    work.close()
+    files.close()
+
+
 async def test_a_search_counts_the_texts_that_are_not_indexed_yet(tmp_path: Path) -> None:
     store = await open_store(tmp_path)
     try:
