@@ -7311,7 +7311,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parsers/options.py" />
-            <location filename="../../helix_desktop/cli/parsers/recordings.py" />
             <source>size of the model's context window</source>
             <translation type="unfinished" />
         </message>

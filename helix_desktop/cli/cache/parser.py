@@ -100,34 +100,19 @@ def _add_filters(command: argparse.ArgumentParser) -> None:
         metavar="HEX",
         help=tr("only digests with this prefix"),
     )
-    command.add_argument(
-        "--min-size",
-        type=argument_types.byte_count,
-        default=0,
-        metavar="SIZE",
-        help=tr("minimum size, such as 100KB or 2MB"),
+    sizes: tuple[tuple[str, int | None, str], ...] = (
+        ("--min-size", 0, tr("minimum size, such as 100KB or 2MB")),
+        ("--max-size", None, tr("maximum size, such as 100KB or 2MB")),
     )
-    command.add_argument(
-        "--max-size",
-        type=argument_types.byte_count,
-        default=None,
-        metavar="SIZE",
-        help=tr("maximum size, such as 100KB or 2MB"),
-    )
-    command.add_argument(
-        "--newer",
-        type=argument_types.duration_ms,
-        default=None,
-        metavar="TIME",
-        help=tr("only entries stored within this time, such as 12h, 7d or 4w"),
-    )
-    command.add_argument(
-        "--older",
-        type=argument_types.duration_ms,
-        default=None,
-        metavar="TIME",
-        help=tr("only entries stored longer ago than this, such as 12h, 7d or 4w"),
-    )
+    for option, default, text in sizes:
+        command.add_argument(
+            option, type=argument_types.byte_count, default=default, metavar="SIZE", help=text
+        )
+    for option, text in (
+        ("--newer", tr("only entries stored within this time, such as 12h, 7d or 4w")),
+        ("--older", tr("only entries stored longer ago than this, such as 12h, 7d or 4w")),
+    ):
+        command.add_argument(option, type=argument_types.duration_ms, default=None, metavar="TIME", help=text)
     command.add_argument("--unused", action="store_true", help=tr("only entries that were never recalled"))
     command.add_argument("--orphan", action="store_true", help=tr("only unreferenced entries"))
     command.add_argument("--pinned", action="store_true", help=tr("only pinned entries"))

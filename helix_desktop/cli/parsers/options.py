@@ -44,10 +44,15 @@ def add_model(command: argparse.ArgumentParser) -> None:
         metavar="URL",
         help=tr("address of a server with the OpenAI Chat Completions API"),
     )
+    add_window(command, default=0)
+
+
+def add_window(command: argparse.ArgumentParser, default: int) -> None:
+    """Add `--window`, in tokens."""
     command.add_argument(
         "--window",
         type=argument_types.window_tokens,
-        default=0,
+        default=default,
         metavar="TOKENS",
         help=tr("size of the model's context window"),
     )

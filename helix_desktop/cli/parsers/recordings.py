@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from helix_desktop.cli import argument_types
-from helix_desktop.cli.parsers.options import Commands, add_model, add_patience, keys_text
+from helix_desktop.cli.parsers.options import Commands, add_model, add_patience, add_window, keys_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -32,13 +32,7 @@ def add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
         ),
     )
     _add_recordings(replay)
-    replay.add_argument(
-        "--window",
-        type=argument_types.window_tokens,
-        default=128_000,
-        metavar="TOKENS",
-        help=tr("size of the model's context window"),
-    )
+    add_window(replay, default=128_000)
     replay.add_argument("--recalls", action="store_true", help=tr("simulate recalls"))
     replay.add_argument(
         "--recall-rate",
