@@ -12,6 +12,8 @@ from pathlib import Path
 from texts.extract import Entry
 
 Key = tuple[str, str, str, bool]
+_UP = "../../"
+"""From the folder of the catalogs to that of the product."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def _add(context: ET.Element, same: list[Entry], translate: Translate) -> None:
     entry = same[0]
     message = ET.SubElement(context, "message", {"numerus": "yes"} if entry.singular else {})
     for path in sorted({found.path for found in same}):
-        ET.SubElement(message, "location", filename=f"../../{path}")
+        ET.SubElement(message, "location", filename=f"{_UP}{path}")
     ET.SubElement(message, "source").text = entry.source
     if entry.comment:
         ET.SubElement(message, "comment").text = entry.comment
@@ -81,6 +83,23 @@ def read(path: Path) -> Mapping[Key, Translation]:
             if any(forms):
                 found[key] = Translation(tuple(forms), translation.get("type") is None)
     return found
+
+
+def read_entries(path: Path) -> list[Entry]:
+    """Return the texts of the English catalog; it does not tell their lines."""
+    return [
+        Entry(
+            context.findtext("name", ""),
+            message.findtext("source", ""),
+            message.findtext("comment", ""),
+            message.findtext("translation/numerusform", ""),
+            location.get("filename", "").removeprefix(_UP),
+            line=0,
+        )
+        for context in ET.parse(path).getroot().iter("context")
+        for message in context.iter("message")
+        for location in message.iter("location")
+    ]
 
 
 def compile_catalog(lrelease: Path, source: Path, target: Path) -> None:
