@@ -9117,7 +9117,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/design/cards.py" />
             <location filename="../../helix_desktop/ui/design/viewer/json_view.py" />
             <source>{name}: {value}</source>
             <translation type="unfinished" />
@@ -11768,6 +11767,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>{minutes} min</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/key_value.py" />
+            <source>{name}: {value}</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -1,22 +1,14 @@
-"""Surfaces with something on them: cards, pairs of name and value, what stands where nothing is yet."""
+"""Surfaces with something on them: cards, and what stands where nothing is yet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAccessibleWidget, QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from helix_desktop.ui.design.accessibility import LabelInterface
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
-from helix_desktop.ui.design.mirror import mirror, set_margins
-from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.labels import IconLabel, SelectableText
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.words.translation import Translator
-
-tr = Translator("Controls")
 
 
 class Card(Themed, QFrame):
@@ -36,48 +28,6 @@ class Card(Themed, QFrame):
         painter.setPen(QPen(QColor(self._theme.border), 1))
         painter.setBrush(QColor(self._theme.code_surface if self.is_code else self._theme.surface))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 12, 12)
-
-
-class KeyValue(Themed, QWidget):
-    """A name, its value at the other end, and before both a colored dot if there is a color."""
-
-    def __init__(
-        self, name: str, value: str, dot: Callable[[Theme], str] | None = None, mono: bool = False
-    ) -> None:
-        super().__init__()
-        self._dot = dot
-        row = QHBoxLayout(self)
-        set_margins(row, 17 if dot else 0, 0, 0, 0)
-        row.setSpacing(8)
-        self._name = TextLine(name, 12, role="muted")
-        self._value = TextLine(value, 12, 400 if mono else 500, role="muted" if mono else "text", mono=mono)
-        self._value.align = Qt.AlignmentFlag.AlignRight
-        self._value.is_fixed_width = True
-        row.addWidget(self._name)
-        row.addStretch(1)
-        row.addWidget(self._value)
-        self.setAccessibleName(tr("{name}: {value}", name=name, value=value))
-
-    def make_accessible(self) -> QAccessibleWidget:
-        """Return the interface that assistive technology asks: name and value are read as one."""
-        return LabelInterface(self)
-
-    def set_value(self, name: str, value: str) -> None:
-        """Show another name and value."""
-        self._name.set_text(name)
-        self._value.set_text(value)
-        self.setAccessibleName(tr("{name}: {value}", name=name, value=value))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the dot."""
-        if self._dot is None:
-            return
-        painter = QPainter(self)
-        mirror(painter, self.rect())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self._dot(self._theme)))
-        painter.drawEllipse(QPointF(4, self.height() / 2), 4, 4)
 
 
 class EmptyState(QWidget):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
@@ -36,15 +37,10 @@ class ChangesBar(QWidget):
         self.turn.addItem(tr("Last turn"), LAST_TURN)
         self.summary = SelectableText("", 12, "muted")
         self.summary.hide()
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(TextLine(tr("Changes since"), 12, role="faint"))
-        row.addStretch(1)
-        row.addWidget(self.turn)
         column = QVBoxLayout(self)
         column.setContentsMargins(*_MARGINS)
         column.setSpacing(4)
-        column.addLayout(row)
+        column.addWidget(BesideOrBelow(TextLine(tr("Changes since"), 12, role="faint"), [self.turn]))
         column.addWidget(self.summary)
         self.turn.currentIndexChanged.connect(lambda _: self.turn_changed.emit(self.turn.currentData()))
         self.hide()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.design.cards import Card, KeyValue
+from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import line
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.inspector.key_value import KeyValue
 from helix_desktop.ui.inspector.rows import ProviderCacheRow, ProviderCacheState
 from helix_desktop.words.translation import Translator
 
@@ -26,16 +28,11 @@ class ProviderCacheCard(Card):
         super().__init__((16, 9, 16, 13), 6)
         self._state: ProviderCacheState | None = None
         self._lines: list[_RequestLine] = []
-        head = QHBoxLayout()
         self._share = Pill("", "ok")
         self._share.setToolTip(tr("Share of the input tokens that were read from the provider cache."))
-        head.addWidget(TextLine(tr("Provider cache"), 13, 600))
-        head.addStretch(1)
-        head.addWidget(self._share)
         requests = IconButton("eye", tr("Show all requests"), px=15, edge=28)
         requests.clicked.connect(self.requests_requested)
-        head.addWidget(requests)
-        self.body.addLayout(head)
+        self.body.addWidget(BesideOrBelow(TextLine(tr("Provider cache"), 13, 600), [self._share, requests]))
         self._figures = tuple(KeyValue("", "") for _ in range(5))
         for figure in self._figures:
             self.body.addWidget(figure)

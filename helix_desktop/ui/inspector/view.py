@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.cards import Card, EmptyState, KeyValue
+from helix_desktop.ui.design.cards import Card, EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
@@ -24,6 +24,7 @@ from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
+from helix_desktop.ui.inspector.key_value import KeyValue
 from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, ChangesState, InspectorState, Segment, SegmentKind
@@ -239,10 +240,8 @@ class Inspector(Themed, QWidget):
         show_request.setObjectName("show_request")
         show_request.clicked.connect(self.request_requested)
         self._request_title = TextLine(tr("Next request"), 13, 600)
-        head.addWidget(self._request_title)
-        head.addWidget(self._count)
-        head.addStretch(1)
-        head.addWidget(show_request)
+        head.addWidget(FlowBox([self._request_title, self._count]), 1)
+        head.addWidget(show_request, 0, Qt.AlignmentFlag.AlignTop)
         card.body.addLayout(head)
         card.body.addWidget(self.changes)
         card.body.addWidget(self.requests)

@@ -120,3 +120,24 @@ async def test_an_image_is_seen_first_and_as_bytes(content: EntryContent) -> Non
     assert "12" in content.image.caption.text
     content.choose("hex")
     assert content.text.isVisible()
+
+
+async def test_the_head_keeps_the_views_and_loses_words_where_it_is_narrow(
+    content: EntryContent, qtbot: QtBot
+) -> None:
+    content.show_entry(PreviewState(cache_row(2), CODE), "stream.py", "63 KB · 16.1k tokens · 3 references")
+    views, facts = content.switch, content.meta
+
+    def gap() -> int:
+        return content.position_label.x() - views.geometry().right()
+
+    qtbot.waitUntil(lambda: 0 < gap() < 20 and views.x() - facts.geometry().right() > 100)
+    position = content.position_label.text
+    content.setMinimumWidth(1)
+    content.resize(views.sizeHint().width() + 130, 500)
+    qtbot.waitUntil(lambda: views.width() >= views.sizeHint().width())
+    assert content.rect().contains(content.copy_button.geometry())
+    assert [content.copy_button.text(), content.position_label.text] == ["", ""]
+    content.resize(800, 500)
+    assert content.position_label.text == position
+    assert content.copy_button.text()

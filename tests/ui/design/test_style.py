@@ -7,18 +7,20 @@ from typing import get_args
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QFontDatabase, QImage
+from PySide6.QtGui import QColor, QFontDatabase, QImage, QPalette
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
+from helix_desktop.ui.inspector.key_value import KeyValue
 from helix_desktop.ui.inspector.rows import RowKind
 from helix_desktop.ui.shell.sidebar.rows import WORKSPACE_COLORS
 
@@ -182,3 +184,31 @@ def test_a_button_that_has_the_keyboard_has_one_ring_and_no_frame_in_it(qtbot: Q
     QTest.keyClick(field, Qt.Key.Key_Tab)
     assert button.hasFocus()
     assert inside() == before
+
+
+@pytest.mark.parametrize("kind", ["primary", "danger", "link"])
+def test_a_button_that_cannot_be_pressed_looks_it(qtbot: QtBot, kind: str) -> None:
+    button = PushButton("Empty trash", kind)
+    qtbot.addWidget(button)
+    button.setStyleSheet(stylesheet.stylesheet(LIGHT))
+    button.setEnabled(False)
+    button.ensurePolished()
+    color = button.palette().color(QPalette.ColorGroup.Disabled, QPalette.ColorRole.ButtonText)
+    assert color == QColor(LIGHT.faint)
+
+
+@pytest.mark.parametrize(("width", "is_below"), [(300, False), (150, True)])
+def test_a_value_goes_below_a_name_that_it_would_cut(qtbot: QtBot, width: int, is_below: bool) -> None:
+    host = QWidget()
+    qtbot.addWidget(host)
+    column = QVBoxLayout(host)
+    column.addWidget(KeyValue("Kept out of context", "43.8k tokens"))
+    host.resize(width, 100)
+    host.show()
+    name, value = host.findChildren(TextLine)
+
+    def is_lower() -> bool:
+        return value.mapTo(host, value.rect().topLeft()).y() > name.mapTo(host, name.rect().bottomLeft()).y()
+
+    qtbot.waitUntil(lambda: is_lower() == is_below)
+    assert name.width() >= name.sizeHint().width()

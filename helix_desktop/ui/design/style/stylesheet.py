@@ -90,6 +90,7 @@ QPushButton[kind="link"] { background: transparent; border: 2px solid transparen
     padding: 3px 5px; }
 QPushButton[kind="link"]:hover { background: $accent_soft; }
 QPushButton[kind="link"]:focus { border: 2px solid $accent; }
+QPushButton[kind="link"]:disabled { color: $faint; }
 QPushButton[kind="name"] { background: transparent; border: 2px solid transparent; font-size: ${px15}px;
     font-weight: 600; padding: 3px 6px; text-align: left; }
 QPushButton[kind="name"]:hover { background: $hover; }

@@ -150,7 +150,6 @@ class ContentViewer(Card):
         head = self.head = QHBoxLayout()
         head.setContentsMargins(13, 3, 5, 3)
         head.setSpacing(4)
-        head.addStrut(_COPY_HEIGHT_PX)  # also without buttons
         self._find_button = IconButton("search", tr("Find (Ctrl+F)"), px=15, edge=28)
         self._find_button.clicked.connect(self.open_find)
         head.addWidget(self.meta)
@@ -163,6 +162,7 @@ class ContentViewer(Card):
             self.copy_button,
         ):
             head.addWidget(part)
+        head.addStrut(_COPY_HEIGHT_PX)  # also without buttons
         self.body.addLayout(head)
         for section in (line(), self.find_bar, self._problem):
             self.body.addWidget(section)
