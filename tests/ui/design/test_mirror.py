@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.changes.reverts.merge_sides import CodeEdit
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, ChipText
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.fields import Combo, TextArea
@@ -194,3 +195,15 @@ def test_lines_that_are_typed_begin_on_the_side_of_their_first_letter(qtbot: QtB
         assert (field.cursorRect().x() > 150) == begins_at_right
     field.insertPlainText("مرحبا")
     assert field.cursorRect().x() > 150
+
+
+@pytest.mark.usefixtures("right_to_left")
+def test_code_that_is_edited_has_its_scroll_bar_at_the_right(qtbot: QtBot) -> None:
+    editor = CodeEdit("Result")
+    qtbot.addWidget(editor)
+    editor.resize(300, 60)
+    editor.setPlainText("value = 1\n" * 20)
+    with qtbot.waitExposed(editor):
+        editor.show()
+    bar = editor.verticalScrollBar()
+    assert bar.mapTo(editor, bar.rect().center()).x() > 150
