@@ -1862,6 +1862,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/view.py" />
+            <source>No workspace is open. Open a folder to see its cached outputs.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/view.py" />
             <source>Not loaded</source>
             <translation type="unfinished" />
         </message>
@@ -1893,6 +1898,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/filter_options.py" />
             <source>Older than 30 days</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/view.py" />
+            <source>Open folder…</source>
             <translation type="unfinished" />
         </message>
         <message>

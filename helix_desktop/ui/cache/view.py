@@ -58,6 +58,7 @@ class CacheBrowser(Themed, QWidget):
     cancel_requested = Signal()  # of the work that set_progress shows
     selection_changed = Signal(str)  # digest; empty when nothing is selected
     chat_requested = Signal()  # the empty state's button
+    folder_requested = Signal()  # the same without a workspace
     handover_requested = Signal(str, int)  # session and seq of a handover that a search found
 
     def __init__(
@@ -83,11 +84,7 @@ class CacheBrowser(Themed, QWidget):
         self.entry_actions = EntryActions(self.table, self.preview)
         self.filter_bar = CacheFilterBar(now)
         self.handover_hits = HandoverHits()
-        self.empty = EmptyState(
-            "database",
-            tr("No cached outputs yet. Tool outputs appear here as the agent works."),
-            tr("Go to chat"),
-        )
+        self.empty = EmptyState("database", "")
         self.no_match = EmptyState("search", tr("No entries match this filter"), tr("Clear filter"))
         self._error = SelectableText("", 13, "error")
         self._lay_out()
@@ -203,7 +200,7 @@ class CacheBrowser(Themed, QWidget):
         self.filter_bar.cancel_requested.connect(self.cancel_requested)
         self.preview.content.find_bar.closed.connect(self.preview.content.text.setFocus)
         self.model.pages.failed.connect(self._show_error)
-        self.empty.button_clicked.connect(self.chat_requested)
+        self.empty.button_clicked.connect(self._leave_empty_page)
         self.no_match.button_clicked.connect(self.filter_bar.clear)
 
     async def _refresh(self) -> None:
@@ -345,6 +342,12 @@ class CacheBrowser(Themed, QWidget):
         bare = self._is_counted and self._totals.entries == 0 and listed == 0
         if not listed:
             self.quick_look.close()
+        if self._source is not None:
+            sentence = tr("No cached outputs yet. Tool outputs appear here as the agent works.")
+            self.empty.set_content(sentence, tr("Go to chat"))
+        else:
+            sentence = tr("No workspace is open. Open a folder to see its cached outputs.")
+            self.empty.set_content(sentence, tr("Open folder…"))
         self.empty.setVisible(bare)
         self.splitter.setVisible(not bare)
         self.filter_bar.setVisible(not bare)
@@ -397,6 +400,10 @@ class CacheBrowser(Themed, QWidget):
         if cache_filter.sort != self._current_filter.sort:
             return tr.plural(total, "Sorting %n entry…", "Sorting %n entries…")
         return tr.plural(total, "Filtering %n entry…", "Filtering %n entries…")
+
+    def _leave_empty_page(self) -> None:
+        leave = self.chat_requested if self._source is not None else self.folder_requested
+        leave.emit()
 
     def _on_selected(self, digest: str) -> None:
         if digest != self.preview.digest:

@@ -73,6 +73,7 @@ class SessionNavigation(QObject):
             lambda *what: self._start(self.recall(*what), "recall")
         )
         views.cache.chat_requested.connect(lambda: window.show_page("chat"))
+        views.cache.folder_requested.connect(window.commands.open_folder.trigger)
         views.cache.entry_actions.chat_requested.connect(
             lambda digest: self.show_event(self._newest_event_with(digest))
         )

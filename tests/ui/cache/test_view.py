@@ -51,6 +51,19 @@ async def test_rows_are_loaded_when_they_become_visible(qtbot: QtBot, scope: Tas
     assert len(source.fetch_sizes) <= 6
 
 
+async def test_without_a_workspace_it_says_so(qtbot: QtBot, scope: TaskScope) -> None:
+    """That nothing was cached would be wrong: another folder may have much."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    pane.set_source(None)
+    assert pane.empty.isVisible()
+    assert pane.empty.sentence == "No workspace is open. Open a folder to see its cached outputs."
+    with qtbot.waitSignal(pane.folder_requested):
+        pane.empty.button.click()
+    pane.set_source(sample_cache(0))
+    await wait_until(pane.empty.isVisible)
+    assert pane.empty.sentence.startswith("No cached outputs yet.")
+
+
 async def test_memory_stays_bounded(qtbot: QtBot, scope: TaskScope) -> None:
     """Old pages are dropped, and fetched again when seen again."""
     pane = await open_cache_browser(qtbot, scope, sample_cache(MAX_CACHED_ROWS + 4 * PAGE_ROWS))
