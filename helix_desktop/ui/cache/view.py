@@ -268,6 +268,7 @@ class CacheBrowser(Themed, QWidget):
         """End the search for what the filter says; what it found so far stays until that changes."""
         self._canceled_filter = self.filter_bar.current_filter
         self._is_searching = False
+        self.filter_bar.field.setFocus()  # from the button that goes
         self._update_visibility()
 
     def _refresh_all(self) -> None:

@@ -204,6 +204,7 @@ async def test_a_search_while_the_index_is_behind_reports_it_and_can_be_canceled
     (cancel,) = bar.search_row.findChildren(PushButton)
     QTest.mouseClick(cancel, Qt.MouseButton.LeftButton)
     assert not bar.search_row.isVisible()
+    assert pane.focusWidget() is bar.field
     assert bar.counter.text == "Search canceled. 7 matches so far"
     source.go_on.set()
     await wait_until(lambda: pane.model.rowCount() == 14)
