@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.merge import merge
@@ -18,8 +19,9 @@ def dialog_of(qtbot: QtBot, base: bytes, now: bytes, before: bytes) -> MergeDial
     """The dialog on screen."""
     merged = merge(base, now, before)
     assert merged is not None
-    dialog = MergeDialog(None, "notes.txt", merged)  # type: ignore[arg-type]  # no window to stand over
-    qtbot.addWidget(dialog)
+    window = QWidget()
+    qtbot.addWidget(window)
+    dialog = MergeDialog(window, "notes.txt", merged)
     dialog.show()
     return dialog
 
