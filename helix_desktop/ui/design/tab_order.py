@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QLayout, QSplitter, QWidget
+from shiboken6 import createdByPython
 
 if TYPE_CHECKING:
     _Window = QWidget
 else:
     _Window = object  # a mixin: the class that it is mixed into brings Qt's part
+
+_OWN_ORDER = "own_tab_order"
 
 
 class TabsInReadingOrder(_Window):
@@ -34,6 +37,11 @@ class TabsInReadingOrder(_Window):
         return True
 
 
+def keep_own_tab_order(widget: QWidget) -> None:
+    """Pass over what is in a widget: it moves the keyboard among its parts itself."""
+    widget.setProperty(_OWN_ORDER, True)
+
+
 def tab_stops(root: QWidget) -> Iterator[QWidget]:
     """Return what takes Tab in a part of a window, in reading order."""
     return filter(_takes_tab, _visible(root))
@@ -49,12 +57,14 @@ def _visible(root: QWidget) -> Iterator[QWidget]:
     for child in _children(root):
         if child.isVisible() and child.isEnabled() and not child.isWindow():
             yield child
-            yield from _visible(child)
+            if not child.property(_OWN_ORDER):
+                yield from _visible(child)
 
 
 def _children(widget: QWidget) -> list[QWidget]:
     """Return the children as they are laid out, then what stands outside the layout."""
-    layout = widget.layout()
+    # Of Qt's own parts, as of a scroll bar, what the layout holds would be invalid once its wrapper goes.
+    layout = widget.layout() if createdByPython(widget) else None
     placed = list(_placed(layout)) if layout is not None else []
     if isinstance(widget, QSplitter):
         placed = [part for place in range(widget.count()) if (part := widget.widget(place)) is not None]

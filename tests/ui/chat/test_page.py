@@ -7,15 +7,19 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.page import ChatPage, NextMessages
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, QuestionRow, Row, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.themed import retint
+from tests.support.galleries.chat_gallery import QUESTION
 from tests.support.window.buttons import find_button
 from tests.support.window.chat_geometry import row_key
 
@@ -60,6 +64,42 @@ def test_nothing_is_proposed_in_the_past(qtbot: QtBot) -> None:
     assert list(messages.lines) == []
     messages.show_past(False)
     assert (list(messages.lines), messages.isHidden()) == (["Go further"], False)
+
+
+class _Window(TabsInReadingOrder, QWidget):
+    """A window of one page."""
+
+    def __init__(self, page: ChatPage) -> None:
+        super().__init__()
+        self.setLayout(column(page))
+
+
+def _focused() -> QWidget:
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    return focused
+
+
+def _press_tab(key: Qt.Key = Qt.Key.Key_Tab) -> str:
+    """Press it where the keyboard is; the name of where that goes."""
+    QTest.keyClick(_focused(), key)
+    return _focused().objectName()
+
+
+def test_tab_leaves_a_conversation_that_asks_something(qtbot: QtBot) -> None:
+    """Through all places of the question to the message, and back into it."""
+    page = ChatPage()
+    window = _Window(page)
+    qtbot.addWidget(window)
+    window.resize(800, 700)
+    page.model.reset([QuestionRow(row_key("q"), QUESTION)])
+    with qtbot.waitActive(window):
+        window.show()
+    page.view.setFocus()
+    assert [_press_tab() for _ in range(4)] == ["option:1", "option:2", "answer_field", "skip"]
+    _press_tab()
+    assert page.composer.editor.hasFocus()
+    assert _press_tab(Qt.Key.Key_Backtab) == "skip"
 
 
 def test_tasks_are_copied_verbatim(qtbot: QtBot, view: ChatView) -> None:

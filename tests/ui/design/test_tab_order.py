@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QSplitter, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.layout.boxes import column, row
@@ -63,6 +63,19 @@ def test_tab_goes_as_the_window_is_read_and_back(qtbot: QtBot) -> None:
     assert _go(5, Qt.Key.Key_Backtab) == ["right", "late", "inserted", "top", "last"]
     window.right.hide()
     assert _go(1, Qt.Key.Key_Backtab) == ["late"]
+
+
+def test_the_parts_that_qt_made_can_be_used_after_tab(qtbot: QtBot) -> None:
+    """A conversation holds its scroll bar, which was invalid after the first Tab."""
+    window, text = _Window(), QPlainTextEdit("line\n" * 200)
+    qtbot.addWidget(window)
+    window.list.addWidget(text)
+    bar = text.verticalScrollBar()
+    with qtbot.waitActive(window):
+        window.show()
+    window.last.setFocus()
+    _go(1)
+    bar.setValue(0)
 
 
 def test_where_nothing_has_the_keyboard_tab_begins_at_the_first_or_last_stop(qtbot: QtBot) -> None:

@@ -40,6 +40,7 @@ from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.focus import FocusRing, mark_pane_stop
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.tab_order import keep_own_tab_order
 from helix_desktop.ui.design.themed import Themed, set_style_sheet
 from helix_desktop.ui.design.what_is_this import TopicLinks
 from helix_desktop.words.translation import Translator
@@ -76,6 +77,7 @@ class ChatView(Themed, QAbstractScrollArea):
         super().__init__(parent)
         rows = RowArea()
         self.setViewport(rows)
+        keep_own_tab_order(rows)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
