@@ -16,6 +16,7 @@ from helix_desktop.ui.design.diff.line_text import line_text
 from helix_desktop.ui.design.diff.row_heads import FoldRow
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.tab_order import tab_stops
 from tests.support.image_bytes import png
 
 _BEFORE = "".join(f"line {number}\n" for number in range(1, 61)).encode()
@@ -68,6 +69,18 @@ def test_a_hunk_is_reverted_by_its_button(view: DiffView, qtbot: QtBot) -> None:
     with qtbot.waitSignal(view.hunk_revert_requested) as signal:
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert signal.args == [0]
+
+
+def test_tab_goes_through_folds_and_hunks_from_above_also_after_scrolling(view: DiffView) -> None:
+    """A row that comes into sight is drawn by a widget that another one has left."""
+    view.resize(900, 240)
+    bar = view.text.verticalScrollBar()
+    for place in (*range(0, bar.maximum(), 20), *range(bar.maximum(), 0, -20)):
+        bar.setValue(place)
+        heads = [stop for stop in tab_stops(view.text) if isinstance(stop, FoldRow | PushButton)]
+        tops = [head.mapTo(view.text, QPoint(0, 0)).y() for head in heads]
+        assert tops
+        assert tops == sorted(tops)
 
 
 def test_side_by_side_has_less_rows_and_falls_back_where_it_is_narrow(view: DiffView) -> None:

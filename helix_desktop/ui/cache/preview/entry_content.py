@@ -86,7 +86,6 @@ class EntryContent(ContentViewer):
 
     def _add_views(self, page: QWidget, *parts: QWidget) -> None:
         self.pages.addWidget(page)
-        self.setTabOrder(self.text, parts[0] if parts else page)
         retint(page, self._theme)
         for part in (page, *parts):
             self.part_built.emit(part)

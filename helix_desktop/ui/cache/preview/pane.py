@@ -73,7 +73,6 @@ class Preview(Themed, QWidget):
         column.addWidget(self.content, 1)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(content)
-        self.content.order_tabs(*self.content.switch.buttons)  # only now: a new parent would undo it
         self.content.text.lines_selected.connect(self._on_lines_selected)
 
     @property

@@ -273,19 +273,11 @@ class AttachmentBar(QScrollArea):
         for chip in present.values():
             chip.hide()
             chip.deleteLater()
+        for chip in self._chips:
+            chip.raise_()  # Tab goes through them as they are stacked, and a new one is on top
         self._arrange()
         if place is not None and self._focused_place() is None:
             self._focus(min(place, len(self._chips) - 1))
-
-    def order_before(self, widget: QWidget) -> None:
-        """Let Tab go through the chips and their buttons to a widget; Qt puts what is new at the end."""
-        previous: QWidget = widget.previousInFocusChain() or widget
-        while previous.isAncestorOf(widget) or self.isAncestorOf(previous):  # Qt goes on after all these hold
-            previous = previous.previousInFocusChain() or widget
-        for chip in self._chips:
-            for part in (chip, *chip.findChildren(QToolButton)):
-                QWidget.setTabOrder(previous, part)
-                previous = part
 
     def _create(self, text: ChipText) -> AttachmentChip:
         chip = AttachmentChip(text, self._style, self._board)

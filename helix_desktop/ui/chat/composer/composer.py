@@ -178,7 +178,6 @@ class Composer(Themed, QWidget):
     def set_attachments(self, chips: Sequence[ChipText]) -> None:
         """Show what goes along with the message."""
         self._chips.show_chips(chips)
-        self._chips.order_before(self.editor)
         self._refresh()
 
     def set_theme(self, theme: Theme, zoom: float | None = None) -> None:

@@ -131,6 +131,7 @@ class RowHeads(QObject):
             widget = self._in_sight[key]
             widget.setGeometry(0, top, self._viewport.width(), height)
             widget.show()
+            widget.raise_()  # Tab goes through them as they are stacked
 
     def _put_away(self, key: tuple[str, int]) -> None:
         """Hide a row that is out of sight; the keyboard goes to the text."""

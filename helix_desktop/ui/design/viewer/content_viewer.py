@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import pairwise
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
@@ -172,13 +171,6 @@ class ContentViewer(Card):
         floor = QWidget()
         floor.setFixedHeight(7)  # room for the card's round corners below the square text
         self.body.addWidget(floor)
-        self.order_tabs()
-
-    def order_tabs(self, *first: QWidget) -> None:
-        """Let Tab go through the parts of the head, these `first`, before the text below them."""
-        head = (self._previous_button, self._next_button, self._find_button, self.copy_button)
-        for before, after in pairwise((*first, *head, self.text)):
-            self.setTabOrder(before, after)
 
     def _show_rows(self) -> None:
         data, as_hex = self._data or b"", self._as_hex

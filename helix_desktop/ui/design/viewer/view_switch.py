@@ -33,11 +33,6 @@ class ViewSwitch(TabList):
             group.addButton(button)
             row.addWidget(button)
 
-    @property
-    def buttons(self) -> tuple[TabButton, ...]:
-        """Return the button of each view, in order."""
-        return tuple(self._buttons.values())
-
     def show_views(self, views: Collection[str], current: str, obstacles: Mapping[str, str]) -> None:
         """Show the buttons of these views; those with an obstacle are disabled, and say it on hover."""
         for name, button in self._buttons.items():

@@ -13,7 +13,9 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, ChipText
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.design.tab_order import tab_stops
 from tests.support.window.buttons import find_button, find_buttons, press
 
 
@@ -176,6 +178,16 @@ def test_chips_can_be_removed(qtbot: QtBot, composer: Composer) -> None:
     assert removed.args == ["k2"]
     composer.set_attachments(())
     assert chips.height() == 0
+
+
+def test_tab_goes_through_the_chips_as_they_stand(composer: Composer) -> None:
+    """Also through one that took the place of another."""
+    first, second = ChipText("k1", "preview", "1 token", is_preview=True), ChipText("k2", "two", "2 tokens")
+    composer.set_attachments((first, second))
+    composer.set_attachments((ChipText("k1", "in full", "9 tokens"), second))
+    stops = [stop for stop in tab_stops(composer) if isinstance(stop, AttachmentChip | Editor)]
+    assert [stop.key for stop in stops[:-1] if isinstance(stop, AttachmentChip)] == ["k1", "k2"]
+    assert stops[-1] is composer.editor
 
 
 def test_a_long_name_never_hides_the_cost_on_a_chip(composer: Composer) -> None:
