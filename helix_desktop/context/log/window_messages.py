@@ -209,11 +209,11 @@ class WindowMessages(MessageLog):
         ]
 
     def excluded_items(self) -> list[LogItem]:
-        """Return the messages that the user excluded, and those that an excluded summary stands for."""
+        """Return the messages that the user excluded, and those that an excluded summary stands for, once."""
         items = [item for seq in self.rewrites.excluded if (item := self.item(seq)) is not None]
         for after, upto, left_out in self.rewrites.excluded_covers:
             items += [item for item in self.between(after, upto) if item.seq != left_out]
-        return items
+        return list({item.seq: item for item in items}.values())
 
     @property
     def window_tokens(self) -> tuple[int, int]:

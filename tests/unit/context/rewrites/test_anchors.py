@@ -9,7 +9,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.anchors import FOLD_TITLE, SWEEP_TITLE, IdentifierIndex
 from helix_desktop.context.window.window_breakdown import break_down_window
-from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
@@ -89,6 +89,19 @@ def test_no_name_of_an_earlier_line_is_named_again() -> None:
     line, seq = f"{SWEEP_TITLE} e6: second_name; e4: first_name", transcript.last_seq + 1
     transcript.apply(RecordedEvent(seq, seq, SweepMade((4,), 9, SweepReason.BATCH, line, 9, carrier=4)))
     assert not index.sweep_line(transcript, [6], 1_000)
+
+
+def test_a_message_that_is_excluded_twice_counts_once() -> None:
+    """Alone and with the note that replaced it: what another message says too is still named."""
+    index, transcript = IdentifierIndex(), transcript_of(("both_have_it",), ("both_have_it",))
+    index.update(transcript)
+    for event in (
+        Excluded((4,), "Excluded.", 3, "d" * 64),
+        FoldMade(2, 4, "A note.", 3, "d" * 64, 1, steps=1, saved=5),
+        Excluded((transcript.last_seq + 2,), "Excluded.", 3, "d" * 64),
+    ):
+        transcript.apply(RecordedEvent(transcript.last_seq + 1, 9, event))
+    assert index.sweep_line(transcript, [6], 1_000) == f"{SWEEP_TITLE} e6: both_have_it"
 
 
 def test_messages_that_were_dropped_leave_no_names() -> None:
