@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -24,7 +25,7 @@ class _Notification(NamedTuple, Generic[T]):
 
 
 class NotificationService(Generic[T]):
-    """Shows notifications while `run` runs; a click is told with the place that its notification is about."""
+    """Shows notifications while `run` runs, and reports the place that a clicked one is about."""
 
     def __init__(self, app_name: str, desktop_entry: str, on_click: Callable[[T], None]) -> None:
         """`desktop_entry` names the app's desktop file, which has its icon."""
@@ -62,6 +63,8 @@ class NotificationService(Generic[T]):
             self._places.clear()
 
     async def _serve(self, router: DBusRouter) -> None:
+        from jeepney import DBusErrorResponse
+
         (capabilities,) = await _call(router, "GetCapabilities")
         has_markup = "body-markup" in capabilities
         while True:
@@ -72,7 +75,8 @@ class NotificationService(Generic[T]):
                     self._places[number] = place
                 case None:
                     for number in self._places:
-                        await _call(router, "CloseNotification", "u", (number,))
+                        with suppress(DBusErrorResponse):  # as services answer if the user closed it before
+                            await _call(router, "CloseNotification", "u", (number,))
                     self._places.clear()
                 case message:
                     number, action = message.body

@@ -43,10 +43,11 @@ class Desktop:
     def __init__(self, router: Any) -> None:
         self._router = router
         self.calls: asyncio.Queue[tuple[str, tuple[Any, ...]]] = asyncio.Queue()
+        self.closed_by_user: set[int] = set()
 
     async def serve(self, requests: asyncio.Queue[Any]) -> None:
         """Answer every call."""
-        from jeepney import HeaderFields, new_method_return
+        from jeepney import HeaderFields, new_error, new_method_return
 
         number = 0
         while True:
@@ -57,6 +58,8 @@ class Desktop:
             elif method == "Notify":
                 number += 1
                 reply = new_method_return(message, "u", (number,))
+            elif method == "CloseNotification" and message.body[0] in self.closed_by_user:
+                reply = new_error(message, f"{NAME}.Error")
             else:
                 reply = new_method_return(message)
             await self._router.send(reply)
@@ -115,6 +118,23 @@ async def test_each_notification_leads_to_its_own_place_and_all_are_taken_back()
         assert await asyncio.wait_for(clicked.get(), 10) == "first session"
         service.withdraw()
         assert await desktop.next_call("CloseNotification") == (2,)
+        await scope.close()
+
+
+@pytest.mark.usefixtures("session_bus")
+async def test_a_notification_that_the_user_closed_keeps_none_of_the_others_from_being_taken_back() -> None:
+    async with a_desktop() as desktop:
+        service = NotificationService[str]("Helix Desktop", "org.example.App", lambda place: None)
+        scope = TaskScope()
+        scope.start(service.run(), "notify")
+        for number in (1, 2):
+            service.show("Done", f"Session {number}", "a session")
+            await desktop.next_call("Notify")
+        desktop.closed_by_user.add(1)
+        service.withdraw()
+        service.show("Done", "Later", "a session")
+        assert [await desktop.next_call("CloseNotification") for _ in range(2)] == [(1,), (2,)]
+        assert (await desktop.next_call("Notify"))[4] == "Later"
         await scope.close()
 
 
