@@ -1,4 +1,4 @@
-"""What the next handover, or observations in its place, leave of the window: the planner is asked ahead."""
+"""What the next handover, or observations in its place, will leave of the window, by the planner's rules."""
 
 from __future__ import annotations
 
@@ -27,14 +27,13 @@ def forecast_summary(
     gauge = measure_next_request(transcript, policy, frame)
     observed = planner.observation_due(transcript, policy, gauge, now_ms)
     if gauge.pressure == "none" and observed is not None:
-        return _of_observations(transcript, policy, gauge, observed, is_due=True)
-    is_due = gauge.pressure != "none"
-    ahead = transcript if is_due else _filled(transcript, policy, frame)
+        return _of_observations(transcript, policy, gauge, observed)
+    ahead = transcript if gauge.pressure != "none" else _filled(transcript, policy, frame)
     gauge = measure_next_request(ahead, policy, frame)
     later_ms = max(now_ms, ahead.last_compaction_at_ms + planner.cooldown_ms(ahead, policy))
     relief = planner.observation_relief(ahead, policy, gauge, later_ms)
     if relief is not None:
-        return _of_observations(ahead, policy, gauge, relief, is_due)
+        return _of_observations(ahead, policy, gauge, relief)
     plan = planner.handover_due(ahead, policy, gauge, later_ms)
     if plan is None or not planner.is_worthwhile(ahead, policy, gauge, plan.cut):
         return None
@@ -42,11 +41,11 @@ def forecast_summary(
     unchanged = round((frame.fixed_tokens + ahead.opening_tokens) * gauge.ratio)
     previous = ahead.handover[1].tokens if ahead.handover is not None else 0  # it is updated, so it is read
     read = round((plan.cut.tokens + previous) * gauge.ratio)
-    return SummaryForecast("handover", is_due, gauge.used, after, max(0, after - unchanged), read)
+    return SummaryForecast("handover", gauge.used, after, max(0, after - unchanged), read)
 
 
 def _of_observations(
-    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, event_range: EventRange, is_due: bool
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, event_range: EventRange
 ) -> SummaryForecast:
     saved = round(planner.observation_savings(transcript, policy, gauge, event_range))
     items = transcript.between(event_range.after, event_range.upto)
@@ -54,7 +53,7 @@ def _of_observations(
     after = gauge.used - saved
     fresh = min(after, max(0, resent - saved))
     read = round(event_range.tokens * gauge.ratio)
-    return SummaryForecast("observations", is_due, gauge.used, after, fresh, read)
+    return SummaryForecast("observations", gauge.used, after, fresh, read)
 
 
 def _filled(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> Transcript:

@@ -86,29 +86,29 @@ def test_looking_ahead_changes_nothing(simulator: SessionSimulator) -> None:
 
 
 def test_a_handover_leaves_at_most_what_was_said_of_it_long_before() -> None:
-    """From the first calls on it is priced as it is then; due is what the engine says is due."""
+    """From the first calls on it is priced as it is then; one that is due, from the request of now."""
     policy = PROFILES["plain"]
     simulator = SessionSimulator(policy, ModelInfo("test", "small", window=40_000, reserve=200))
     simulator.send_message("Begin.")
-    said, plan = [], None
+    forecasts, plan = [], None
     while plan is None:
         gauge = measure_next_request(simulator.transcript, policy, simulator.frame)
         summary = forecast_summary(simulator.transcript, policy, simulator.frame, simulator.now_ms)
         assert summary is not None
         assert summary.kind == "handover"
-        said.append(summary)
+        forecasts.append(summary)
         plan = handover_due(simulator.transcript, policy, gauge, simulator.now_ms)
-        assert summary.is_due == (plan is not None)
+        assert (summary.before == gauge.used) == (plan is not None)
         if plan is None:
             simulator.step("A step.", 1)
-            simulator.answer_call(0, f"{len(said)} line of output\n" * 300)
+            simulator.answer_call(0, f"{len(forecasts)} line of output\n" * 300)
     simulator.record(simulator.handover_at(plan.cut))
     after, threshold = measure_next_request(simulator.transcript, policy, simulator.frame).used, 40_000 * 0.85
-    assert after <= said[-1].after
-    for early in said[10:]:
+    assert after <= forecasts[-1].after
+    for early in forecasts[10:]:
         assert early.fresh < early.after
         assert abs(early.before - threshold) <= 1_200
-        assert abs(early.after - said[-1].after) <= 1_200
+        assert abs(early.after - forecasts[-1].after) <= 1_200
         assert early.read >= plan.cut.tokens * 0.9
 
 
@@ -123,7 +123,8 @@ def test_observations_that_are_due_come_before_a_handover() -> None:
         simulator.step("An answer in some more words. " * 200, 0)
     summary = forecast_summary(simulator.transcript, policy, simulator.frame, simulator.now_ms)
     assert summary is not None
-    assert (summary.kind, summary.is_due) == ("observations", True)
+    gauge = measure_next_request(simulator.transcript, policy, simulator.frame)
+    assert (summary.kind, summary.before) == ("observations", gauge.used)
     assert 0 < summary.fresh <= summary.after < summary.before
     assert forecast_summary(simulator.transcript, PROFILES["off"], simulator.frame, 0) is None
     simulator.record(HoldSet(on=True))
