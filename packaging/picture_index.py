@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
@@ -43,12 +43,12 @@ def write_index(out: Path, sets: Mapping[str, str], failed: Iterable[str] = ()) 
     return index
 
 
-def _screens(out: Path, paths: Iterable[Path]) -> Iterable[str]:
-    """Write a figure for each screen, with its picture in each theme."""
-    for name, of_name in groupby(sorted(paths, key=_order), lambda path: _split(path)[0]):
+def _screens(out: Path, paths: Iterable[Path]) -> Iterator[str]:
+    """Yield a figure for each screen, with its picture in each theme."""
+    for name, pictures in groupby(sorted(paths, key=_order), lambda path: _split(path)[0]):
         images = "".join(
             f'<a href="{link}" class="{_split(path)[1]}"><img loading="lazy" src="{link}" alt=""></a>'
-            for path in of_name
+            for path in pictures
             for link in [html.escape(path.relative_to(out).as_posix())]
         )
         caption = html.escape(name)

@@ -76,10 +76,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def take(pictures: PictureSet, out: Path) -> bool:
-    """Take one set in the place of its former pictures; return whether a run of it failed."""
+    """Take one set, in place of its earlier pictures; return True if one of its runs failed."""
     folder = out / pictures.name
-    for former in (*folder.glob("tour/*.png"), *folder.glob("states/*.png")):
-        former.unlink()  # a screen that is gone would stay in the index
+    for picture in (*folder.glob("tour/*.png"), *folder.glob("states/*.png")):
+        picture.unlink()  # a screen that is gone would stay in the index
     options = [*map(_catalog_path, pictures.options)]
     environ = {**os.environ, "PYTHONPATH": str(ROOT / "packaging"), "QT_QPA_PLATFORM": "offscreen"}
     runs = [[*TOUR, str(folder / "tour"), *options]]

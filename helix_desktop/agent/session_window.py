@@ -65,18 +65,18 @@ class SessionWindow:
         return next_request_cost(window, gauge, transcript, info, is_cold)
 
     async def look_ahead(self) -> Forecast:
-        """Return what falls due next, without a model and with one. Computed in a thread."""
+        """Return which rewrites fall due next, those that a model writes too. Computed in a thread."""
         runtime, now_ms = self._runtime, self._runtime.clock()
         transcript, policy, frame = runtime.transcript.fork(), runtime.policy, runtime.frame
 
-        def ask_engine() -> Forecast:
+        def compute() -> Forecast:
             summary = forecast_summary(transcript, policy, frame, now_ms)
             return msgspec.structs.replace(make_forecast(transcript, policy), summary=summary)
 
-        return await asyncio.to_thread(ask_engine)
+        return await asyncio.to_thread(compute)
 
     def summary_cost(self, summary: SummaryForecast) -> CostEstimate:
-        """Return what it costs at most, about, to have such a handover or observations written."""
+        """Return about what it costs at most to have a model write this handover or these observations."""
         models, transcript = self._runtime.roles.summary_models, self._runtime.transcript
         info = choose_model(models, round(summary.read / self.measure()[1].ratio), transcript).info
         return estimate_cost(info, summary.read, planner.SUMMARY_TOKENS)

@@ -22,9 +22,7 @@ from helix_desktop.system.input_method import qt_input_methods
 from helix_desktop.ui.design.window_placement import fit_screen
 
 _FIRST_FRAME_TIMEOUT_MS = 200
-_THREAD_SWITCH_S = (
-    0.0005  # a click needs the interpreter many times; each time a busy thread keeps it so long
-)
+_THREAD_SWITCH_S = 0.0005  # how long a busy thread keeps the interpreter from a click, each time
 RUN_MARKER_FILE = "window.open"  # there while a window has the data directory, and after one was killed
 
 

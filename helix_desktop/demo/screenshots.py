@@ -191,7 +191,7 @@ def _has_changed_files(model: ChatModel, key: RowKey) -> bool:
 
 
 async def wait_until(is_true: Callable[[], bool]) -> None:
-    """Wait until what is read in the background has come; a picture without it is better than none."""
+    """Wait until `is_true` returns True, but not for ever: a picture of less is better than none."""
     for _ in range(_ATTEMPTS):
         if is_true():
             return

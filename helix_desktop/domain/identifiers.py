@@ -53,7 +53,7 @@ def count_identifiers(text: str) -> Counter[str]:
 
 
 def names_in_line(line: str) -> list[str]:
-    """Return the words of a rewrite's line of names: behind the last name of a group stands a semicolon."""
+    """Return the words of a rewrite's line of names, in which semicolons separate the groups."""
     return line.replace(";", " ").split()
 
 

@@ -106,7 +106,7 @@ def join_sentences(*sentences: str) -> UserText:
 
 
 def change_facts(text: str, change: Callable[[str], str]) -> str:
-    """Return a text with each word that is a fact of it changed; of one that is none, all of it."""
+    """Return a text with `change` applied to the strings among its facts; to all of a plain string."""
     if not isinstance(text, UserText):
         return change(text)
     facts = {name: _change_fact(fact, change) for name, fact in text.facts.items()}

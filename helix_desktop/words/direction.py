@@ -30,7 +30,7 @@ def with_sign(sign: str, number: str) -> str:
 
 
 def dotted(parts: Iterable[str]) -> str:
-    """Return what there is of some facts as one line, apart by dots."""
+    """Return the parts that are not empty as one line, separated by dots."""
     if current_language().is_right_to_left:
         parts = map(isolate, parts)
     return " · ".join(filter(None, parts))

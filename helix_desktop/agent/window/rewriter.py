@@ -54,7 +54,7 @@ class WindowRewriter:
         runtime.session.listen(self._on_update)
 
     def _on_update(self, update: Update) -> None:
-        """Read a message when it comes: what a rewrite needs of it, a request would wait for."""
+        """Read a message for later rewrites as soon as it is recorded: otherwise a request waits for that."""
         match update:
             case EventRecorded(
                 recorded=RecordedEvent(seq=seq, event=UserSpoke() | AssistantSpoke() | ToolAnswered())

@@ -167,10 +167,10 @@ def observation_relief(
         return None
     needed = max(gauge.used - gauge.handover_threshold, gauge.window * policy.handover_least_gain)
     ranges = observation.unobserved_range(transcript), observation.refinable_range(transcript)
-    possible = (candidate for candidate in ranges if candidate is not None)
-    return next(
-        (found for found in possible if observation_savings(transcript, policy, gauge, found) >= needed), None
-    )
+    for event_range in ranges:
+        if event_range is not None and observation_savings(transcript, policy, gauge, event_range) >= needed:
+            return event_range
+    return None
 
 
 def observation_savings(

@@ -179,7 +179,7 @@ class WindowNames:
     def _is_in_form(self, name: str, word: str) -> bool:
         of_messages = (self._forms[seq] for seq in self._by_word.get(word, ()))
         others = (other for other in self._others if word in other.words)
-        return any(name == word or occurs_in(name, found.text) for found in chain(others, of_messages))
+        return any(name == word or occurs_in(name, form.text) for form in chain(others, of_messages))
 
     @property
     def result(self) -> Coverage:

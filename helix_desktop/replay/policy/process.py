@@ -58,9 +58,9 @@ class _Server:
                 self._work(self._jobs.popleft())
 
     def _prepare(self) -> bool:
-        """Read and replay ahead while nothing is asked; return True if something was.
+        """Read and replay ahead while no request comes; return True if one was received meanwhile.
 
-        The profiles are what is asked for most: they are exact at once then.
+        The profiles are requested most: their replays are exact at once then.
         """
         if self._session is None or self._connection.poll(_QUIET_S):
             return False
@@ -71,7 +71,7 @@ class _Server:
         except ReplayStopped:
             self._receive()
             return True
-        except Exception:  # noqa: BLE001 - told to the window once it asks for that policy
+        except Exception:  # noqa: BLE001 - the window gets it once it requests that policy
             return False
         self._collect()
         return False

@@ -44,11 +44,7 @@ def read_collectable(
     """
     selected = set(digests)
     selected_keys = {keys.record(digest) for digest in selected}
-    candidates = _entries(
-        view,
-        lambda record: True,
-        lambda key, row: key in selected_keys or may_be_index(row),
-    )
+    candidates = _entries(view, may_be_chosen=lambda key, row: key in selected_keys or may_be_index(row))
     plan = plan_cleanup(candidates, _index_reader(view, contents), RetentionRule(grace_ms=grace_ms), at_ms)
     return sorted(entry.digest for entry in plan.to_trash if entry.digest in selected)
 

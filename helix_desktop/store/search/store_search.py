@@ -143,16 +143,16 @@ class StoreSearch(ABC):
         hits: list[ContentHit] = []
         unreadable, is_first = 0, True
         while True:
-            page, at = await self.listed(page_query, terms), 0
-            while at < len(page.entries):
+            page, position = await self.listed(page_query, terms), 0
+            while position < len(page.entries):
                 # No more than the hits that are missing: nothing is read that the caller did not ask for.
-                left = page.entries[at : at + limit - len(hits)]
-                batch, is_over = _next_batch(left, should_continue, is_first=is_first)
+                entries = page.entries[position : position + limit - len(hits)]
+                batch, is_over = _next_batch(entries, should_continue, is_first=is_first)
                 if batch:
                     contents = await self.read_contents([entry.digest for entry in batch])
                     hits += await self._find_hits(terms, batch, contents, spellings)
                     unreadable += contents.count(None)
-                    is_first, at, cursor = False, at + len(batch), cursor_of(batch[-1], NEWEST)
+                    is_first, position, cursor = False, position + len(batch), cursor_of(batch[-1], NEWEST)
                 if is_over or not batch:
                     return SearchResults(tuple(hits), cursor, unreadable, page.unindexed)
             if not page.cursor:

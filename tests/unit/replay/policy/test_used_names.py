@@ -39,27 +39,26 @@ messages = st.lists(st.tuples(texts, texts), max_size=6)
 
 @given(messages, messages)
 def test_a_name_is_held_by_each_message_before_in_whose_texts_it_occurs(
-    first: list[tuple[str, str]], then: list[tuple[str, str]]
+    first: list[tuple[str, str]], second: list[tuple[str, str]]
 ) -> None:
     """Also if the message came, and was read, before the first call that uses the name."""
     names = UsedNames()
-    for part in (first, then):
-        start = 2 * len(first) if part is then else 0
+    for part, start in ((first, 0), (second, 2 * len(first))):
         names.add(events_of(part, start))
         while names.read(1):
             pass
-    held: list[tuple[int, str]] = []
-    for number, (text, arguments) in enumerate(first + then):
+    texts_before: list[tuple[int, str]] = []
+    for number, (text, arguments) in enumerate(first + second):
         used = names.by_call().get(2 * number + 2, [])
-        held.append((2 * number + 1, text))
+        texts_before.append((2 * number + 1, text))
         expected = {
-            name: sorted({seq for seq, earlier in held if occurs_in(name, earlier)})
+            name: sorted({seq for seq, earlier in texts_before if occurs_in(name, earlier)})
             for name in argument_identifiers(as_json(arguments))
         }
         assert {use.name: use.holders for use in used} == {
             name: seqs for name, seqs in expected.items() if seqs
         }
-        held.append((2 * number + 2, arguments))
+        texts_before.append((2 * number + 2, arguments))
 
 
 def events_of(part: list[tuple[str, str]], start: int) -> list[RecordedEvent]:
