@@ -28,8 +28,8 @@ class CoverageStrip(Themed, QWidget):
 
     places_requested = Signal()
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
         self._icon = IconLabel("shield-check", px=14, color_token="ok")
         self.text = TextLine("", 12, role="muted")
         self.text.setObjectName("coverage")

@@ -72,7 +72,7 @@ class ChangesPage(Themed, QWidget):
         mark_pane_stop(self.list)
         self.change_actions = ChangeActions(self.list)
         self.detail = ChangeDetail(start, now)
-        self.coverage = CoverageStrip()
+        self.coverage = CoverageStrip(self)
         self.empty = EmptyState("diff", "", tr("Write a message"))
         self.no_match = EmptyState("search", tr("No changes match this filter"), tr("Clear filter"))
         self._lay_out()

@@ -53,8 +53,8 @@ class EmptyState(QWidget):
         column.addLayout(line)
         self.button = PushButton(button, name="empty_action")
         self.button.clicked.connect(self.button_clicked)
-        self.button.setVisible(bool(button))
         column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
+        self.button.setVisible(bool(button))
         column.addStretch(3)
 
     @property

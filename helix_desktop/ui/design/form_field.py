@@ -31,7 +31,8 @@ class FormField(QWidget):
         self._control = control
         self._note = note
         self._note_label = label(note, "faint", wrap=True)
-        self._note_label.setVisible(bool(note))
+        if not note:
+            self._note_label.hide()
         self._words = words = label(name, "muted", wrap=True)
         words.setFixedWidth(_LABEL_PX)
         words.setBuddy(control)

@@ -13,7 +13,8 @@ from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[QWidget, QLabel]:
     """Return a scrolling settings page with a heading; returns it with the label of its lead sentence."""
     words = label(lead, "muted", wrap=True)
-    words.setVisible(bool(lead))
+    if not lead:
+        words.hide()
     inner = QWidget()
     inner.setObjectName("page")
     inner.setLayout(column(label(title, "heading"), words, 10, body, None, margins=(28, 24, 28, 24), gap=6))

@@ -45,7 +45,8 @@ class _BannerCard(QFrame):
         message = BesideOrBelow(text, self._buttons(banner), _TEXT_PX) if banner.actions else text
         close = IconButton("x", tr("Dismiss"), px=15, edge=26)
         close.clicked.connect(lambda: self.dismissed.emit(banner.id))
-        close.setVisible(banner.dismissable)
+        if not banner.dismissable:
+            close.hide()
         face, color = _ICONS[banner.level]
         line = row(IconLabel(face, px=17, color_token=color), message, close, margins=(14, 10, 8, 10), gap=11)
         line.setStretch(1, 1)

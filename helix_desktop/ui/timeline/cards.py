@@ -205,7 +205,8 @@ class SweepView(Card):
         self.setAccessibleName(title)
         self.setToolTip(explain_cached())
         self.unfold_button = IconButton("chevron-down", tr("Show digests"), px=15, edge=28)
-        self.unfold_button.setVisible(bool(card.digests))
+        if not card.digests:
+            self.unfold_button.hide()
         self.unfold_button.clicked.connect(self.unfold)
         headline = _headline("layers", title, card.is_undone)
         self.body.addWidget(rewrite_line(*headline, card, signals, now_ms, self.unfold_button))

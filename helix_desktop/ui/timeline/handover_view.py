@@ -128,9 +128,11 @@ class HandoverView(Card):
         edit.clicked.connect(lambda: self._signals.edit.emit(card.seq))
         for button in (compare, edit):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        edit.setVisible(not card.origin)
+        if card.origin:
+            edit.hide()
         undo = undo_button(self._signals, card.seq, card.is_undone)
-        undo.setVisible(card.is_undone or not card.replaced_by)  # only the one in its place can be undone
+        if card.replaced_by and not card.is_undone:  # only the one in its place can be undone
+            undo.hide()
         end = [time_label(card.at_ms, now_ms), compare, edit, undo]
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.clicked.connect(lambda: popup_below(self._menu(), more))
@@ -148,7 +150,8 @@ class HandoverView(Card):
             view = BulletView(bullet, role, is_flagged=not self._card.origin)
             view.source_clicked.connect(self._signals.source)
             column.addWidget(view)
-        gist.setVisible(bool(bullets))
+        if not bullets:
+            gist.hide()
         return gist
 
     def _pills(self) -> list[QWidget]:
