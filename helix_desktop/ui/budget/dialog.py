@@ -14,6 +14,7 @@ from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.words.costs import CostState, parse_tokens, parse_usd
 from helix_desktop.words.translation import Translator
 
@@ -23,7 +24,7 @@ _WIDTH_PX = 520
 T = TypeVar("T")
 
 
-class BudgetDialog(QDialog):
+class BudgetDialog(TabsInReadingOrder, QDialog):
     """Two limits, each of which may be left open."""
 
     def __init__(self, parent: QWidget, state: CostState, has_prices: bool) -> None:

@@ -20,6 +20,7 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.words.translation import Translator, translate
 
@@ -39,11 +40,11 @@ class Choice:
     kind: Literal["", "primary", "danger"] = ""
 
 
-class QuestionDialog(QDialog):
+class QuestionDialog(TabsInReadingOrder, QDialog):
     """A sentence, why it is asked, and its answers; Esc answers nothing."""
 
     icon_style = ("circle-question-mark", "accent_text")
-    """The icon before the words, and the token of its colour."""
+    """The icon before the words, and the token of its color."""
 
     def __init__(self, parent: QWidget | None, what: str, why: str, choices: Sequence[Choice]) -> None:
         """Prepare the dialog over its parent."""
@@ -96,7 +97,7 @@ class ErrorDialog(QuestionDialog):
             button.setFocus()
 
 
-class TextInputDialog(QDialog):
+class TextInputDialog(TabsInReadingOrder, QDialog):
     """A sentence and one line of text to fill in; an empty text cannot be accepted."""
 
     def __init__(self, parent: QWidget, what: str, text: str, accept_label: str, why: str = "") -> None:

@@ -14,6 +14,7 @@ from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.translation import Translator
 
@@ -41,7 +42,7 @@ def _limits() -> tuple[str, ...]:
     )
 
 
-class RedactDialog(Themed, QDialog):
+class RedactDialog(Themed, TabsInReadingOrder, QDialog):
     """One window whose lower half follows what is known; what it asks for comes out as signals."""
 
     search_requested = Signal(str)

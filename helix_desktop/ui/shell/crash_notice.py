@@ -9,13 +9,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.shell.main_window import MainWindow
@@ -24,7 +25,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Window")
 
 _ID, _SHOW = "crash", "show"
-_SIZE = (720, 520)
+_SIZE, _MIN_SIZE = (720, 520), (460, 360)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +60,16 @@ class RecoverySummary:
         return tr("Recovered: {parts}. Sessions and layout are unchanged.", parts=tuple(filter(None, parts)))
 
 
-class LogDialog(QDialog):
+class LogDialog(SizedDialog):
     """Shows a log to be read, copied, or found in its folder."""
 
     def __init__(self, parent: QWidget, text: str, folder: Path) -> None:
         """Ready to open; `text` is redacted already."""
-        super().__init__(parent)
+        super().__init__(parent, _SIZE, _MIN_SIZE)
         title = tr("Log of the last run")
         self.setObjectName("crash_log")
         self.setWindowTitle(title)
         self.setModal(True)
-        self.resize(*_SIZE)
         self.text = QPlainTextEdit(text)
         self.text.setObjectName("crash_log_text")
         self.text.setReadOnly(True)

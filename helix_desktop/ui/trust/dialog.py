@@ -12,6 +12,7 @@ from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
 
@@ -30,7 +31,7 @@ _CONSEQUENCES = (
 )
 
 
-class TrustDialog(QDialog):
+class TrustDialog(TabsInReadingOrder, QDialog):
     """Accepted when the user trusts the folder; Enter decides nothing, Esc leaves it untrusted."""
 
     def __init__(self, parent: QWidget, name: str, path: str, auto_run_files: Sequence[AutoRunFile]) -> None:

@@ -7,6 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QSplitter, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 
@@ -63,6 +64,18 @@ def test_tab_goes_as_the_window_is_read_and_back(qtbot: QtBot) -> None:
     assert _go(5, Qt.Key.Key_Backtab) == ["right", "late", "inserted", "top", "last"]
     window.right.hide()
     assert _go(1, Qt.Key.Key_Backtab) == ["late"]
+
+
+def test_a_question_is_gone_through_as_it_is_read(qtbot: QtBot) -> None:
+    """The button that accepts is made first, and stands last."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    dialog = TextInputDialog(parent, "Rename session", "Old name", "Rename")
+    with qtbot.waitActive(dialog):
+        dialog.show()
+    dialog.field.setFocus()
+    assert _go(2) == ["cancel", "accept"]
+    dialog.close()
 
 
 def test_the_parts_that_qt_made_can_be_used_after_tab(qtbot: QtBot) -> None:

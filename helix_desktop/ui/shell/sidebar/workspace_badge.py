@@ -11,7 +11,7 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
 
 BADGE_COLOR_TOKENS = {"running": "seg_assistant", "waiting": "seg_output", "missing": "error"}
-"""Token that colours the dot of each badge."""
+"""Token that colors the dot of each badge."""
 
 
 def paint_workspace_badge(
