@@ -98,8 +98,10 @@ class CacheBrowser(Themed, QWidget):
         self._pending_digest, self._canceled_filter = "", None
         self.model.set_source(source)
         self.preview.show_state(None)
+        self.handover_hits.show_links(())
         self._notice.hide()
         self._totals, self._is_counted, self._is_listed = CacheTotals(), source is None, False
+        self._is_searching, self._unindexed = False, 0
         self._update_visibility()
         if source is not None:
             self.refresh()
@@ -210,6 +212,7 @@ class CacheBrowser(Themed, QWidget):
                 await self._query(source, cache_filter)
         except HelixError as error:
             if source is self._source:
+                self._is_searching = False
                 self._show_error(error)
         finally:
             if source is self._source:
@@ -222,9 +225,10 @@ class CacheBrowser(Themed, QWidget):
         if not (self._is_listed or cache_filter.text):
             self._show_first(source, cache_filter, await source.first_ids(cache_filter))
         totals = await source.totals()
-        if source is self._source:
-            self._totals, self._is_counted = totals, True
-            self._update_visibility()
+        if source is not self._source:
+            return
+        self._totals, self._is_counted = totals, True
+        self._update_visibility()
         await self._list(source, cache_filter, totals)
         if source is self._source and source is not self._choices_source:
             self._choices_source = source
@@ -240,7 +244,8 @@ class CacheBrowser(Themed, QWidget):
             if source is self._source:
                 self.filter_bar.set_available(tools, sessions)
         except HelixError as error:
-            self._show_error(error)
+            if source is self._source:
+                self._show_error(error)
         finally:
             if source is self._choices_source:
                 self._choices_source = None
@@ -357,8 +362,9 @@ class CacheBrowser(Themed, QWidget):
         is_behind = self._is_searching and not is_stale and self._unindexed > 0
         total = self._totals.entries
         self.filter_bar.show_indexing(CacheProgress(total - self._unindexed, total) if is_behind else None)
-        is_ended = cache_filter != self._canceled_filter and not self._is_searching
-        waiting = listed or not is_ended or is_stale or not cache_filter.is_narrowing
+        is_searched = cache_filter != self._canceled_filter and not self._is_searching
+        is_complete = is_searched and self._notice.isHidden()
+        waiting = listed or not is_complete or is_stale or not cache_filter.is_narrowing
         self._pages.setCurrentWidget(self.table if waiting else self.no_match)
         self.preview.setVisible(listed > 0)
         self.no_match.set_content(

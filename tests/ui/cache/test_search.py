@@ -15,6 +15,8 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.errors import StoreError
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.columns import COLUMNS
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
@@ -33,7 +35,7 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed import retint
-from tests.support.galleries.panes_samples import CODE, SampleCache, cache_row
+from tests.support.galleries.panes_samples import CODE, SampleCache, WaitingCache, cache_row
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
 
 pytestmark = pytest.mark.qt_loop
@@ -173,6 +175,7 @@ class PausedCache(SampleCache):
     def __init__(self, rows: Sequence[CacheRow]) -> None:
         super().__init__(rows)
         self.search_page_size, self.parts, self.counts, self.go_on = 7, 0, 0, asyncio.Event()
+        self.error: StoreError | None = None  # of every part but the first
 
     async def totals(self) -> CacheTotals:
         """Return counts and sizes, with which each refresh begins."""
@@ -184,6 +187,8 @@ class PausedCache(SampleCache):
         self.parts += 1
         if cursor:
             await self.go_on.wait()
+            if self.error is not None:
+                raise self.error
         return await super().search(cache_filter, cursor)
 
 
@@ -220,6 +225,34 @@ async def test_a_search_while_the_index_is_behind_reports_it_and_can_be_canceled
     hits = [row for row in source.all_rows if "stream" in f"{row.target} {row.first_line}".lower()]
     await wait_until(lambda: pane.model.rowCount() == len(hits))
     await wait_until(lambda: not bar.search_row.isVisible())
+
+
+async def test_another_cache_has_nothing_of_the_search_in_the_former_one(
+    qtbot: QtBot, scope: TaskScope
+) -> None:
+    """No indexing and no handover: both would be those of another workspace."""
+    source = PausedCache([cache_row(number) for number in range(300)])
+    source.unindexed, source.handovers = 260, (HandoverLink("s-1", 41, "Flush the stream", "Stalls."),)
+    pane = await open_cache_browser(qtbot, scope, source)
+    QTest.keyClicks(pane.filter_bar.field, "stream")
+    await wait_until(pane.filter_bar.search_row.isVisible)
+    assert pane.handover_hits.isVisible()
+    pane.set_source(WaitingCache([cache_row(0)], answers=0))
+    assert not pane.filter_bar.search_row.isVisible()
+    assert not pane.handover_hits.isVisible()
+    assert pane.filter_bar.counter.text == "Loading…"
+
+
+async def test_a_search_that_fails_is_over_and_claims_no_result(qtbot: QtBot, scope: TaskScope) -> None:
+    source = PausedCache([cache_row(number) for number in range(300)])
+    pane = await open_cache_browser(qtbot, scope, source)
+    source.search_page_size = 0
+    source.error = StoreError(verbatim("The stored data can't be read."))
+    QTest.keyClicks(pane.filter_bar.field, "stream")
+    await wait_until(lambda: pane.filter_bar.counter.text == "Searching… 0 matches so far")
+    source.go_on.set()
+    await wait_until(lambda: "Searching" not in pane.filter_bar.counter.text)
+    assert not pane.no_match.isVisible()
 
 
 async def test_a_search_with_a_complete_index_reports_no_indexing(qtbot: QtBot, scope: TaskScope) -> None:
