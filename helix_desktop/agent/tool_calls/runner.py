@@ -39,11 +39,23 @@ WITHHELD = (
 log = logging.getLogger(__name__)
 
 
+class _CallProgress:
+    """What later calls of a step wait for.
+
+    `is_asked` is set once the call's approval request or question is shown or none is needed, `is_settled`
+    once the call ran or was denied, or if it needs no approval.
+    """
+
+    def __init__(self) -> None:
+        self.is_asked, self.is_settled = asyncio.Event(), asyncio.Event()
+
+
 class ToolRunner:
-    """Answers every call of a step: approved calls run one by one, calls without approval in parallel.
+    """Answers every call of a step: approved calls run in the order of the calls, the others in parallel.
 
     All approval requests and questions are shown together, in the order of the calls, so that the user sees
-    everything that waits.
+    everything that waits. An approved call still waits for an earlier one without a decision: tests must not
+    run before the edit that they are for, although a rule allows them at once.
     """
 
     def __init__(
@@ -58,52 +70,55 @@ class ToolRunner:
         self._runtime, self._tools, self._approvals, self._gate = runtime, tools, approvals, gate
         self._file_changes, self._changes = file_changes, changes
         self._intake = Intake(runtime.counter)
-        self._approved_lock = asyncio.Lock()
         self.running_calls = RunningCalls(runtime.clock)
 
     async def answer(self, calls: Sequence[ToolCall]) -> None:
         """Record an answer to each call; return once all have one. Cancelling stops what runs."""
         held_outputs: list[HeldOutput] = []
-        questions_shown = [asyncio.Event() for _ in calls]
+        progress = [_CallProgress() for _ in calls]
         try:
             async with asyncio.TaskGroup() as group:
                 for i, call in enumerate(calls):
-                    work = self._answer(call, held_outputs, questions_shown[: i + 1])
+                    work = self._answer(call, held_outputs, progress[:i], progress[i])
                     group.create_task(work, name=f"tool {call.name}")
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from errors
         await self._gate.record_batch(held_outputs)
 
     async def _answer(
-        self, call: ToolCall, held_outputs: list[HeldOutput], questions_shown: Sequence[asyncio.Event]
+        self,
+        call: ToolCall,
+        held_outputs: list[HeldOutput],
+        earlier: Sequence[_CallProgress],
+        own: _CallProgress,
     ) -> None:
-        """Approve, run and record one call.
-
-        `questions_shown` has an event for each earlier call and last for this one, set once the call's
-        approval request or question is shown or none is needed.
-        """
+        """Approve, run and record one call; `earlier` is the progress of the calls before it."""
         ask = await self._user_ask(call)
         if isinstance(ask, ApprovalRequest):
             ask = await self._refusal(ask) or ask
+        if not isinstance(ask, ApprovalRequest):
+            own.is_settled.set()
         if ask is None or isinstance(ask, ToolResult):
-            questions_shown[-1].set()
+            own.is_asked.set()
         if isinstance(ask, ToolResult):
             await self._record(call, ask, self._runtime.clock(), held_outputs)
             return
         if ask is None:
             await self._run(call, None, held_outputs)
             return
-        for earlier in questions_shown[:-1]:
-            await earlier.wait()
+        for other in earlier:
+            await other.is_asked.wait()
         if isinstance(ask, Question):
-            await self._ask_question(call, ask, questions_shown[-1], held_outputs)
+            await self._ask_question(call, ask, own.is_asked, held_outputs)
             return
-        outcome = await self._ask_approval(ask, questions_shown[-1])
+        outcome = await self._ask_approval(ask, own.is_asked)
         if outcome.decision == "deny":
             await self._deny(call, outcome.model_text)
-            return
-        async with self._approved_lock:
+        else:
+            for other in earlier:
+                await other.is_settled.wait()
             await self._run(call, ask, held_outputs)
+        own.is_settled.set()
 
     async def _user_ask(self, call: ToolCall) -> UserAsk | ToolResult | None:
         """Return what the user is asked before a call, None if nothing; the result if it is refused."""

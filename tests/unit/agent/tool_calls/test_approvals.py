@@ -55,7 +55,7 @@ def open_requests(rig: AgentRig) -> list[ApprovalRequest]:
 
 
 async def test_all_waiting_calls_are_asked_at_once() -> None:
-    """Ten calls of a step are ten requests, answered in any order; they run one by one."""
+    """Ten calls of a step are ten requests, answered in any order; they run in the order of the calls."""
     rig = rig_of(tuple({**MAKE, "subject": f"make t{number}"} for number in range(10)))
     conversation = await rig.begin()
     await conversation.send("Go.")
@@ -63,8 +63,29 @@ async def test_all_waiting_calls_are_asked_at_once() -> None:
     for call_id in reversed(ids):
         assert conversation.decide(call_id, "deny" if call_id == "s03" else "once")
     await rig.wait_until_idle()
-    assert sorted(rig.tools.executed_calls) == sorted(set(ids) - {"s03"})
+    assert rig.tools.executed_calls == sorted(set(ids) - {"s03"})
     assert [event.outcome for event in rig.events(ToolAnswered)].count("denied") == 1
+    await rig.assert_consistent()
+
+
+async def test_a_call_that_a_rule_allows_waits_for_an_earlier_request() -> None:
+    """Tests asked for together with an edit run on the edited file; a call that needs no approval runs."""
+    reply = tool_call_reply(("ask", EDIT), ("ask", MAKE), ("say", {}))
+    rig = AgentRig(ScriptedModel(replies_in_order(reply, text_reply("Done."))))
+    await rig.rules.add(PermissionRule("ask", "make test"))
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    await wait_for_requests(rig, "c0")
+    await rig.wait_until(
+        lambda: (
+            [event.subject for event in rig.events(ApprovalGiven)] == ["make test"]
+            and len(rig.events(ToolAnswered)) == 1
+        )
+    )
+    assert rig.tools.executed_calls == ["c2"]
+    conversation.decide("c0", "once")
+    await rig.wait_until_idle()
+    assert rig.tools.executed_calls == ["c2", "c0", "c1"]
     await rig.assert_consistent()
 
 
