@@ -34,12 +34,13 @@ def next_request_cost(
     window: Window, gauge: UsageGauge, transcript: Transcript, info: ModelInfo, is_cold: bool
 ) -> RequestCost:
     """Return what the next request costs without its answer; `is_cold`: the provider's cache has expired."""
-    cached = 0
+    fresh = gauge.used
     if transcript.steps and not is_cold and transcript.changed_from:
         pairs = zip(window.entries, window.entry_tokens, strict=True)
         new = dropwhile(lambda pair: _upto(pair[0]) < transcript.changed_from, pairs)
-        cached = window.estimate - sum(tokens for _, tokens in new)
-    return priced_request(info, gauge.used, min(gauge.used, round(cached * gauge.ratio)))
+        # Not the cached part, which the total has as reported: the ratio is off by more the more it counts.
+        fresh = min(gauge.used, round(sum(tokens for _, tokens in new) * gauge.ratio))
+    return priced_request(info, gauge.used, gauge.used - fresh)
 
 
 def cost_after(cost: RequestCost, saved: int, resent: int, info: ModelInfo) -> RequestCost:

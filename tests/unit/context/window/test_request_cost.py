@@ -1,0 +1,27 @@
+"""What the next request costs, before it is sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.context.window.request_cost import next_request_cost
+from helix_desktop.context.window.usage_gauge import measure_usage
+from tests.support.histories import MODEL, build_history
+
+
+@pytest.mark.parametrize("earlier_ratio", [0.5, 1.5])
+def test_what_the_provider_reported_last_is_cached(earlier_ratio: float) -> None:
+    """Although earlier reports differ from our count by another ratio; what came since is new."""
+    simulator = build_history(2)
+    simulator.step("Reading.", 1, usage_ratio=earlier_ratio)
+    simulator.answer_call(0, "first output " * 300)
+    simulator.step("Reading on.", 1, usage_ratio=1.0)
+    sent = simulator.sent_requests[-1].window.estimate
+    simulator.answer_call(0, "second output " * 300)
+    window = simulator.window()
+    gauge = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
+    assert gauge.ratio == pytest.approx((earlier_ratio + 1.0) / 2, abs=0.01)
+    cost = next_request_cost(window, gauge, simulator.transcript, MODEL, is_cold=False)
+    assert cost.total == gauge.used
+    assert cost.cached == pytest.approx(sent, abs=2)
+    assert cost.fresh == pytest.approx((window.estimate - sent) * gauge.ratio, abs=2)
