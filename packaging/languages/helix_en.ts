@@ -2331,7 +2331,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
-            <source>The model sees a preview or an extract.</source>
+            <source>The model sees a preview, an extract or some lines.</source>
             <translation type="unfinished" />
         </message>
         <message>

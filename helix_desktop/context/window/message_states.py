@@ -45,13 +45,17 @@ class MessageStates:
 
 
 def is_in_full(seq: int, answer: ToolAnswered, transcript: Transcript) -> bool:
-    """Return True if an output in the window is shown in full, not as a preview or an extract."""
+    """Return True if an output in the window is shown in full, not as a preview, an extract or some lines."""
     chosen_form = transcript.rewrites.chosen_forms.get(seq)
-    return (
-        chosen_form.form == "full"
-        if chosen_form is not None
-        else answer.whole or (answer.form == "full" and bool(answer.recalled))
-    )
+    if chosen_form is not None:
+        return chosen_form.form == "full"
+    return answer.whole or (answer.form == "full" and _is_recalled_in_full(answer))
+
+
+def _is_recalled_in_full(answer: ToolAnswered) -> bool:
+    """Return True if a recall shows a whole content, below its heading, or as an image."""
+    byte_count = len(answer.text.encode("utf-8", "surrogatepass"))
+    return bool(answer.recalled) and (bool(answer.images) or byte_count >= answer.size)
 
 
 def _state_of_cover(cover: Cover) -> MessageState:

@@ -23,7 +23,7 @@ CacheState: TypeAlias = Literal[
     "in_trash",
 ]
 CACHE_STATES: tuple[CacheState, ...] = get_args(CacheState)
-"""Where a content stands in the session's window; `in_part` is a preview or an extract of it."""
+"""Where a content stands in the session's window; `in_part` is a part of it."""
 CacheColumn: TypeAlias = SortColumn | Literal["state", "saved"]
 """What the table is sorted by; the last two are known of one session's window, not of the store."""
 

@@ -24,7 +24,7 @@ STATE_LABELS: dict[CacheState, UserText] = {
 STATE_TIPS: dict[CacheState, UserText] = {
     "in_window": text("The model sees all of it."),
     "pinned": text("Pinned: always kept in context."),
-    "in_part": text("The model sees a preview or an extract."),
+    "in_part": text("The model sees a preview, an extract or some lines."),
     "marker": text("Replaced by a marker. The agent can recall it."),
     "excluded": text("Excluded by you. The agent can recall it."),
     "noted": text("Replaced by a note. The agent can recall it."),

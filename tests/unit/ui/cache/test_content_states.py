@@ -1,0 +1,23 @@
+"""Where a content stands in the window, as the cache page says it."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.ui.cache.source import content_states
+from tests.support.session_simulator import SessionSimulator
+
+
+@pytest.mark.parametrize(("words", "state"), [(20, "in_window"), (500, "in_part")])
+def test_a_preview_of_which_some_lines_were_recalled_is_in_context_in_part(words: int, state: str) -> None:
+    """A recall of its beginning shows all of a short output, and only that of a long one."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Read it.")
+    simulator.step("Reading.", 1)
+    output = "some words\n" * words
+    simulator.answer_call(0, output, form="preview")
+    digest = digest_of(output.encode())
+    simulator.recall(digest)
+    assert content_states(simulator.transcript)[digest] == (state, 0)
