@@ -79,6 +79,7 @@ async def test_the_agents_choice_is_displayed_while_it_runs_and_stays_on_the_car
         await until(lambda: rig.events(OutputHeld) and card(rig).is_choosing_form, "the output held")
         await until(lambda: "intake" in rig.window.jobs.job_ids(), "the job")
         assert card(rig).digest
+        assert card(rig).state == "ok"  # it runs no longer: nothing is left to stop
         reader.go.set()
         await rig.wait_for_turn_end()
         row = card(rig)

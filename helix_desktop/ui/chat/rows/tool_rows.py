@@ -98,20 +98,13 @@ class ToolRows:
         self._key_by_answer[recorded.seq] = before.key
         if answer.recalled:
             self._recalled.add(recorded.seq)
-        failed: ToolState = "ok" if answer.ok else "failed"
         row = replace(
-            before,
+            _with_outcome(before, answer),
             target=before.target if answer.subagent and before.target else answer.target or before.target,
-            state=_OUTCOMES.get(answer.outcome, failed),
-            size_bytes=answer.size,
-            duration_ms=answer.duration_ms if answer.outcome in ("ran", "stopped") else None,
-            exit_code=answer.exit_code,
-            digest=answer.digest,
             answer_seq=recorded.seq,
             is_choosing_form=False,
             subagent_session=answer.subagent,
             subagent_status=_subagent_status(answer),
-            running_output=None,
             reply=answer.reply,
         )
         if answer.digest:
@@ -159,7 +152,7 @@ class ToolRows:
         row = self._row_of(answer.call_id)
         if row is None:
             return None
-        return self._put(replace(row, size_bytes=answer.size, digest=answer.digest, is_choosing_form=True))
+        return self._put(replace(_with_outcome(row, answer), is_choosing_form=True))
 
     def key_of_call(self, call_id: str) -> RowKey | None:
         """Return the key of a call's card; None if no such call is known."""
@@ -279,6 +272,20 @@ def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript)
         chosen_by=chooser,
         form_cost=form_cost_text(choice or answer),
         form_note="" if choice else _form_note(answer),
+    )
+
+
+def _with_outcome(row: ToolRow, answer: ToolAnswered) -> ToolRow:
+    """Return the row of a call that is over, although its output's form may still be chosen."""
+    state: ToolState = "ok" if answer.ok else "failed"
+    return replace(
+        row,
+        state=_OUTCOMES.get(answer.outcome, state),
+        size_bytes=answer.size,
+        duration_ms=answer.duration_ms if answer.outcome in ("ran", "stopped") else None,
+        exit_code=answer.exit_code,
+        digest=answer.digest,
+        running_output=None,
     )
 
 
