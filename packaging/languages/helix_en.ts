@@ -5262,6 +5262,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/patch_lines.py" />
+            <source>new file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/running_strip.py" />
             <source>no output yet</source>
             <translation type="unfinished" />
@@ -5285,11 +5290,6 @@
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>noted</source>
             <comment>state of an output</comment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/chat/items/message_painting.py" />
-            <source>offline demo</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -92,7 +92,9 @@ That is all. ![a chart](https://example.org/chart.png)
 """
 DIFFSTAT = """src/helix/stream.py            | 41 ++++++++++++++-------
 src/helix/ui/message_view.py   | 18 +++++----"""
-PATCH = """@@ -12,4 +12,5 @@ class StreamFlush:
+PATCH = """--- a/src/helix/stream.py
++++ b/src/helix/stream.py
+@@ -12,3 +12,4 @@
      interval: float = 0.033
 -    def flush(self) -> None:
 +    def flush(self, force: bool = False) -> None:
@@ -148,7 +150,6 @@ def rows_of_all_kinds() -> list[Row]:
             LONG,
             at,
             "Opus",
-            demo=True,
             reasoning="The user wants the cost flat in length. " * 8,
         ),
     ]

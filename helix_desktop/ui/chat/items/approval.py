@@ -9,6 +9,7 @@ from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.user_text import TextContext, UserText, change_facts
 from helix_desktop.ui.chat.actions import Answer, ChooseOffer, Decide, ToggleFold
+from helix_desktop.ui.chat.items.changed_files import FileBlock
 from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
@@ -25,6 +26,8 @@ from helix_desktop.ui.chat.items.painting import (
     paint_icon,
     paint_line,
 )
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.rows.patch_lines import patch_files
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
@@ -61,7 +64,9 @@ class ApprovalItem(RowItem):
         self._approval = row
         theme, writer = self.style.theme, tools.writer
         self._summary = paragraph_layout(escape_invisible(row.summary), tools, theme.text, BODY)
-        self._detail = writer.write_plain(self._visible_detail(), mono=True)
+        self._hidden_lines = 0
+        self._blocks = self._make_blocks(tools)
+        self._detail = [] if self._blocks else [self._plain_detail(tools)]
         self._rules = [translate(change_facts(rule, escape_invisible)) for rule in row.offers]
         self._offers = [
             writer.write_plain(rule, mono=True, size=SMALL, is_sentence=True) for rule in self._rules
@@ -72,8 +77,8 @@ class ApprovalItem(RowItem):
         places = escape_invisible("\n".join(row.uncovered_places)) if "places" in context.expanded else ""
         muted = theme.muted
         self._places = [writer.write_plain(places, mono=False, color=muted, size=SMALL)] if places else []
-        self._color_diff()
-        self._set_texts([self._summary, *self._rule_text, self._detail, *self._places, *self._offers])
+        detail = [block.text for block in self._blocks if block.text is not None] or self._detail
+        self._set_texts([self._summary, *self._rule_text, *detail, *self._places, *self._offers])
         self._well = QRectF()
         label = translate(_CHOICE if len(row.offers) > 1 else _ONE_RULE)
         self._label = paragraph_layout(label, tools, theme.faint, SMALL)
@@ -84,22 +89,34 @@ class ApprovalItem(RowItem):
         """Return which of the offers a longer answer would save."""
         return min(self.context.offer, len(self._offers) - 1)
 
-    def _visible_detail(self) -> str:
+    def _make_blocks(self, tools: ItemTools) -> list[FileBlock]:
+        """Return the files of a diff as cards of calls show them; none if the detail is something else."""
+        files = patch_files(escape_invisible(self._approval.detail))
+        total = room = sum(len(file.lines) for file in files)
+        if "detail" not in self.context.expanded:
+            room = min(room, _MAX_DETAIL_LINES)
+        self._hidden_lines = total - room
+        blocks = []
+        for file in files:
+            if room > 0:
+                blocks.append(FileBlock(file, room, tools))
+            room -= len(file.lines)
+        return blocks
+
+    def _plain_detail(self, tools: ItemTools) -> TextLayout:
         lines = escape_invisible(self._approval.detail).rstrip("\n").split("\n")
-        if len(lines) > _MAX_DETAIL_LINES and "detail" not in self.context.expanded:
-            return "\n".join(lines[:_MAX_DETAIL_LINES])
-        return "\n".join(lines)
+        if "detail" not in self.context.expanded:
+            self._hidden_lines = max(0, len(lines) - _MAX_DETAIL_LINES)
+        shown = lines[: len(lines) - self._hidden_lines]
+        detail = tools.writer.write_plain("\n".join(shown), mono=True)
+        detail.wrap_at_words()
+        if any(line.startswith(("@@", "--- ", "+++ ")) for line in lines):
+            self._color_diff(detail)
+        return detail
 
-    def _hidden_line_count(self) -> int:
-        lines = self._approval.detail.rstrip("\n").count("\n") + 1
-        return 0 if "detail" in self.context.expanded else max(0, lines - _MAX_DETAIL_LINES)
-
-    def _color_diff(self) -> None:
-        lines = self._approval.detail.split("\n")
-        if not any(line.startswith(("@@", "--- ", "+++ ")) for line in lines):
-            return
+    def _color_diff(self, detail: TextLayout) -> None:
         theme = self.style.theme
-        block = self._detail.document.begin()
+        block = detail.document.begin()
         while block.isValid():
             sign = block.text()[:1]
             if sign in ("+", "-"):
@@ -129,16 +146,19 @@ class ApprovalItem(RowItem):
         return y + style.px(7)
 
     def _arrange_detail(self, y: float, inner: float) -> float:
-        style, pad = self.style, self.style.px(_PAD)
-        tall = self._detail.layout(inner - style.px(24)) + style.px(18)
-        self._detail.x, self._detail.y = pad + style.px(12), y + style.px(9)
-        if hidden := self._hidden_line_count():
-            rect = QRectF(pad + 6, y + tall - 8, style.px(200), style.px(26))
-            label = tr.plural(hidden, "Show %n more line", "Show %n more lines")
+        style, pad, top = self.style, self.style.px(_PAD), y
+        for block in self._blocks:
+            y = block.arrange(y, inner + 2 * pad, _PAD) + style.px(8)
+        for text in self._detail:
+            text.x, text.y = pad + style.px(12), y + style.px(9)
+            y += text.layout(inner - style.px(24)) + style.px(18)
+        if self._hidden_lines:
+            rect = QRectF(pad + 6, y - 8 * (not self._blocks), style.px(200), style.px(26))
+            label = tr.plural(self._hidden_lines, "Show %n more line", "Show %n more lines")
             self.hit_areas.append(HitArea("open:detail", ToggleFold("detail"), label, rect, radius=6))
-            tall += style.px(24)
-        self._well = QRectF(pad, y, inner, tall)
-        return self._well.bottom() + style.px(12)
+            y += style.px(24)
+        self._well = QRectF(pad, top, inner, y - top)
+        return y + style.px(4 if self._blocks else 12)
 
     def _arrange_uncovered(self, y: float, inner: float) -> float:
         """Place the line on what can't be undone; a click shows each place with its reason."""
@@ -194,12 +214,17 @@ class ApprovalItem(RowItem):
         card = QRectF(0, 0, self.width, self.height)
         paint_box(painter, card, style.color(theme.surface), style.color(theme.warn), 12)
         self._paint_head(painter)
-        paint_box(painter, self._well, style.color(theme.code_surface), style.color(theme.border), 8)
+        if self._detail:
+            paint_box(painter, self._well, style.color(theme.code_surface), style.color(theme.border), 8)
+        for block in self._blocks:
+            block.paint(painter, state)
         self._label.paint(painter, state.clip, ())
         for number, mark in enumerate(self._marks):
             self._paint_mark(painter, mark, number == self._selected_offer)
+        in_blocks = [block.text for block in self._blocks]
         for text in self.texts:
-            text.paint(painter, state.clip, state.marks_of(text))
+            if text not in in_blocks:
+                text.paint(painter, state.clip, state.marks_of(text))
         for area in self.hit_areas:
             self._paint_area(painter, area, state)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QTextCharFormat, QTextLayout, QTextOption
+from PySide6.QtGui import QPainter, QTextCharFormat, QTextLayout
 
 from helix_desktop.ui.chat.actions import OpenChanges, ToggleFold
 from helix_desktop.ui.chat.items.item import ItemTools
@@ -41,9 +41,7 @@ class FileBlock:
         if self._lines:
             words = "\n".join(line.text for line in self._lines)
             self.text = tools.writer.write_plain(words, mono=True, size=SMALL)
-            option = self.text.document.defaultTextOption()
-            option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)  # prose is changed, too
-            self.text.document.setDefaultTextOption(option)
+            self.text.wrap_at_words()  # prose is changed, too
             self._color_lines(self.text)
         self._frame = QRectF()
 
@@ -52,9 +50,9 @@ class FileBlock:
         """Return the file and what happened to it."""
         return " · ".join(part for part in (self._file.name, self._file.note) if part)
 
-    def arrange(self, top: float, width: float) -> float:
-        """Place it below `top`; where it ends."""
-        style, margin = self._style, self._style.px(_MARGIN)
+    def arrange(self, top: float, width: float, margin: float = _MARGIN) -> float:
+        """Place it below `top`, with a margin at both sides; where it ends."""
+        style, margin = self._style, self._style.px(margin)
         self._frame = QRectF(margin, top, width - 2 * margin, style.px(_HEADER))
         if self.text is not None:
             gutter = self._gutter()
@@ -73,11 +71,11 @@ class FileBlock:
             f"file:{number}", OpenChanges(capture, self._file.path), label, rect, radius=10, tip=label
         )
 
-    def paint(self, painter: QPainter, state: PaintState, area: HitArea) -> None:
+    def paint(self, painter: QPainter, state: PaintState, *, is_hovered: bool = False) -> None:
         """Draw the frame, the head, the grounds of the lines, and their text."""
         style, theme = self._style, self._style.theme
         paint_box(painter, self._frame, style.color(theme.code_surface), style.color(theme.border), 10)
-        self._paint_head(painter, hovered=state.hovered == area.name)
+        self._paint_head(painter, hovered=is_hovered)
         if self.text is None:
             return
         line = self._frame.y() + style.px(_HEADER)
@@ -234,7 +232,7 @@ class ChangedFiles:
         if not self.is_open:
             return
         for block, area in zip(self._blocks, self.hit_areas[1:], strict=False):
-            block.paint(painter, state, area)
+            block.paint(painter, state, is_hovered=state.hovered == area.name)
         left = self._foot.right()
         for area in self.hit_areas[1 + len(self._blocks) :]:
             paint_button(painter, self._style, area, state, "outline")

@@ -33,19 +33,10 @@ def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, wi
     x = _paint_word(
         painter, chat_style, QRectF(x, 0, width - x, side), row.model or tr("Assistant"), True
     ) + chat_style.px(9)
-    notes = [(row.side_note, ChipStyle(theme.muted, theme.raised, theme.border, "message-square"))]
-    notes.append((tr("offline demo") if row.demo else "", ChipStyle(theme.accent_text, theme.accent_soft)))
-    for words, style in notes:
-        if not words:
-            continue
-        wide = min(chip_width(chat_style, words, style), width - x)
-        paint_chip(
-            painter,
-            chat_style,
-            QRectF(x, (side - chat_style.px(19)) / 2, wide, chat_style.px(19)),
-            words,
-            style,
-        )
+    if row.side_note:
+        style = ChipStyle(theme.muted, theme.raised, theme.border, "message-square")
+        wide, tall = min(chip_width(chat_style, row.side_note, style), width - x), chat_style.px(19)
+        paint_chip(painter, chat_style, QRectF(x, (side - tall) / 2, wide, tall), row.side_note, style)
         x += wide + chat_style.px(9)
     if row.at_ms:
         _paint_word(painter, chat_style, QRectF(x, 0, width - x, side), format_time_of_day(row.at_ms), False)

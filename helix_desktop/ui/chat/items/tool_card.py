@@ -40,9 +40,10 @@ tr = Translator("Chat")
 _LINE = 40.0  # pixels, the card's first line
 _SECOND_LINE = 25.0
 _MAX_NARROW_WIDTH = 640.0  # below, figures go to a line of their own
-_MIN_TITLE_WIDTH = (
-    230.0  # space that tool and target keep next to the figures, or these go to a line of their own
-)
+_MIN_TITLE_WIDTH, _MAX_TITLE_WIDTH = 230.0, 520.0
+"""What tool and target keep next to the figures if they need it, or these go to a line of their own."""
+_TARGET_GAP = 9.0  # between tool and target
+_MAX_TARGET = 200  # characters of a target that are measured: more than a card has room for
 _MENU_WIDTH, _ARROW_WIDTH = 30.0, 36.0  # widths of the two places at the right end
 _HASH_DIGITS = 6
 _CACHE_CHIP, _CHANGED_CHIP = "cache", "changed"
@@ -206,7 +207,7 @@ class ToolCard(RowItem):
         state = chip_width(style, state_chip.text, state_chip.style) + style.px(8)
         title = width - style.px(38 + 12) - ends - state - chips_width
         cramped = width < style.px(_MAX_NARROW_WIDTH) and self._subagent_strip is None
-        two = bool(chips or words) and (cramped or title < style.px(_MIN_TITLE_WIDTH))
+        two = bool(chips or words) and (cramped or title < self._needed_title_width())
         self._bar_height = style.px(_LINE + (_SECOND_LINE if two else 0))
         self._placed_chips = []
         self.hit_areas = [self._expand_area(width)] if self._can_open else []
@@ -228,6 +229,13 @@ class ToolCard(RowItem):
             self._title = QRectF(left, 0, self._figures.x() - left - style.px(12), style.px(_LINE))
         if has_menu(self._tool):
             self.hit_areas.append(self._menu_area(width))
+
+    def _needed_title_width(self) -> float:
+        """Return how wide tool and target are, between the least and the most that is kept free for them."""
+        style, least, most = self.style, self.style.px(_MIN_TITLE_WIDTH), self.style.px(_MAX_TITLE_WIDTH)
+        name = style.width(display_name(self._tool.tool), style.font(UI, SEMIBOLD))
+        target = style.width(self._target[:_MAX_TARGET], style.font(SMALL, mono=True))
+        return min(max(least, name + style.px(_TARGET_GAP) + target + 2), most)
 
     def _arrange(self, width: float) -> float:
         self._arrange_bar(width)
@@ -394,6 +402,6 @@ class ToolCard(RowItem):
         wide = min(style.width(name, font) + 1, self._title.width())
         rect = QRectF(self._title.x(), self._title.y(), wide, self._title.height())
         paint_line(painter, style, rect, name, font, theme.text)
-        rest = self._title.adjusted(wide + style.px(9), 0, 0, 0)
+        rest = self._title.adjusted(wide + style.px(_TARGET_GAP), 0, 0, 0)
         if rest.width() > style.px(24):
             paint_line(painter, style, rest, self._target, style.font(SMALL, mono=True), theme.muted)

@@ -77,6 +77,12 @@ class TextLayout:
         )
         self._inline_code_rects: list[QRectF] | None = None
 
+    def wrap_at_words(self) -> None:
+        """Break lines of code between words, and within a word only where it is longer than a line."""
+        option = self.document.defaultTextOption()
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.document.setDefaultTextOption(option)
+
     def layout(self, width: float) -> float:
         """Wrap to a width in pixels; the height that takes."""
         self.width = width

@@ -21,7 +21,8 @@ _MAX_CHARACTERS = 400  # of a line
 LineRole: TypeAlias = Literal["same", "removed", "added", "gap"]
 """What a line of a diff in a card is; `gap`: lines between two hunks are left out."""
 
-_SIGNS: dict[LineRole, str] = {"same": "  ", "removed": "- ", "added": "+ ", "gap": "⋯"}
+SIGNS: dict[LineRole, str] = {"same": "  ", "removed": "- ", "added": "+ ", "gap": "⋯"}
+"""What the text of a line begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def _card_lines(diff: FileDiff, path: str, room: int) -> Iterator[CardLine]:
     runs = _runs_by_line(diff, path, lines)
     for number, hunk in enumerate(diff.hunks):
         if number and room > 0:
-            yield CardLine("gap", _SIGNS["gap"])
+            yield CardLine("gap", SIGNS["gap"])
             room -= 1
         for line in hunk.lines[: max(0, room)]:
             yield _card_line(line, diff, runs.get(_side_and_number(line), ()))
@@ -135,7 +136,7 @@ def _runs_by_line(
 
 def _card_line(line: DiffLine, diff: FileDiff, runs: Sequence[ColoredRun]) -> CardLine:
     drawn = expand_tabs(line_text(line.text[:_MAX_CHARACTERS], shows_line_ends=diff.has_mixed_line_ends))
-    sign = _SIGNS[line.kind]
+    sign = SIGNS[line.kind]
     end = "…" if len(line.text) > _MAX_CHARACTERS else ""
     places = [
         (len(sign) + drawn.place(run.start), len(sign) + drawn.place(run.start + run.length), run.role)

@@ -123,7 +123,6 @@ class ChatRows:
                 event.text,
                 recorded.at,
                 with_effort(model_name(event.model, event.demo), event.effort),
-                event.demo,
                 reasoning=event.reasoning,
             )
         yield from self.tools.on_call(recorded.seq, event)

@@ -115,7 +115,6 @@ class AssistantRow:
     text: str
     at_ms: int = 0
     model: str = ""
-    demo: bool = False
     streaming: bool = False
     reasoning: str = ""
     side_note: str = ""

@@ -22,7 +22,7 @@ def side_question_rows(recorded: RecordedEvent, event: SideQuestionAnswered) -> 
     answer_key = RowKey(recorded.seq)
     return [
         UserRow(RowKey(recorded.seq, part="side"), event.question, recorded.at, is_side=True),
-        AssistantRow(answer_key, event.answer, recorded.at, name, event.demo, side_note=note),
+        AssistantRow(answer_key, event.answer, recorded.at, name, side_note=note),
     ]
 
 

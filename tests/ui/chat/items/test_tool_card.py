@@ -300,3 +300,12 @@ def test_quiet_dividers_are_less_prominent_in_both_themes(view: ChatView) -> Non
             }
             grounds.append(theme.accent_soft in colors)
         assert grounds == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("target", "lines"), [("a.py", 1), ("a/path/that/is/longer/than/what/is/free.py", 2)]
+)
+def test_figures_make_room_for_the_target(view: ChatView, target: str, lines: int) -> None:
+    view.chat_viewport.model.reset([replace(CARD, target=target), replace(CARD, key=row_key("u"), target="")])
+    card, bare = view.chat_viewport.item(0), view.chat_viewport.item(1)
+    assert (card.height > bare.height) == (lines == 2)

@@ -1,0 +1,72 @@
+"""The diff of an approval: as the cards of calls show one, without a line less."""
+
+from __future__ import annotations
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.tools.files.diff import unified_diff
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.patch_lines import patch_files
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style.theme import LIGHT
+from tests.support.window.chat_geometry import row_key
+
+_LINES = [f"line {number}\n" for number in range(40)]
+_OLD = "".join(_LINES).encode()
+_CHANGED = "".join(["first\n", *_LINES[1:20], "-- a/b\n", *_LINES[21:]]).encode()
+_EDIT = unified_diff("src/a.py", _OLD, _CHANGED)
+_BACK = unified_diff("src/a.py", _CHANGED, _OLD)
+_NEW = unified_diff("b.txt", None, b"one\n\ntwo")
+
+
+def test_a_diff_is_read_as_its_files_lines_and_numbers() -> None:
+    edited, created = patch_files(_EDIT + _NEW)
+    assert (edited.path, edited.note, edited.added, edited.removed) == ("src/a.py", "", 2, 2)
+    changed = [(line.role, line.text, line.number) for line in edited.lines if line.role != "same"]
+    assert changed == [
+        ("removed", "- line 0", 1), ("added", "+ first", 1), ("gap", "⋯", 0),
+        ("removed", "- line 20", 21), ("added", "+ -- a/b", 21),
+    ]  # fmt: skip
+    assert (created.path, created.note) == ("b.txt", "new file")
+    assert [line.text for line in created.lines] == ["+ one", "+ ", "+ two  (no line end)"]
+    assert "- -- a/b" in [line.text for line in patch_files(_BACK)[0].lines], "a head in looks only"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "make test",
+        "(no change)\n",
+        unified_diff("big.bin", b"\0", b"\0\0"),
+        unified_diff("long.txt", None, b"x\n" * 1_600),
+        unified_diff("one.txt", None, b"x" * 2_100),
+        _EDIT + "one more line",
+        _EDIT.rpartition("\n ")[0],
+    ],
+)
+def test_a_text_that_is_no_whole_diff_is_shown_word_for_word(text: str) -> None:
+    assert patch_files(text) == ()
+
+
+def test_an_approval_shows_the_lines_of_a_diff_without_its_heads(qtbot: QtBot) -> None:
+    view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(view)
+    view.resize(800, 600)
+    with qtbot.waitExposed(view):
+        view.show()
+    long = unified_diff("c.txt", None, b"\xe2\x80\xaex\n" * 70)
+    rows = [
+        ApprovalRow(row_key(detail), "edit_file", "Edit a file", detail, ("Change any file",))
+        for detail in (_EDIT, long, "--- a plan")
+    ]
+    view.chat_viewport.model.reset(rows)
+    edit, cut, plain = ([text.text() for text in view.chat_viewport.item(n).texts] for n in range(3))
+    assert edit[1].startswith("- line 0\n+ first\n  line 1")
+    assert cut[1] == "\n".join(["+ \\u202ex"] * 60)
+    more = view.chat_viewport.item(1).hit_area("open:detail")
+    assert more is not None
+    assert more.label == "Show 10 more lines"
+    assert plain[1] == "--- a plan"
+    view.highlighter.finish()
