@@ -152,7 +152,7 @@ def _answer_text(line: Line) -> str:
 
 def _preferences(lines: Sequence[Line]) -> list[Point]:
     return [
-        Point(f"The user wants: {_shorten(part.removeprefix('but '))}", (line.seq,))
+        Point(f"The user wants: {_as_sentence(_shorten(part.removeprefix('but ')))}", (line.seq,))
         for line in _requests(lines)
         for part in re.split(r"(?<=[.!?,])\s+", line.text)
         if _PREFERENCE.search(part) and " " in part
@@ -183,6 +183,11 @@ def _is_denied(line: Line) -> bool:
 
 def _first_line(line: Line) -> str:
     return _shorten(line.text.split("\n", 1)[0])
+
+
+def _as_sentence(part: str) -> str:
+    """Return a part of a sentence with a capital letter and without the comma at its end."""
+    return part[:1].upper() + (f"{part[1:-1]}." if part.endswith(",") else part[1:])
 
 
 def _shorten(text: str) -> str:

@@ -230,7 +230,7 @@ def test_a_figure_may_come_from_observations_and_notes() -> None:
 
 RECORD = """[Write a handover]
 The messages to hand over:
-e3 user: Find the bug. Do not touch the data.
+e3 user: Find the bug. Do not touch the data. Keep it small, please, but do not hurry.
 e4 assistant: I begin with the README. -> calls read_file {"path":"README.md"}
 e5 tool read_file README.md: # Thing
 
@@ -255,6 +255,8 @@ def test_a_handover_has_six_sections_and_cites_its_sources() -> None:
     assert "Edited a.py: 1 replacement at line 12 (10 -> 12 bytes). [e7]" in text
     assert "Failing test: test_x. [e8]" in text
     assert "The user wants: Do not touch the data. [e3]" in text
+    assert "The user wants: Keep it small. [e3]" in text
+    assert "The user wants: Do not hurry. [e3]" in text
     first_step = RECORD.replace("I begin with the README.", TIDEWATCH.task[0].step[0].say)
     assert "Place in the script: task 1, step 1 of 7; step 2 is next. [e4]" in write_handover(
         first_step, (TIDEWATCH,)
