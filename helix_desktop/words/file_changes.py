@@ -6,6 +6,7 @@ from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.file_history.state import FileChange
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.direction import with_sign
+from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -58,7 +59,7 @@ def uncovered_text(files: int) -> str:
 
 def line_counts_texts(added: int, removed: int) -> tuple[str, str]:
     """Return the lines added and removed as `+12` and `-4`, with a true minus sign."""
-    return with_sign("+", f"{added:,}"), with_sign("\N{MINUS SIGN}", f"{removed:,}")
+    return with_sign("+", format_integer(added)), with_sign("\N{MINUS SIGN}", format_integer(removed))
 
 
 def _revert_text(event: ChangesRecorded, turn: int) -> str:

@@ -141,7 +141,7 @@ class ChangeDelegate(QStyledItemDelegate):
         for text, color in ((removed, "error"), (added, "ok")):
             if text:
                 place = QRectF(room.x(), room.y(), right - room.x(), room.height())
-                right = self._text(painter, place, text, 11, color, 500, at_right=True, mono=True)
+                right = self._text(painter, place, text, 11, color, 500, at_right=True)
         return right
 
     def _paint_marks(self, painter: QPainter, box: QRectF, right: float, row: FileRow) -> float:
@@ -178,11 +178,10 @@ class ChangeDelegate(QStyledItemDelegate):
         weight: int = 400,
         *,
         at_right: bool = False,
-        mono: bool = False,
         elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
     ) -> float:
         """Paint a text at one side of the room; return where the rest of the room ends, or begins."""
-        font = ui_font(px, weight, mono)
+        font = ui_font(px, weight)
         metrics = QFontMetricsF(font)
         fitted = metrics.elidedText(text, elide, max(0.0, room.width()))
         painter.setFont(font)

@@ -176,7 +176,7 @@ class ChangeDetail(Themed, QWidget):
         self._icon = IconLabel("file-pen", px=16, color_token="muted")
         self._title = TextLine("", 13, 600)
         self._title.elide = Qt.TextElideMode.ElideMiddle
-        self._added, self._removed = TextLine("", 12, 500, "ok", True), TextLine("", 12, 500, "error", True)
+        self._added, self._removed = TextLine("", 12, 500, "ok"), TextLine("", 12, 500, "error")
         for counter in (self._added, self._removed):
             counter.is_fixed_width = True
         self._status = Pill("")

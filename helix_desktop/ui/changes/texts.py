@@ -12,9 +12,9 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.changes.rows import ChangeGroup, ChangesState, FileRow, LineCounts, Obstacle, RowKind
 from helix_desktop.ui.design.pill import Tone
-from helix_desktop.words.direction import with_sign
+from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.file_coverage import reason_text
-from helix_desktop.words.numbers import format_integer, format_size, format_whole_percent
+from helix_desktop.words.numbers import format_size, format_whole_percent
 from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Changes")
@@ -22,7 +22,6 @@ tr = Translator("Changes")
 
 _COMMAND_CHARS = 60  # of a command that are shown in a list
 _PLACES_NAMED = 3
-_MINUS = "\N{MINUS SIGN}"
 
 KIND_ICONS: dict[RowKind, tuple[str, str]] = {
     "created": ("file-plus", "ok"),
@@ -123,10 +122,8 @@ def _during_text(calls: Sequence[str]) -> str:
 def counts_texts(counts: LineCounts | None) -> tuple[str, str]:
     """Return lines added and removed with their signs; empty where there are none, or nobody counted."""
     added, removed = counts or (0, 0)
-    return (
-        with_sign("+", format_integer(added)) if added else "",
-        with_sign(_MINUS, format_integer(removed)) if removed else "",
-    )
+    plus, minus = line_counts_texts(added, removed)
+    return plus if added else "", minus if removed else ""
 
 
 def accessible_counts(counts: LineCounts | None) -> str:

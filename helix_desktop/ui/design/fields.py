@@ -27,7 +27,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Controls")
 
 _BOX_PX = 16
-_FIELD_GAP_PX = 64  # around a line edit's words, with its icons
+_FIELD_GAP_PX = 72  # around a line edit's words, with its icons
 
 
 class Combo(Themed, QComboBox):
@@ -115,7 +115,7 @@ class TextArea(KeepsComposition, QPlainTextEdit):
 
 
 class SearchField(KeepsComposition, Themed, TextField):
-    """A line edit with a magnifier in front and a button that clears it."""
+    """A line edit with a magnifier in front and a button that clears it; "Search" where its words are cut."""
 
     composition_keys = frozenset(
         {Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Up, Qt.Key.Key_Down}
@@ -123,6 +123,7 @@ class SearchField(KeepsComposition, Themed, TextField):
 
     def __init__(self, placeholder: str) -> None:
         """Start empty; `placeholder` is also its name for screen readers."""
+        self._placeholder = placeholder
         super().__init__(placeholder)
         self.setProperty("kind", "search")
         self.setAccessibleName(placeholder)
@@ -139,6 +140,13 @@ class SearchField(KeepsComposition, Themed, TextField):
         self._magnifier.setIcon(icon("search", theme.faint, 15))
         for action in self._clear_actions:
             action.setIcon(icon("x", theme.muted, 14))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show the placeholder, or one word where it is cut."""
+        self.setPlaceholderText(self._placeholder)
+        super().resizeEvent(event)
+        if self.toolTip():
+            self.setPlaceholderText(tr("Search"))
 
 
 class NarrowDelegate(QStyledItemDelegate):

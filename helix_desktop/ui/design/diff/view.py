@@ -202,8 +202,8 @@ class CountsLine(Themed, QFrame):
 
     def __init__(self) -> None:
         super().__init__()
-        self._added = TextLine("", 12, 600, "ok", mono=True)
-        self._removed = TextLine("", 12, 600, "error", mono=True)
+        self._added = TextLine("", 12, 600, "ok")
+        self._removed = TextLine("", 12, 600, "error")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)

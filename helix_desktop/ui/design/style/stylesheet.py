@@ -113,7 +113,7 @@ QPushButton[kind="nav"] { background: transparent; border: 2px solid transparent
 QPushButton[kind="nav"]:hover { background: $hover; color: $text; }
 QPushButton[kind="nav"]:checked { background: $selection; color: $text; font-weight: 600; }
 QPushButton[kind="nav"]:focus { border: 2px solid $accent; }
-QRadioButton { color: $text; font-weight: 600; spacing: 9px; padding: 2px 4px 2px 0; border-radius: 6px;
+QRadioButton { color: $text; font-weight: 600; spacing: 9px; padding: 2px 4px; border-radius: 6px;
     border: 1px solid transparent; outline: 0; }
 QRadioButton:disabled { color: $faint; }
 QRadioButton:focus { border: 1px solid $accent; }

@@ -50,12 +50,9 @@ class _CommandLine(QWidget):
         self.recorder.setObjectName(f"keys:{entry.command}")
         self.reset = IconButton("rotate-ccw", tr("Reset keys for {command}", command=entry.title), edge=28)
         self.reset.setObjectName(f"reset:{entry.command}")
-        policy = self.reset.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)  # the keys stay in one column
-        self.reset.setSizePolicy(policy)
         fixed = label(tr("Always {keys}", keys=entry.fixed_keys), "faint") if entry.fixed_keys else None
         ends = QWidget()
-        ends.setLayout(row(*([fixed] if fixed else []), self.recorder, self.reset, gap=6))
+        ends.setLayout(row(self.reset, *([fixed] if fixed else []), self.recorder, gap=6))
         self._entry = entry
         self.below = column(BesideOrBelow(label(entry.title, wrap=True), [ends], 120), gap=6)
         self.setLayout(self.below)
@@ -111,7 +108,7 @@ class KeyboardPage(QWidget):
         self.filter.textChanged.connect(self._apply_filter)
         self.reset_all = PushButton(tr("Reset all"), name="reset_all_keys")
         self.reset_all.clicked.connect(self.reset_all_requested)
-        self._undo_text, self._undo = self._undo_line()
+        self._undo_text, undo = self._undo_line()
         self._nothing = label(tr("No command or key matches."), "muted", wrap=True)
         self._nothing.hide()
         self.notice = _Notice()
@@ -127,8 +124,10 @@ class KeyboardPage(QWidget):
             label(tr("Keyboard"), "heading"), label(lead, "muted", wrap=True), 4, tools,
             margins=(28, 24, 40, 10), gap=6,
         )  # fmt: skip
-        foot = column(self._undo, margins=(28, 6, 40, 12))  # below the list: no line moves under the mouse
-        self.setLayout(column(head, self._scrolling_list(), foot, gap=0))
+        self._foot = QWidget()  # below the list: no line moves under the mouse
+        self._foot.setLayout(column(undo, margins=(28, 6, 40, 12)))
+        self._foot.hide()
+        self.setLayout(column(head, self._scrolling_list(), self._foot, gap=0))
 
     def _scrolling_list(self) -> QWidget:
         fixed = tr(
@@ -148,9 +147,7 @@ class KeyboardPage(QWidget):
         back.clicked.connect(self.undo_requested)
         parts = row(words, back, margins=(14, 4, 8, 4))
         parts.setStretch(0, 1)
-        frame = card(parts)
-        frame.hide()
-        return words, frame
+        return words, card(parts)
 
     def show_commands(self, groups: Sequence[CommandGroup]) -> None:
         """Show all commands with the keys that they have now."""
@@ -174,10 +171,10 @@ class KeyboardPage(QWidget):
 
     def show_undo(self, message: str) -> None:
         """Say what was changed and offer to undo it; empty: no longer."""
-        if not message and self._undo.isAncestorOf(self.focusWidget() or self):
+        if not message and self._foot.isAncestorOf(self.focusWidget() or self):
             self.filter.setFocus()
         self._undo_text.setText(message)
-        self._undo.setVisible(bool(message))
+        self._foot.setVisible(bool(message))
         if message:
             announce(self, message)
 
@@ -191,7 +188,7 @@ class KeyboardPage(QWidget):
             parts.append(command_line)
         frame = QWidget()
         frame.setLayout(
-            column(label(group.title, "strong"), card(column(*parts, margins=(14, 8, 8, 8), gap=4)), gap=6)
+            column(label(group.title, "strong"), card(column(*parts, margins=(14, 8, 14, 8), gap=4)), gap=6)
         )
         self._body.addWidget(frame)
         self._groups.append((group.title, frame, tuple(lines)))
