@@ -115,7 +115,7 @@ class PlanView(Themed, QWidget):
         icon, color = _icon(file)
         path = TextLine(path_text(file.path), 13, mono=True)
         path.elide = Qt.TextElideMode.ElideMiddle
-        counts = TextLine("", 11, 500, "ok", True), TextLine("", 11, 500, "error", True)
+        counts = TextLine("", 11, 500, "ok"), TextLine("", 11, 500, "error")
         for part in counts:
             part.is_fixed_width = True
             part.hide()

@@ -107,8 +107,8 @@ class ApprovalItem(RowItem):
         lines = escape_invisible(self._approval.detail).rstrip("\n").split("\n")
         if "detail" not in self.context.expanded:
             self._hidden_lines = max(0, len(lines) - _MAX_DETAIL_LINES)
-        shown = lines[: len(lines) - self._hidden_lines]
-        detail = tools.writer.write_plain("\n".join(shown), mono=True)
+        visible = lines[: len(lines) - self._hidden_lines]
+        detail = tools.writer.write_plain("\n".join(visible), mono=True)
         detail.wrap_at_words()
         if any(line.startswith(("@@", "--- ", "+++ ")) for line in lines):
             self._color_diff(detail)
