@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt
-from PySide6.QtGui import QAccessible, QColor, QFocusEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QAccessible, QColor, QFocusEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 from shiboken6 import isValid
 
@@ -50,22 +50,7 @@ class FocusableScrollArea(QScrollArea):
         """Empty, without a frame."""
         super().__init__(parent)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self._ring = FocusRing(self)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the ring to somebody who came with the keyboard."""
-        super().focusInEvent(event)
-        self._ring.show_for(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Take the ring away."""
-        super().focusOutEvent(event)
-        self._ring.hide()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the ring at the edge."""
-        super().resizeEvent(event)
-        self._ring.setGeometry(self.rect())
+        FocusRing(self)
 
 
 def refocus(widget: QWidget | None, reason: Qt.FocusReason = Qt.FocusReason.OtherFocusReason) -> bool:
@@ -103,17 +88,23 @@ class FocusReturn(QObject):
 
 
 class FocusRing(Themed, QWidget):
-    """A line around a widget that has the keyboard, over all that it holds."""
+    """A line around a widget that the user came to with the keyboard, over all that it holds."""
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
+        self._widget = widget
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
+        widget.installEventFilter(self)
 
-    def show_for(self, event: QFocusEvent) -> None:
-        """Appear to somebody who came with the keyboard."""
-        self.setVisible(event.reason() in KEYBOARD_REASONS)
-        self.raise_()
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the size of the widget, come with the keyboard, and go with it."""
+        if isinstance(event, QFocusEvent):
+            self.setVisible(event.gotFocus() and event.reason() in KEYBOARD_REASONS)
+            self.raise_()
+        elif event.type() == QEvent.Type.Resize:
+            self.setGeometry(self._widget.rect())
+        return False
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the line."""

@@ -240,14 +240,8 @@ class ChatView(Themed, QAbstractScrollArea):
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Coming back with Shift+Tab begins at the last button in sight."""
         super().focusInEvent(event)
-        self._ring.show_for(event)
         if event.reason() == Qt.FocusReason.BacktabFocusReason:
             self._interactions.focus.enter(forward=False)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Take the ring away."""
-        super().focusOutEvent(event)
-        self._ring.hide()
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab goes through the buttons of the rows before it leaves."""

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QFocusEvent,
     QFontMetricsF,
     QPainter,
     QPaintEvent,
@@ -59,7 +58,8 @@ class PagedText(Themed, QPlainTextEdit):
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
         self._content, self._page_index, self._name = _EMPTY, 0, ""
         self._rows: list[PageRow] = []
-        self._gutter, self._ring = _Gutter(self), FocusRing(self)
+        self._gutter = _Gutter(self)
+        FocusRing(self)  # the caret alone is easily missed
         self._highlighter = Highlighter(self)
         self._highlighter.highlighted.connect(self.viewport().update)
         self.setReadOnly(True)
@@ -195,17 +195,6 @@ class PagedText(Themed, QPlainTextEdit):
         """Keep the line numbers next to the text."""
         super().resizeEvent(event)
         self._place_gutter()
-        self._ring.setGeometry(self.rect())
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the ring to somebody who came with the keyboard: the caret alone is easily missed."""
-        super().focusInEvent(event)
-        self._ring.show_for(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Take the ring away."""
-        super().focusOutEvent(event)
-        self._ring.hide()
 
     def _place_gutter(self) -> None:
         inside, width = self.contentsRect(), self.gutter_width()

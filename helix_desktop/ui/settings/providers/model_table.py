@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QIcon, QResizeEvent
+from PySide6.QtGui import QColor, QIcon, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from helix_desktop.ui.design.focus import FocusRing
@@ -88,7 +88,7 @@ class ModelTable(Themed, QTableView):
     def __init__(self) -> None:
         """Start empty."""
         super().__init__()
-        self._ring = FocusRing(self)
+        FocusRing(self)
         self._model = _ModelTableModel()
         self.setModel(self._model)
         self.setAccessibleName(tr("Models"))
@@ -139,20 +139,9 @@ class ModelTable(Themed, QTableView):
         """Return all cells as they are read."""
         return [[cell_text(row, column) for column in range(len(COLUMNS))] for row in self._model.rows]
 
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the ring to somebody who came with the keyboard."""
-        super().focusInEvent(event)
-        self._ring.show_for(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Take the ring away."""
-        super().focusOutEvent(event)
-        self._ring.hide()
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the names what the figures leave; where that is too little, the table scrolls sideways."""
         super().resizeEvent(event)
-        self._ring.setGeometry(self.rect())
         self._fit()
 
     def _fit(self) -> None:
