@@ -4356,11 +4356,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/presenter.py" />
-            <source>Before, it failed: {reason}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Branch</source>
             <translation type="unfinished" />
@@ -4579,6 +4574,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
             <source>Interrupted: Helix closed or couldn't save</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/presenter.py" />
+            <source>It failed earlier: {reason}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4861,7 +4861,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/presenter.py" />
-            <source>Saving works again since {time}.</source>
+            <source>Saving resumed at {time}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10705,7 +10705,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_messages.py" />
-            <source>{command} asks the model a side question, also while it works. It answers from the present context; question and answer are never sent again.</source>
+            <source>{command} asks the model a side question, also while it works. It answers from the current context; question and answer are never sent again.</source>
             <translation type="unfinished" />
         </message>
     </context>

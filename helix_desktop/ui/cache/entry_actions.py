@@ -33,7 +33,7 @@ class EntryActions(QObject):
 
     recall_requested = Signal(str, int, int)  # digest, first and last line counted from 1 (0, 0: whole)
     recall_part_requested = Signal(object, int, int)
-    """Lines or matches of these are wanted; the first and last line that are selected (0, 0: none)."""
+    """The user is to choose lines or matches of these; the first and last line selected (0, 0: none)."""
     context_requested = Signal(str)  # to be sent in full again, from where it stands in the session
     verify_requested = Signal(object)
     export_requested = Signal(str)

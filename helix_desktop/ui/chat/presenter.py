@@ -258,8 +258,8 @@ class ChatPresenter:
         """Let errors of saving say that it works again: an event was saved."""
         for place, row in enumerate(self._error_rows):
             if row.key in self._unsaved_keys:
-                what = tr("Saving works again since {time}.", time=format_time_of_day(at_ms))
-                why = tr("Before, it failed: {reason}", reason=row.why or row.what)
+                what = tr("Saving resumed at {time}.", time=format_time_of_day(at_ms))
+                why = tr("It failed earlier: {reason}", reason=row.why or row.what)
                 self._error_rows[place] = NoticeRow(row.key, "info", what, why)
                 if not self._is_past:
                     self._put_row(self._error_rows[place])

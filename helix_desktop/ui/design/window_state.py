@@ -73,8 +73,8 @@ class SessionHeader:
 class JobRow:
     """One running job: verb and count as text, progress 0..1 or None when unknown.
 
-    `on_cancel` says what is kept, or that nothing changes, when it is canceled. One that can be paused has
-    `pausing` instead of Cancel, with `on_pausing` as its effect.
+    `on_cancel` says what is kept, or that nothing changes, when it is canceled. One that can be paused has a
+    `pause_action` instead of Cancel, and `on_pause` says what that changes.
     """
 
     id: str
@@ -82,8 +82,8 @@ class JobRow:
     progress: float | None
     cancellable: bool
     on_cancel: str = ""
-    pausing: Literal["", "pause", "resume"] = ""
-    on_pausing: str = ""
+    pause_action: Literal["", "pause", "resume"] = ""
+    on_pause: str = ""
 
 
 @dataclass(frozen=True, slots=True)

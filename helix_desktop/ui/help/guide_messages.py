@@ -119,7 +119,7 @@ def messages_sections() -> tuple[Section, ...]:
                 ),
                 tr(
                     "{command} asks the model a side question, also while it works. It answers from the "
-                    "present context; question and answer are never sent again.",
+                    "current context; question and answer are never sent again.",
                     command="/btw",
                 ),
             ),

@@ -234,8 +234,10 @@ class SessionController(QObject):
         transcript, window = conversation.session.transcript, conversation.window
         made_for = (conversation.session.id, transcript.last_seq, window.policy, window.frame)
         if made_for != self._forecast_for:
-            self.forecast = await window.look_ahead()
-            self._forecast_for = made_for
+            forecast = await window.look_ahead()
+            if conversation is not self.conversation:
+                return forecast
+            self.forecast, self._forecast_for = forecast, made_for
         return self.forecast
 
     async def _rename(self, title: str) -> None:

@@ -33,10 +33,10 @@ class _JobButton(PushButton):
 
     def show_job(self, job: JobRow) -> None:
         """Show what can be done with a job, if anything can."""
-        word, effect = self._words[job.pausing], job.on_pausing if job.pausing else job.on_cancel
-        self.setObjectName(f"{job.pausing or 'cancel'}_job")
+        word, effect = self._words[job.pause_action], job.on_pause if job.pause_action else job.on_cancel
+        self.setObjectName(f"{job.pause_action or 'cancel'}_job")
         self.setText(word)
-        self.setVisible(job.cancellable or bool(job.pausing))
+        self.setVisible(job.cancellable or bool(job.pause_action))
         self.setToolTip(effect)
         self.setAccessibleDescription(effect)
         self.setAccessibleName(tr("{action}: {job}", action=word, job=job.text))
@@ -52,8 +52,8 @@ class _JobLine(QWidget):
     """Icon, text, progress bar, button."""
 
     cancelled = Signal(str)
-    pausing = Signal(str, bool)
-    """The job, and whether it is to pause."""
+    pause_requested = Signal(str, bool)
+    """The job, and whether it is to pause or go on."""
 
     def __init__(self, job: JobRow) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class _JobLine(QWidget):
     def show_job(self, job: JobRow) -> None:
         self._job = job
         self._text.set_full_text(job.text)
-        self._icon.show_icon("pause" if job.pausing == "resume" else "loader-circle", "muted")
+        self._icon.show_icon("pause" if job.pause_action == "resume" else "loader-circle", "muted")
         # Without a known share the bar says "busy" (Qt's range 0..0, which moves), never a made-up figure.
         self._bar.setVisible(job.progress is not None or not is_motion_reduced())
         self._bar.setRange(0, 0 if job.progress is None else _PARTS)
@@ -83,8 +83,8 @@ class _JobLine(QWidget):
         self._button.show_job(job)
 
     def _act(self) -> None:
-        if self._job.pausing:
-            self.pausing.emit(self._job.id, self._job.pausing == "pause")
+        if self._job.pause_action:
+            self.pause_requested.emit(self._job.id, self._job.pause_action == "pause")
         else:
             self.cancelled.emit(self._job.id)
 
@@ -136,7 +136,7 @@ class JobLines(Themed, QWidget):
     def _add(self, job: JobRow) -> None:
         line = _JobLine(job)
         line.cancelled.connect(self.cancel_requested)
-        line.pausing.connect(self.pause_requested)
+        line.pause_requested.connect(self.pause_requested)
         retint(line, self._theme)
         self._lines[job.id] = line
         self._column.addWidget(line)

@@ -54,9 +54,8 @@ class BulletView(Themed, QWidget):
         is_struck_out: bool = False,
     ) -> None:
         super().__init__()
-        self.setLayoutDirection(
-            Qt.LayoutDirection.LeftToRight
-        )  # a sentence with its chips, in its own direction
+        # A sentence with its chips, in its own direction.
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._role, self._marks, self._is_struck_out = role, marks, is_struck_out
         self._text, self._styles = (
             (" ".join(bullet.text.split()), []) if marks else _strip_markup(bullet.text)

@@ -24,7 +24,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Workspaces")
 
 _CLEANED, _STAYS, _UNDO, _TRASHING = "cleanup", "stays", "undo", "trashing"
-_MAX_UNASKED = 1_000  # entries that go to the trash without a question
+_ASK_ABOVE = 1_000  # entries that go to the trash without a question
 _JOB_DELAY_S = 0.5  # what is over by then has no line
 
 
@@ -115,7 +115,7 @@ class CleanupController(QObject):
         Raises WorkspaceMissing, StoreError.
         """
         workspace = self._active_workspace.require()
-        if len(digests) > _MAX_UNASKED and not await self._agrees_to_trash(len(digests)):
+        if len(digests) > _ASK_ABOVE and not await self._agrees_to_trash(len(digests)):
             return
         with self._trashing_line(len(digests)):
             result = await workspace.store.retention.collect(digests, grace_ms=0)

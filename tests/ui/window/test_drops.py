@@ -60,7 +60,7 @@ async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Pa
         drop(composer, urls(folder))
         assert hints(signs) == []
         await until(lambda: len(rig.attachment_labels()) == 1, "the list goes along")
-        attached = rig.wiring.session_controller.composer.current_attachments()[0]
+        attached = rig.wiring.session_controller.composer.attachments.current()[0]
         assert (attached.label, attached.text) == ("src/", "app.py (6 B)\n")
 
         rig.views.cache.refresh()

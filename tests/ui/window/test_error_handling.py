@@ -179,7 +179,7 @@ async def test_an_error_of_saving_says_when_saving_works_again(qapp: QApplicatio
             await rig.run_turn("Again")
             (row,) = rig.rows(NoticeRow)
             assert row.level == "info"
-            assert "works again since" in row.what
+            assert "Saving resumed at" in row.what
             assert "No space left" in row.why
 
 

@@ -79,7 +79,7 @@ async def test_matches_and_lines_are_recalled_as_the_agent_does(qapp: QApplicati
         await until(lambda: len(rig.attachment_labels()) == 2, "they go along")
 
         store, count = rig.workspace.store, rig.wiring.services.counter.count
-        matches, lines = rig.wiring.session_controller.composer.current_attachments()
+        matches, lines = rig.wiring.session_controller.composer.attachments.current()
         tool = RecallCachedContent(store, count, Ripgrep(find_ripgrep(), {}))
         answer = await tool.run("c1", RecallArguments(hash=digest, pattern="(?i)FAILED", context=2))
         assert answer.model_text.partition("\n")[2] == matches.text

@@ -60,7 +60,7 @@ def _row(coverage: Coverage) -> JobRow:
             "Copying files for undo paused · %n file left",
             "Copying files for undo paused · %n files left",
         )
-        return JobRow(_GROUP, words, share, False, pausing="resume")
+        return JobRow(_GROUP, words, share, False, pause_action="resume")
     words = tr.plural(coverage.files, "Copying files for undo · %n file", "Copying files for undo · %n files")
     effect = tr("Until you resume, changes of files that aren't copied yet can't be undone.")
-    return JobRow(_GROUP, words, share, False, pausing="pause", on_pausing=effect)
+    return JobRow(_GROUP, words, share, False, pause_action="pause", on_pause=effect)

@@ -183,10 +183,6 @@ class ComposerController(QObject):
             message = _OutgoingMessage(self._workspace, self._conversation, text, [])
             self._async_actions.start(self._send(message), "send")
 
-    def current_attachments(self) -> list[Attachment]:
-        """Return what goes along with the next message of the session on screen."""
-        return self.attachments.current()
-
     def prepend(self, text: str) -> None:
         """Put a text that could not be sent in front of what is typed."""
         self.widget.set_text("\n".join(part for part in (text, self.widget.text()) if part))
@@ -267,7 +263,7 @@ class ComposerController(QObject):
             return
         message = await self._services.prompt_files.preview(workspace.id, text)
         tokens = await workspace.contents.count_tokens(message) if message.strip() else 0
-        total = tokens + sum(attachment.tokens for attachment in self.current_attachments())
+        total = tokens + sum(attachment.tokens for attachment in self.attachments.current())
         if text == self.widget.text() and conversation is self._conversation:
             now = conversation.window.measure()[1]
             self.widget.set_estimate(_estimate_text(total, max(0, now.window - now.used - now.reserve)))

@@ -84,7 +84,7 @@ class InspectorActions(QObject):
                 _text("Recall it into the message instead."),
             )
         entry = await workspace.store.entry(digest)
-        what = tr("Recall “{name}” into the context?", name=row.name)
+        what = tr("Recall “{name}” into the context?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("It's sent in full again where it was. You can undo this.")
         cost = recall_price_text(entry.tokens - row.tokens, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", Choice("recall", tr("Recall"), "primary")):

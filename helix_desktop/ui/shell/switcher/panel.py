@@ -82,7 +82,7 @@ class Switcher(QuickPicker):
 
     def _show_note(self) -> None:
         """Say how a search is limited; of one that runs, where it does not look."""
-        prefix, words = _parted(self.search.text())
+        prefix, words = _split_query(self.search.text())
         closed = [row.name for row in self._workspaces if not row.is_open]
         if not words or prefix == _COMMANDS or not closed:
             self.note.setText(tr("> commands  ·  @ sessions  ·  # messages"))
@@ -156,7 +156,7 @@ class Switcher(QuickPicker):
 
     def find_items(self, needle: str) -> Iterator[QStandardItem]:
         """Return what matches, by kind; with nothing typed what was used last, where the user is not now."""
-        prefix, words = _parted(needle)
+        prefix, words = _split_query(needle)
         every = None if prefix else _GROUP_ROWS
         if prefix == _COMMANDS:
             groups = [(tr("Commands"), self._commands.find(words))]
@@ -222,7 +222,7 @@ class Switcher(QuickPicker):
         return map(_session_item, islice(fitting, limit))
 
     def _message_words(self) -> str:
-        prefix, words = _parted(self.search.text())
+        prefix, words = _split_query(self.search.text())
         is_long = len(words) >= _MIN_LETTERS or not words.isascii()
         return words if prefix in {"", _MESSAGES} and is_long else ""
 
@@ -242,7 +242,7 @@ class Switcher(QuickPicker):
         self.add_requested.emit()
 
 
-def _parted(needle: str) -> tuple[str, str]:
+def _split_query(needle: str) -> tuple[str, str]:
     """Return the sign that limits a search, if any, and the words."""
     words = needle.strip()
     return (words[0], words[1:].strip()) if words[:1] in {_COMMANDS, _SESSIONS, _MESSAGES} else ("", words)
