@@ -45,7 +45,8 @@ async def test_a_list_by_size_reads_every_record_once(
     """
     monkeypatch.setattr(listings, "_RUN_ENTRIES", 10)
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, lambda: START_MS)
-    contents = [Content(digest_of(data := b"x" * (n % 97)), data, "t", "f", "", 1) for n in range(97)]
+    datas = [(b"%02d" % n).ljust(2 + n % 7) for n in range(97)]  # of seven sizes
+    contents = [Content(digest_of(data), data, "t", "f", "", 1) for data in datas]
     await store.commit(Commit("s", contents=contents))
     by_size = build_query("", 10, EntrySort("size", is_descending), EntryFilter())
 
