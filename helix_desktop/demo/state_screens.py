@@ -1,4 +1,4 @@
-"""Screenshots of states that come up now and then: a refused key, saved filters, Hold, an own policy."""
+"""Screenshots of states that are rare: a refused key, saved filters, Hold, a policy of the session's own."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class WindowNames:
     def __init__(
         self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame, key_words: Set[str]
     ) -> None:
-        """With the `key_words` of all names that will be asked for; there may be more of them later."""
+        """`key_words` are those of all names that `add` may get; the set may grow."""
         self._transcript, self._policy, self._frame = transcript, policy, frame
         self._key_words, self._known_words = key_words, len(key_words)
         self._rewrite_seq, self._count = -1, 0
@@ -210,8 +210,8 @@ class WindowNames:
         self._rendered.clear()
 
     def _read_all(self, entries: Sequence[WindowEntry]) -> None:
-        left = {entry.seq for entry in entries if isinstance(entry, LogItem)}
-        for seq in self._forms.keys() - left:
+        in_window = {entry.seq for entry in entries if isinstance(entry, LogItem)}
+        for seq in self._forms.keys() - in_window:
             self._hide(seq)
         self._raw.clear()
         opening = "\n".join(text.text for text in self._transcript.opening or ())
