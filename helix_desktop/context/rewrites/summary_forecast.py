@@ -18,7 +18,7 @@ from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
 def forecast_summary(
     transcript: Transcript, policy: ContextPolicy, frame: PromptFrame, now_ms: int
 ) -> SummaryForecast | None:
-    """Return what a model is asked to write next, as the engine decides it; None if nothing comes.
+    """Return what a model is asked to write next, as the engine decides it; None if nothing frees tokens.
 
     Its time grows with the window: call it off the UI thread.
     """
@@ -46,8 +46,10 @@ def forecast_summary(
 
 def _of_observations(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, event_range: EventRange
-) -> SummaryForecast:
+) -> SummaryForecast | None:
     saved = round(planner.observation_savings(transcript, policy, gauge, event_range))
+    if saved <= 0:  # in a small window their bound is larger than what they replace
+        return None
     items = transcript.between(event_range.after, event_range.upto)
     resent = round(tokens_resent(transcript, items[0].seq) * gauge.ratio) if items else 0
     after = gauge.used - saved

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.rewrites.forecast import MAX_CALLS, NOTHING_DUE, Forecast, make_forecast
-from helix_desktop.context.rewrites.planner import handover_due
+from helix_desktop.context.rewrites.planner import handover_due, observation_due
 from helix_desktop.context.rewrites.summary_forecast import forecast_summary
 from helix_desktop.context.window.usage_gauge import measure_next_request
 from helix_desktop.domain.events.choices import HoldSet
@@ -128,4 +128,20 @@ def test_observations_that_are_due_come_before_a_handover() -> None:
     assert 0 < summary.fresh <= summary.after < summary.before
     assert forecast_summary(simulator.transcript, PROFILES["off"], simulator.frame, 0) is None
     simulator.record(HoldSet(on=True))
+    assert forecast_summary(simulator.transcript, policy, simulator.frame, simulator.now_ms) is None
+
+
+def test_no_request_is_said_to_grow_with_observations() -> None:
+    """In a small window the bound of what a model writes is larger than what is observed."""
+    policy = PROFILES["balanced"]
+    simulator = SessionSimulator(policy, ModelInfo("test", "small", window=4_000, reserve=200))
+
+    def is_due() -> bool:
+        gauge = measure_next_request(simulator.transcript, policy, simulator.frame)
+        due = observation_due(simulator.transcript, policy, gauge, simulator.now_ms)
+        return gauge.pressure == "none" and due is not None
+
+    while not is_due():
+        simulator.send_message("Question.")
+        simulator.step("An answer in some more words. " * 10, 0)
     assert forecast_summary(simulator.transcript, policy, simulator.frame, simulator.now_ms) is None
