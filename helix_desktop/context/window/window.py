@@ -33,10 +33,10 @@ _LEFT_FACTOR = 2  # rendered messages against those in the window: beyond it tho
 
 _remembered_marker = lru_cache(maxsize=_MARKERS)(marker)
 
-_State = tuple[object, ...]
+EntryState = tuple[object, ...]
 """All that an entry's message and tokens depend on, but for the log itself."""
 
-_Rendered = tuple[_State, Message, int]
+_Rendered = tuple[EntryState, Message, int]
 """An entry's message and tokens, and what they depended on."""
 
 
@@ -138,7 +138,7 @@ class Projector:
             return (), *render_entry(entry, transcript, policy, frame)
         rendered = self._rendered.get(entry.seq)
         if rendered is None or self._changed is None or entry.seq in self._changed:
-            state = _state_of(entry, transcript, policy, frame)
+            state = entry_state(entry, transcript, policy, frame)
             if rendered is None or rendered[0] != state:
                 rendered = self._rendered[entry.seq] = state, *render_entry(entry, transcript, policy, frame)
         return rendered
@@ -149,9 +149,10 @@ class Projector:
         del self._entries[position:], self._messages[position:], self._entry_tokens[position:]
 
 
-def _state_of(
+def entry_state(
     entry: LogItem | SummaryBlock, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
-) -> _State:
+) -> EntryState:
+    """Return what changes an entry's message and tokens: while it is the same, they are."""
     info = frame.info
     if isinstance(entry, LogItem):
         rewrites, seq = transcript.rewrites, entry.seq

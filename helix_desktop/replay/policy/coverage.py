@@ -15,7 +15,7 @@ from typing import NamedTuple
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.window import PromptFrame, render_entry
+from helix_desktop.context.window.window import EntryState, PromptFrame, entry_state, render_entry
 from helix_desktop.context.window.window import user_text as text_of_user
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.messages import Message
@@ -146,7 +146,7 @@ class _Form(NamedTuple):
 
     text: str
     words: Set[str]
-    state: object = None
+    state: EntryState = ()
 
 
 class WindowNames:
@@ -250,19 +250,14 @@ class WindowNames:
 
     def _form_of(self, entry: WindowEntry) -> _Form:
         """Return what an entry shows that is no message as it was first sent."""
-        rewrites = self._transcript.rewrites
-        if isinstance(entry, LogItem):
-            forms = rewrites.chosen_forms.get(entry.seq), rewrites.excluded.get(entry.seq)
-            state: object = (rewrites.anchors.get(entry.seq), *forms)
-        elif isinstance(entry, SummaryBlock):
-            state = (entry.covers, self._transcript.exclusions_of(entry))
-        else:
+        if not isinstance(entry, LogItem | SummaryBlock):
             return self._read(render_entry(entry, self._transcript, self._policy, self._frame)[0].text)
+        state = entry_state(entry, self._transcript, self._policy, self._frame)
         rendered = self._rendered.get(entry.seq)
         if rendered is None or rendered.state != state:
             message, _ = render_entry(entry, self._transcript, self._policy, self._frame)
             rendered = self._rendered[entry.seq] = self._read("\n".join(message_texts(message)), state)
         return rendered
 
-    def _read(self, text: str, state: object = None) -> _Form:
+    def _read(self, text: str, state: EntryState = ()) -> _Form:
         return _Form(text, self._key_words & words_of(text), state)
