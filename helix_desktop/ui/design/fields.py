@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QAction, QColor, QInputMethodEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QInputMethodEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QComboBox,
     QLineEdit,
@@ -31,15 +40,23 @@ _FIELD_GAP_PX = 72  # around a line edit's words, with its icons
 
 
 class Combo(Themed, QComboBox):
-    """A combo box whose chevron is painted, because a style sheet cannot tint one."""
+    """A combo box whose chevron is painted, because a style sheet cannot tint one.
+
+    The wheel scrolls the page around it: a setting must not change because it comes below the mouse.
+    """
 
     def __init__(self, min_px: int = 0) -> None:
         """Be as wide as the longest choice; with `min_px`, at least so wide, and no wider than needed."""
         super().__init__()
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         if min_px:
             self.setMinimumWidth(min_px)
             self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Leave the wheel to what is around."""
+        event.ignore()
 
     def initStyleOption(self, option: QStyleOptionComboBox) -> None:
         """Elide a choice that is longer than the box: the style cuts it in the middle of a letter."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.fields import Combo
@@ -29,7 +28,7 @@ class ChangesBar(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._turns = 0
-        self.turn = _TurnCombo()
+        self.turn = Combo(min_px=96)
         self.turn.setObjectName("changes_since")
         self.turn.setAccessibleName(tr("Changes since"))
         self.turn.setToolTip(tr("Compares the next request with the turn's first one, by Helix's count."))
@@ -65,15 +64,3 @@ class ChangesBar(QWidget):
         self.turn.blockSignals(True)
         self.turn.setCurrentIndex(max(0, self.turn.findData(turn)))
         self.turn.blockSignals(False)
-
-
-class _TurnCombo(Combo):
-    """A choice that the wheel does not change: it scrolls the inspector."""
-
-    def __init__(self) -> None:
-        super().__init__(min_px=96)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """Leave the wheel to what is around."""
-        event.ignore()
