@@ -16407,6 +16407,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
+            <source>Its only model is added.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
             <source>Keep secret: in the system's keychain only</source>
             <translation type="unfinished" />
@@ -16438,8 +16443,14 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
             <location filename="../../helix_desktop/ui/settings/providers/model_spec_form.py" />
             <source>Make default</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
+            <source>Make it the default model of new workspaces.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16461,6 +16472,7 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/model_checklist.py" />
             <location filename="../../helix_desktop/ui/settings/providers/model_rows.py" />
+            <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
             <source>Model</source>
             <translation type="unfinished" />
         </message>
@@ -16732,6 +16744,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/page.py" />
+            <source>default</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/check_view.py" />
             <source>failed</source>
             <translation type="unfinished" />
@@ -16799,6 +16816,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
             <source>{model} (not available)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
+            <source>{model} is now the default model of this workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>

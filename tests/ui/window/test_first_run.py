@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,18 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from helix_desktop.domain.events.session import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.services.sample_session import PREPARED_TASKS
+from helix_desktop.ui.settings.forms import ProviderForm
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
 from tests.support.window.buttons import press
-from tests.support.window.window_rig import open_window, until
+from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
+
+
+def _notices(rig: WindowRig) -> str:
+    """Return the notices above the buttons of the page of providers."""
+    footer = rig.wiring.settings.dialog.providers.editor.footer
+    return "\n".join(widget.accessibleName() for widget in footer.findChildren(QWidget))
 
 
 async def test_a_local_server_is_two_clicks_away(qapp: QApplication, tmp_path: Path) -> None:
@@ -36,6 +44,30 @@ async def test_a_local_server_is_two_clicks_away(qapp: QApplication, tmp_path: P
         await rig.open_folder("project")
         assert rig.conversation.model.label == "llama.cpp/qwen3.gguf"
         assert rig.conversation.model.window == 16_384
+
+
+async def test_the_first_saved_provider_is_the_default(qapp: QApplication, tmp_path: Path) -> None:
+    """A folder that is opened then has its model, not the demo's; a second provider leaves it."""
+    async with run_server(LLAMA_CPP) as server, open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        await rig.wiring.settings.show("providers")
+        page = rig.wiring.settings.dialog.providers
+        form = ProviderForm("", "My Box", f"http://127.0.0.1:{server.port}/v1")
+        page.add()
+        page.editor.models_requested.emit(form)
+        await until(lambda: "Its only model is added" in _notices(rig), "the list of models")
+        models = page.editor.models.entries
+        page.editor.saved.emit(replace(form, models=models, default_model=models[0].name))
+        await until(lambda: "my-box/qwen3.gguf is now the default model" in _notices(rig), "saved")
+        assert rig.wiring.services.settings.model == "my-box/qwen3.gguf"
+        page.editor.saved.emit(replace(form, name="Other", models=models, default_model=models[0].name))
+        await until(lambda: "Saved: other" in _notices(rig), "the second one saved")
+        assert rig.wiring.services.settings.model == "my-box/qwen3.gguf"
+        press(page.editor.footer, "use_provider")
+        await until(lambda: "other/qwen3.gguf is now the default model" in _notices(rig), "chosen")
+        rig.wiring.settings.close()
+        await rig.open_folder("project")
+        assert rig.conversation.model.label == "other/qwen3.gguf"
 
 
 async def test_enter_starts_the_sample_at_once(qapp: QApplication, tmp_path: Path) -> None:

@@ -82,10 +82,9 @@ class ProviderEditor(QWidget):
             PushButton(tr("Save"), "primary", name="save_provider"),
         )
         self._use, self._remove = (
-            PushButton(tr("Use in this workspace"), name="use_provider"),
+            PushButton("", name="use_provider"),
             PushButton(tr("Remove"), "danger", name="remove_provider"),
         )
-        self._use.setToolTip(tr("Make it the default model of this workspace. Sessions can choose another."))
         self._test.clicked.connect(self._test_or_stop)
         self._save.clicked.connect(self._validate_and_save)
         self._use.clicked.connect(lambda: self.use_requested.emit(f"{self._id}/{self.models.selected_model}"))
@@ -101,6 +100,17 @@ class ProviderEditor(QWidget):
         """Know what is published of models."""
         self._catalog = catalog
         self.models.set_spec_lookup(self._resolve_spec)
+
+    def show_scope(self, has_workspace: bool) -> None:
+        """Say what the button to use a model is about: this workspace, or without one those to come."""
+        if has_workspace:
+            words = tr("Use in this workspace")
+            tip = tr("Make it the default model of this workspace. Sessions can choose another.")
+        else:
+            words = tr("Make default")
+            tip = tr("Make it the default model of new workspaces.")
+        self._use.setText(words)
+        self._use.setToolTip(tip)
 
     def show_provider(self, form: ProviderForm, status: ProviderStatus) -> None:
         """Fill the fields; a key that is already kept stays where it is and is not shown."""
@@ -164,13 +174,18 @@ class ProviderEditor(QWidget):
         self.is_testing = is_testing
         self._test.setText(tr("Stop") if is_testing else tr("Test", "verb: button"))
 
-    def show_offered(self, offered: Mapping[str, SourcedSpec]) -> None:
-        """Take over what the server has and says, to be checked; its only model is added at once."""
+    def show_offered(self, offered: Mapping[str, SourcedSpec]) -> bool:
+        """Take over what the server has and says, to be checked.
+
+        Its only model is added at once; return True if it was.
+        """
         self.models.set_offered(offered)
         if len(offered) == 1 and not self.models.entries:
             self.models.add(next(iter(offered)))
-        elif offered:
+            return True
+        if offered:
             self.models.show_checklist()
+        return False
 
     def form(self) -> ProviderForm:
         """Return what is filled in now."""

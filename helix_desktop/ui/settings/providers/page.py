@@ -76,6 +76,7 @@ class ProvidersPage(Themed, QWidget):
         self.setLayout(column(page, self.editor.footer, gap=0))
         self._use_demo_button.hide()
         self._show_editor(False)
+        self.show_scope(has_workspace=True)
         self.set_catalog(ModelCatalog())
 
     def _on_current_changed(self, item: QListWidgetItem | None) -> None:
@@ -118,16 +119,22 @@ class ProvidersPage(Themed, QWidget):
         action.triggered.connect(lambda _=False, clicked_vendor=vendor: self.add_vendor(clicked_vendor))
         self._menu.addAction(action)
 
+    def show_scope(self, has_workspace: bool) -> None:
+        """Say whether a workspace is on screen, whose default model is chosen here."""
+        self._has_workspace = has_workspace
+        self.editor.show_scope(has_workspace)
+
     def show_providers(self, forms: Sequence[ProviderForm], states: Sequence[ProviderStatus]) -> None:
         """Show these providers; the chosen one stays chosen, at first it is the one in use."""
         selected_id = self._selected_id()
+        used_text = tr("workspace default") if self._has_workspace else tr("default")
         self._forms = {form.id: form for form in forms}
         self._states = {state.id: state for state in states}
         self.list.blockSignals(True)
         self.list.clear()
         for form in forms:
             state = self._states.get(form.id)
-            in_use = tr("workspace default") if state is not None and state.in_use else ""
+            in_use = used_text if state is not None and state.in_use else ""
             words = (form.name, "" if form.demo else form.default_model, in_use)
             item = QListWidgetItem(" · ".join(word for word in words if word))
             item.setData(_ID, form.id)

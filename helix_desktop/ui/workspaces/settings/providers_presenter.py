@@ -55,7 +55,7 @@ class ProvidersPresenter:
         editor.stop_requested.connect(self._stop_test)
         editor.models_requested.connect(lambda form: start(self._list_models(form), "list models"))
         editor.remove_requested.connect(lambda name: self._run_change(lambda: self._remove(name), "remove"))
-        editor.use_requested.connect(lambda label: self._run_change(lambda: self.use(label), "use"))
+        editor.use_requested.connect(lambda label: self._run_change(lambda: self._choose(label), "use"))
         self._page.scan_requested.connect(
             lambda: start(self.scan(self._page.found_servers), "find local servers")
         )
@@ -96,6 +96,7 @@ class ProvidersPresenter:
             states.append(
                 ProviderStatus(provider.name, in_use, place, state.text, state.new_key_text, headers)
             )
+        self._page.show_scope(bool(self._active_workspace.id))
         self._page.show_providers(forms, states)
 
     async def _saved_headers(self, provider: Provider) -> frozenset[tuple[str, str]]:
@@ -114,9 +115,11 @@ class ProvidersPresenter:
 
     async def _save(self, form: ProviderForm) -> None:
         provider = provider_from_form(form)
-        used, roles_before = self._in_use(form.id or provider.name), self._services.settings.catalog_roles
+        settings = self._services.settings
+        used, roles_before = self._in_use(form.id or provider.name), settings.catalog_roles
+        is_first = not (self._active_workspace.id or settings.model)
         await self._changes.save(provider, form.id, form.key, form.secret_headers)
-        if used:
+        if used or is_first:
             await self.use(self._model_in_use(provider))
         else:
             await self._session_controller.show_model()
@@ -126,6 +129,8 @@ class ProvidersPresenter:
         if self._test_task is not None:
             await asyncio.wait((self._test_task,))  # its last words would cover ours
         lines = [CheckNotice(tr("Saved"), "ok", provider.name), *self._role_notices(roles_before)]
+        if is_first:
+            lines.append(self._default_notice())
         if form.id not in ("", provider.name) and not form.key:
             detail = tr("The key belongs to the old name {name}. Enter it again.", name=form.id)
             lines.append(CheckNotice(tr("API key"), "failed", detail))
@@ -162,6 +167,18 @@ class ProvidersPresenter:
         is_listed = model in {entry.name for entry in provider.models}
         return f"{provider.name}/{model if is_listed else provider.resolve_model_name()}"
 
+    async def _choose(self, label: str) -> None:
+        await self.use(label)
+        self._editor.show_notices([self._default_notice()])
+
+    def _default_notice(self) -> CheckNotice:
+        workspace = self._active_workspace.opened
+        if workspace is not None:
+            text = tr("{model} is now the default model of this workspace.", model=workspace.model.info.label)
+        else:
+            text = _new_default_text(self._services.settings.model)
+        return CheckNotice(tr("Model"), "ok", text)
+
     async def use(self, label: str) -> None:
         """Let a model answer in the workspace on screen; `label` may be a provider's name alone."""
         await self._changes.use(self._active_workspace.id, label)
@@ -181,16 +198,17 @@ class ProvidersPresenter:
         offered = await self._services.models.list_models(
             provider_from_form(form), form.key, form.secret_headers
         )
-        self._editor.show_offered(offered)
-        found = (
-            tr.plural(
+        is_added = self._editor.show_offered(offered)
+        if is_added:
+            found = tr("Its only model is added.")
+        elif offered:
+            found = tr.plural(
                 len(offered),
                 "%n model found. Select the models to add.",
                 "%n models found. Select the models to add.",
             )
-            if offered
-            else tr("No models found. Load a model on the server first.")
-        )
+        else:
+            found = tr("No models found. Load a model on the server first.")
         self._editor.show_notices([CheckNotice(tr("Models"), "ok", found)])
 
     def _start_test(self, form: ProviderForm) -> None:
@@ -235,7 +253,7 @@ class ProvidersPresenter:
         """Add a server that was found on the first run: its model answers from now on, in all workspaces."""
         async with self._change_lock:
             label = await self._changes.add_and_use_server(server)
-        view.show_message(tr("{model} is now the default model. Open a folder to start.", model=label))
+        view.show_message(_new_default_text(label))
 
     async def add(self, server: LocalServer) -> None:
         """Add a server that was found, with all its models; the loaded one is the usual one."""
@@ -244,6 +262,10 @@ class ProvidersPresenter:
         self._select(provider.name)
         self._page.found_servers.hide()
         self._editor.show_notices([CheckNotice(tr("Added"), "ok", provider.name)])
+
+
+def _new_default_text(label: str) -> str:
+    return tr("{model} is now the default model. Open a folder to start.", model=label)
 
 
 def form_from_provider(provider: Provider) -> ProviderForm:
