@@ -292,7 +292,7 @@ class SessionSimulator:
 
     def recall(self, digest: str) -> None:
         """Let the agent recall a content and get its beginning."""
-        text = self.contents[digest].decode("utf-8", "replace")[:400]
+        text = f"Recalled {digest[:12]}\n" + self.contents[digest].decode("utf-8", "replace")[:400]
         if not self.transcript.turn_open:
             self.send_message("What was that?")
         arguments = msgspec.json.encode({"hash": digest}).decode()

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsMade
@@ -54,8 +55,10 @@ def is_in_full(seq: int, answer: ToolAnswered, transcript: Transcript) -> bool:
 
 def _is_recalled_in_full(answer: ToolAnswered) -> bool:
     """Return True if a recall shows a whole content, below its heading, or as an image."""
-    byte_count = len(answer.text.encode("utf-8", "surrogatepass"))
-    return bool(answer.recalled) and (bool(answer.images) or byte_count >= answer.size)
+    if not answer.recalled or answer.images:
+        return bool(answer.recalled)
+    content = answer.text.partition("\n")[2]  # lines of a part have numbers: they may be longer than all
+    return digest_of(content.encode("utf-8", "surrogatepass")) == answer.recalled
 
 
 def _state_of_cover(cover: Cover) -> MessageState:
