@@ -10708,6 +10708,11 @@
             <source>{command} asks the model a side question, also while it works. It answers from the current context; question and answer are never sent again.</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
+            <source>{command}: {what}</source>
+            <translation type="unfinished" />
+        </message>
     </context>
     <context>
         <name>Inspector</name>
@@ -21393,6 +21398,11 @@
         <message>
             <location filename="../../helix_desktop/ui/onboarding/found_servers.py" />
             <source>not loaded</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/found_servers.py" />
+            <source>{model} ({about})</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -16,6 +16,7 @@ from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import (
     history_cleanup_lines,
@@ -127,7 +128,7 @@ class CleanupDialog(SizedDialog):
         self.entry_list.clear()
         for entry in plan.to_trash[:_MAX_LISTED]:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
-            text = f"{name}  ·  {format_size(entry.size)}"
+            text = dotted((name, format_size(entry.size)))
             QListWidgetItem(text, self.entry_list).setToolTip(text)
         if count > _MAX_LISTED:
             self.entry_list.addItem(tr.plural(count - _MAX_LISTED, "and %n more", "and %n more", "entries"))

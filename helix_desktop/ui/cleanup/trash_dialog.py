@@ -16,6 +16,7 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator
@@ -101,7 +102,7 @@ class TrashDialog(SizedDialog):
         self.fit_height((_SIZE if has_items else _MIN_SIZE)[1])
 
     def _add(self, parts: Sequence[str], name: str, key: tuple[str, str]) -> None:
-        text = "  ·  ".join(parts)
+        text = dotted(parts)
         item = QListWidgetItem(text)
         item.setToolTip(text if name in text else f"{text}\n{name}")
         item.setData(_KEY, key)

@@ -130,7 +130,11 @@ def messages_sections() -> tuple[Section, ...]:
 def commands_sections() -> tuple[Section, ...]:
     """Return the slash commands, and prompt files."""
     built_in = tuple(
-        f"{SLASH}{command.name} {command.arguments}".rstrip() + f": {translate(command.summary)}"
+        tr(
+            "{command}: {what}",
+            command=f"{SLASH}{command.name} {command.arguments}".rstrip(),
+            what=translate(command.summary),
+        )
         for command in SLASH_COMMANDS
     )
     return (

@@ -100,4 +100,4 @@ def _model_text(name: str, window: int, loaded: bool | None) -> str:
     about = [tr("{tokens} context", tokens=format_tokens(window))] if window else []
     if loaded is not None:
         about.append(tr("loaded") if loaded else tr("not loaded"))
-    return f"{name} ({', '.join(about)})" if about else name
+    return tr("{model} ({about})", model=name, about=", ".join(about)) if about else name
