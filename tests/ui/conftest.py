@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
+import pytest_asyncio
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.shell.main_window import MainWindow
 from tests.support.window.bare_window import make_window
@@ -39,3 +41,11 @@ def right_to_left(qapp: QGuiApplication) -> Iterator[None]:
     qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     yield
     qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+
+
+@pytest_asyncio.fixture
+async def scope() -> AsyncIterator[TaskScope]:
+    """The owner of a test's tasks."""
+    new_scope = TaskScope()
+    yield new_scope
+    await new_scope.close()

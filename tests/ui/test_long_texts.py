@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-import pytest_asyncio
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
@@ -50,14 +49,6 @@ def _styled(qapp: QApplication) -> Iterator[None]:
     yield
     qapp.setStyleSheet("")
     qapp.setFont(before)
-
-
-@pytest_asyncio.fixture
-async def scope() -> AsyncIterator[TaskScope]:
-    """The owner of a test's tasks."""
-    new_scope = TaskScope()
-    yield new_scope
-    await new_scope.close()
 
 
 def _close_later(qtbot: QtBot, widget: QWidget) -> None:

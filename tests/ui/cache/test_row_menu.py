@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
-import pytest_asyncio
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
@@ -26,14 +24,6 @@ ALL = {
     "export", "copy-content", "copy-hash", "copy-table", "copy-marker", "copy-link",
     "show-chat", "show-timeline", "pin", "trash",
 }  # fmt: skip
-
-
-@pytest_asyncio.fixture
-async def scope() -> AsyncIterator[TaskScope]:
-    """The owner of a test's tasks."""
-    scope = TaskScope()
-    yield scope
-    await scope.close()
 
 
 def in_state(*states: CacheState) -> SampleCache:

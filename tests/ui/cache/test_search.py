@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-import pytest_asyncio
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
@@ -39,14 +38,6 @@ from tests.support.galleries.panes_samples import CODE, SampleCache, WaitingCach
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
 
 pytestmark = pytest.mark.qt_loop
-
-
-@pytest_asyncio.fixture
-async def scope() -> AsyncIterator[TaskScope]:
-    """The owner of a test's tasks."""
-    new_scope = TaskScope()
-    yield new_scope
-    await new_scope.close()
 
 
 def titles(pane: CacheBrowser) -> list[str]:

@@ -1,29 +1,24 @@
-"""The cache browser while the list of its entries takes long."""
+"""The cache browser while counts, list or names of its entries take long."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import pytest
-import pytest_asyncio
+from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.errors import StoreClosed
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow
+from helix_desktop.ui.cache.columns import COLUMN_INDEX
+from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheTotals
 from helix_desktop.ui.cache.view import CacheBrowser
-from tests.support.galleries.panes_samples import NOW_MS, SampleCache, cache_row
+from tests.support.galleries.panes_samples import NOW_MS, SampleCache, WaitingCache, cache_row
 from tests.support.window.cache_browser import wait_until
 
 pytestmark = pytest.mark.qt_loop
-
-
-@pytest_asyncio.fixture
-async def scope() -> AsyncIterator[TaskScope]:
-    """The owner of a test's tasks."""
-    new_scope = TaskScope()
-    yield new_scope
-    await new_scope.close()
 
 
 class SlowListing(SampleCache):
@@ -77,3 +72,69 @@ async def test_another_cache_does_not_wait_for_the_list_of_the_former_one(
     pane.refresh()
     await wait_until(lambda: pane.model.rowCount() == 301)
     assert pane.filter_bar.counter.text.startswith("301 entries")
+
+
+async def test_a_store_that_has_not_answered_is_not_called_empty(qtbot: QtBot, scope: TaskScope) -> None:
+    """It loads; if it fails there is the error, but no claim that nothing is there."""
+    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    pane.show()
+    pane.set_source(WaitingCache([cache_row(0)], answers=0))
+    assert pane.empty.isHidden()
+    assert pane.filter_bar.counter.text == "Loading…"
+    failing = CacheBrowser(scope.start, lambda: NOW_MS)
+    qtbot.addWidget(failing)
+    failing.show()
+    store = WaitingCache([cache_row(0)], answers=0)
+    store.error = StoreClosed(verbatim("The workspace is closed."))
+    failing.set_source(store)
+    await wait_until(lambda: failing.filter_bar.counter.text == "Not loaded")
+    assert failing.empty.isHidden()
+
+
+async def test_rows_wait_for_no_filter_and_no_cache_is_called_empty_before_it_is_counted(
+    qtbot: QtBot, scope: TaskScope
+) -> None:
+    """While the search index is behind, the names of tools take a look at every entry: seconds, of many."""
+    counted, listed, named = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class SlowCache(SampleCache):
+        """A cache that is slow to count, and slower to name its tools."""
+
+        async def totals(self) -> CacheTotals:
+            """Wait."""
+            await counted.wait()
+            return await super().totals()
+
+        async def ids(self, cache_filter: CacheFilter) -> bytes:
+            """Wait."""
+            await listed.wait()
+            return await super().ids(cache_filter)
+
+        async def tools(self) -> Sequence[str]:
+            """Wait."""
+            await named.wait()
+            return await super().tools()
+
+    pane = CacheBrowser(scope.start)
+    qtbot.addWidget(pane)
+    pane.show()
+    pane.set_source(SlowCache([cache_row(number) for number in range(20)]))
+    await asyncio.sleep(0)
+    assert not pane.empty.isVisible()
+    counted.set()
+    await wait_until(lambda: pane.filter_bar.counter.text.startswith("20 entries"))
+    listed.set()
+    await wait_until(lambda: pane.model.rowCount() == 20)
+    assert not pane.filter_bar.filter_menu().isEmpty()
+    listed.clear()
+    pane.table.sort_requested.emit("size")
+    await wait_until(lambda: pane.filter_bar.counter.text == "Sorting 20 entries…")
+    pane.filter_bar.field.setText("none of them")
+    await wait_until(lambda: pane.filter_bar.counter.text == "Searching 20 entries…")
+    pane.filter_bar.field.clear()
+    listed.set()
+    await wait_until(lambda: pane.filter_bar.counter.text.startswith("20 entries"))
+    size = str(pane.model.headerData(COLUMN_INDEX["size"], Qt.Orientation.Horizontal))
+    assert "↓" in size, "the names of tools are still to come"
+    named.set()
