@@ -90,8 +90,9 @@ class ApprovalItem(RowItem):
         return min(self.context.offer, len(self._offers) - 1)
 
     def _make_blocks(self, tools: ItemTools) -> list[FileBlock]:
-        """Return the files of a diff as cards of calls show them; none if the detail is something else."""
-        files = patch_files(escape_invisible(self._approval.detail))
+        """Return the files of an edit as cards of calls show them; none if the detail is something else."""
+        is_edit = self._approval.kind == "edit"  # a command that looks like a diff is no less a command
+        files = patch_files(escape_invisible(self._approval.detail)) if is_edit else ()
         total = room = sum(len(file.lines) for file in files)
         if "detail" not in self.context.expanded:
             room = min(room, _MAX_DETAIL_LINES)

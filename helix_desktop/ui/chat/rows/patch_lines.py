@@ -30,7 +30,8 @@ def patch_files(patch: str) -> tuple[FileLines, ...]:
 
 def _take_file(lines: deque[str]) -> FileLines | None:
     before, after = lines.popleft(), lines.popleft() if lines else ""
-    if not (before == _NO_FILE or before.startswith(_OLD)) or not after.startswith(_NEW):
+    path = after.removeprefix(_NEW)
+    if before not in (_NO_FILE, _OLD + path) or after == path:
         return None
     found: list[CardLine] = []
     while lines and (place := _HUNK.fullmatch(lines[0])):
@@ -41,7 +42,7 @@ def _take_file(lines: deque[str]) -> FileLines | None:
         found += [CardLine("gap", SIGNS["gap"]), *hunk] if found else hunk
     added, removed = (sum(line.role == role for line in found) for role in ("added", "removed"))
     note = tr("new file") if before == _NO_FILE else ""
-    return FileLines(after.removeprefix(_NEW), note, added, removed, tuple(found)) if found else None
+    return FileLines(path, note, added, removed, tuple(found)) if found else None
 
 
 def _take_hunk(lines: deque[str], place: re.Match[str]) -> list[CardLine] | None:

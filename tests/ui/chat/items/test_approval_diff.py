@@ -43,11 +43,24 @@ def test_a_diff_is_read_as_its_files_lines_and_numbers() -> None:
         unified_diff("long.txt", None, b"x\n" * 1_600),
         unified_diff("one.txt", None, b"x" * 2_100),
         _EDIT + "one more line",
+        _EDIT.replace("--- a/src/a.py", "--- a/src/another.py"),
         _EDIT.rpartition("\n ")[0],
     ],
 )
 def test_a_text_that_is_no_whole_diff_is_shown_word_for_word(text: str) -> None:
     assert patch_files(text) == ()
+
+
+def test_a_command_in_the_form_of_a_diff_is_shown_word_for_word(qtbot: QtBot) -> None:
+    """A shell runs its heads, too."""
+    view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(view)
+    command = "--- a/x; rm -r src\n+++ b/x; rm -r src\n@@ -1 +1 @@\n one"
+    view.chat_viewport.model.reset(
+        [ApprovalRow(row_key("c"), "run_command", "Run a command", command, (), "command")]
+    )
+    assert command in [text.text() for text in view.chat_viewport.item(0).texts]
+    view.highlighter.finish()
 
 
 def test_an_approval_shows_the_lines_of_a_diff_without_its_heads(qtbot: QtBot) -> None:
@@ -58,7 +71,7 @@ def test_an_approval_shows_the_lines_of_a_diff_without_its_heads(qtbot: QtBot) -
         view.show()
     long = unified_diff("c.txt", None, b"\xe2\x80\xaex\n" * 70)
     rows = [
-        ApprovalRow(row_key(detail), "edit_file", "Edit a file", detail, ("Change any file",))
+        ApprovalRow(row_key(detail), "edit_file", "Edit a file", detail, ("Change any file",), "edit")
         for detail in (_EDIT, long, "--- a plan")
     ]
     view.chat_viewport.model.reset(rows)
