@@ -6129,7 +6129,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parsers/installation.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>Offer the tools {tools} over standard input and output. With {http}, programs on this computer that have the token can use them. The workspace can stay open in the window.</source>
             <translation type="unfinished" />
         </message>
@@ -7137,7 +7137,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parsers/installation.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>port for {http} (default: any free one)</source>
             <translation type="unfinished" />
         </message>
@@ -7280,7 +7280,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parsers/installation.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>share a workspace's cache over MCP (Model Context Protocol)</source>
             <translation type="unfinished" />
         </message>
@@ -7449,7 +7449,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parsers/installation.py" />
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
             <source>use HTTP on the loopback address</source>
             <translation type="unfinished" />
         </message>

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from helix_desktop.cli.parsers.demo import add_demo_commands
-from helix_desktop.cli.parsers.installation import add_installation, add_mcp
+from helix_desktop.cli.parsers.installation import add_installation
 from helix_desktop.cli.parsers.options import Commands
 from helix_desktop.cli.parsers.recordings import add_exam, add_replay
 from helix_desktop.cli.parsers.run import add_run
 from helix_desktop.cli.parsers.sessions import add_sessions, add_slash_commands, add_timeline
-from helix_desktop.cli.parsers.workspace_data import add_backup, add_cache, add_changes, add_move
+from helix_desktop.cli.parsers.workspace_data import add_backup, add_cache, add_changes, add_mcp, add_move
 
 
 def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:

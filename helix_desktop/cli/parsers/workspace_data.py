@@ -1,4 +1,4 @@
-"""The arguments of the commands on the data of workspaces: cache, changes, backup, its place."""
+"""The arguments of the commands on the data of workspaces: cache, MCP server, changes, backup, its place."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from helix_desktop.domain.store.archive_report import SUFFIX
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
+_SERVED_TOOLS = ("recall_cached_content", "search_cached_content", "list_cached_content")
 
 
 def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -49,6 +50,30 @@ def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
     add("repair", tr("check everything and repair damage"))
     add_find_commands(add)
     add_cleanup_commands(add)
+
+
+def add_mcp(commands: Commands, common: argparse.ArgumentParser) -> None:
+    """Add `mcp`."""
+    mcp = commands.add_parser(
+        "mcp",
+        parents=[common],
+        help=tr("share a workspace's cache over MCP (Model Context Protocol)"),
+        description=tr(
+            "Offer the tools {tools} over standard input and output. With {http}, programs on this computer "
+            "that have the token can use them. The workspace can stay open in the window.",
+            tools=_SERVED_TOOLS,
+            http="--http",
+        ),
+    )
+    add_workspace(mcp)
+    mcp.add_argument("--http", action="store_true", help=tr("use HTTP on the loopback address"))
+    mcp.add_argument(
+        "--port",
+        type=argument_types.port,
+        default=0,
+        metavar="N",
+        help=tr("port for {http} (default: any free one)", http="--http"),
+    )
 
 
 def add_changes(commands: Commands, common: argparse.ArgumentParser) -> None:
