@@ -188,9 +188,9 @@ class ChatPresenter:
         """Show what is under way and not recorded yet."""
         asks = conversation.asks
         if conversation.is_running:
-            for call in conversation.session.transcript.open_calls.values():
-                self._set_tool_state(call.id, "running")
-                self._show_running_output(call.id)
+            for running in conversation.running_calls.running:
+                self._set_tool_state(running.call.id, "running")
+                self._show_running_output(running.call.id)
             for moved in conversation.subagents.progress:
                 self._on_subagent_progress(moved)
         else:
@@ -271,6 +271,8 @@ class ChatPresenter:
             return
         if isinstance(recorded.event, ApprovalGiven | ToolAnswered | UserSpoke):
             self._drop_answered_asks()
+        if isinstance(recorded.event, ApprovalGiven) and recorded.event.decision != "deny":
+            self._set_tool_state(recorded.event.call_id, "waiting")
         rows = self._rows.apply(recorded, conversation.session.transcript)
         if isinstance(recorded.event, SideQuestionAnswered) and self._side_question.settle(rows):
             return

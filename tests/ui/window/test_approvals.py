@@ -203,15 +203,19 @@ async def test_several_approvals_are_numbered(qapp: QApplication, tmp_path: Path
         await until(
             lambda: [row.position for row in rig.rows(ApprovalRow)][2:] == ["3 of 3"], "three questions"
         )
-        await rig.answer_approval("once")
+        rig.conversation.decide("c2", "once")
         await until(
             lambda: [row.position for row in rig.rows(ApprovalRow)] == ["1 of 2", "2 of 2"], "two left"
         )
+        assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
+        await rig.wiring.session_controller.chat.show(None)
+        await rig.wiring.session_controller.chat.show(rig.conversation)
+        assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
         await rig.answer_approval("deny")
         await until(lambda: [row.position for row in rig.rows(ApprovalRow)] == [""], "one left")
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
-        assert [row.state for row in rig.rows(ToolRow)] == ["ok", "denied", "denied"]
+        assert [row.state for row in rig.rows(ToolRow)] == ["denied", "denied", "ok"]
 
 
 async def test_a_question_waits_while_another_workspace_is_on_screen_and_goes_with_its_turn(

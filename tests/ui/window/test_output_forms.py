@@ -80,6 +80,9 @@ async def test_the_agents_choice_is_displayed_while_it_runs_and_stays_on_the_car
         await until(lambda: "intake" in rig.window.jobs.job_ids(), "the job")
         assert card(rig).digest
         assert card(rig).state == "ok"  # it runs no longer: nothing is left to stop
+        await rig.wiring.session_controller.chat.show(None)
+        await rig.wiring.session_controller.chat.show(rig.conversation)
+        assert (card(rig).state, card(rig).is_choosing_form) == ("ok", True)
         reader.go.set()
         await rig.wait_for_turn_end()
         row = card(rig)
