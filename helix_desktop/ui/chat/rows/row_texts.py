@@ -100,7 +100,7 @@ def source_text(row: Row) -> str:
         case DividerRow():
             return _join_lines(row.text, *row.details)
         case NoticeRow():
-            return _join_lines(row.what, row.why, row.fix)
+            return _join_lines(row.what, row.why, row.fix, row.details)
         case TurnFooterRow():
             return ""
 

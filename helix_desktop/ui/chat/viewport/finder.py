@@ -10,13 +10,19 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from helix_desktop.ui.chat.actions import Fold
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.rows.row_texts import source_text
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.match_counter import MatchCounter
 from helix_desktop.ui.chat.viewport.selection import TextPosition
 
 _SLICE_S = 0.008
-_FOLDS: dict[type[Row], Fold] = {ToolRow: "card", UserRow: "more", AssistantRow: "thoughts"}
+_FOLDS: dict[type[Row], Fold] = {
+    ToolRow: "card",
+    UserRow: "more",
+    AssistantRow: "thoughts",
+    DividerRow: "details",
+    NoticeRow: "details",
+}
 
 
 class ChatFinder(QObject):

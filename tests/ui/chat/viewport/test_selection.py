@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow, Row
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import row_key, row_widget, text_point
@@ -77,6 +77,21 @@ def test_every_text_of_an_opened_attempt_can_be_selected(view: ChatView) -> None
     drag(view, "broke", "The line")
     assert numbers(view) == [0, 1, 2]
     assert view.selected_text() == "broke.\n\nThe line"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        replace(NOTICE, details="expired_key: see the console"),
+        DividerRow(NOTICE.key, "files", "1 file changed since it was read", details=("a: expired_key",)),
+    ],
+)
+def test_find_opens_the_details_that_hold_the_words(view: ChatView, row: Row) -> None:
+    view.chat_viewport.model.reset([row])
+    before = numbers(view)
+    view.find_text("expired_key")
+    assert view.finder.current is not None
+    assert len(numbers(view)) == len(before) + 1
 
 
 def test_the_words_of_a_server_are_shown_on_request(view: ChatView) -> None:
