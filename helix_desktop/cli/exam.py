@@ -97,7 +97,7 @@ def _too_small_error(model: Model) -> InvalidInput:
 
 
 def _print_not_measured(args: argparse.Namespace, error: HelixError, parts: Sequence[ExamPart]) -> None:
-    reason = join_sentences(error.what, error.why, error.fix)
+    reason = join_sentences(error.what, error.why, error.details, error.fix)
     if args.json:
         questions = sum(len(part.questions) for part in parts)
         print_out(json.dumps({"measured": False, "reason": str(reason), "questions": questions}, indent=1))

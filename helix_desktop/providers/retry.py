@@ -113,7 +113,7 @@ class RetryState:
                 duration=_duration(self._waited_s),
             )
             why = join_sentences(why, tried)
-        return type(error)(error.what, why, error.fix, remedies=error.remedies)
+        return type(error)(error.what, why, error.fix, remedies=error.remedies, details=error.details)
 
 
 def is_transient(status: int) -> bool:

@@ -181,7 +181,8 @@ class ProviderCheck:
                         response = event
         except ModelError as error:
             fix = join_sentences(error.fix, _NO_TOOLS_ADVICE)
-            self._mark("tools", "failed", error=ModelError(error.what, error.why, fix))
+            failure = ModelError(error.what, error.why, fix, details=error.details)
+            self._mark("tools", "failed", error=failure)
             return
         problem = _tool_call_problem(response)
         if problem:

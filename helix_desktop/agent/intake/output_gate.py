@@ -165,7 +165,8 @@ class IntakeGate:
                 held_output.preview, chosen="timeout", intake_note=note, intake_tokens=source.tokens
             )
         except HelixError as error:
-            return replace(held_output.preview, intake_note=join_sentences(error.what, error.why, error.fix))
+            note = join_sentences(error.what, error.why, error.details, error.fix)
+            return replace(held_output.preview, intake_note=note)
         except Exception as error:
             log.warning("an extraction failed unexpectedly", exc_info=True)
             return replace(held_output.preview, intake_note=f"{type(error).__name__}: {error}")

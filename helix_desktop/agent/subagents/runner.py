@@ -219,9 +219,11 @@ def _outcome(subagent: SubagentConversation, error: ErrorRaised | None) -> Subag
         (recorded.event for recorded in reversed(log) if isinstance(recorded.event, TurnEnded)), None
     )
     if ended is None:  # not recorded, or the turn never started
-        ended = TurnEnded("failed", error.what, error.why, error.fix) if error else TurnEnded("stopped")
+        ended = TurnEnded("stopped")
+        if error is not None:
+            ended = TurnEnded("failed", error.what, error.why, error.fix, details=error.details)
     if ended.how == "failed":
-        why = " ".join(part for part in (ended.what, ended.why) if part)
+        why = " ".join(part for part in (ended.what, ended.why, ended.details) if part)
         fix = " ".join(part for part in (ended.fix, f"Its log is session {session}.") if part)
         usage = SubagentUsage("failed", subagent.session.transcript.steps, spent.tokens, spent.cost)
         raise SubagentFailed("The subagent could not do its task.", session, why, fix, usage)

@@ -228,7 +228,7 @@ class _Attempt(Generic[T]):
         self._capacities[label] = min(self._capacities[label], tokens) // 2
 
     def _note_error(self, model: Model, error: HelixError) -> None:
-        reason = join_sentences(error.what, error.why)
+        reason = join_sentences(error.what, error.why, error.details)
         if len(reason) > _MAX_ERROR_LENGTH:
             reason = verbatim(reason[: _MAX_ERROR_LENGTH - 1] + "…")
         self._problems.append(_text("{model}: {reason}", model=model.info.label, reason=reason))

@@ -146,6 +146,14 @@ async def test_a_server_that_refuses_tools_is_distinguished_from_one_that_fails(
     assert "--jinja" in steps["tools"].fix
 
 
+async def test_what_a_server_says_when_it_denies_tools_is_shown() -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        return api_error(403, "no tools in this plan") if request.get("tools") else text_reply("one, ", "two")
+
+    steps, _ = await final_steps(script)
+    assert (steps["tools"].state, steps["tools"].server_text) == ("failed", "no tools in this plan")
+
+
 async def test_an_unknown_model() -> None:
     steps, _ = await final_steps(lambda _: api_error(404, "no such model"))
     assert steps["streaming"].state == "failed"

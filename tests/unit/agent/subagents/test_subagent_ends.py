@@ -41,7 +41,10 @@ from tests.support.subagent_rig import (
 SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
 WRITES = 6  # of a subagent that makes one call: started, asked, spoke, answered, spoke, ended
 REFUSED = ModelRequestRejected(
-    verbatim("The server refused the key."), verbatim("It is not valid."), verbatim("Enter another key.")
+    verbatim("The server refused the key."),
+    verbatim("It is not valid."),
+    verbatim("Enter another key."),
+    details=verbatim("expired yesterday"),
 )
 
 
@@ -287,7 +290,7 @@ async def test_the_user_can_stop_a_single_subagent() -> None:
 
 
 async def test_a_failure_is_reported_to_the_parent_with_the_link() -> None:
-    """What, why, what to do, and where the log is; the parent's turn and the other subagent go on."""
+    """What, why, in the server's words too, what to do, and where the log is; all others go on."""
     scripts = {
         PARENT_PROMPT: delegate_script("alpha", "beta"),
         "alpha": lambda _: [REFUSED],
@@ -299,14 +302,26 @@ async def test_a_failure_is_reported_to_the_parent_with_the_link() -> None:
     alpha, _ = await rig.subagent_sessions()
     failed, succeeded = sorted(rig.events(ToolAnswered), key=lambda event: str(event.call_id))
     assert (failed.ok, failed.subagent) == (False, alpha)
-    for part in ("could not do its task", "refused the key", "It is not valid.", "another key.", alpha):
+    parts = (
+        "could not do its task",
+        "refused the key",
+        "It is not valid.",
+        "expired yesterday",
+        "another key.",
+    )
+    for part in (*parts, alpha):
         assert part in failed.text
     assert succeeded.text.startswith("Found.")
     assert rig.progress_of(alpha)[-1].phase == "failed"
     with pytest.raises(SubagentFailed) as raised:
         await rig.conversation.subagents.run("alpha")
     assert (await rig.stored_log(raised.value.session))[-1].event == TurnEnded(
-        "failed", REFUSED.what, REFUSED.why, REFUSED.fix, remedies=REFUSED.remedies
+        "failed",
+        REFUSED.what,
+        REFUSED.why,
+        REFUSED.fix,
+        remedies=REFUSED.remedies,
+        details="expired yesterday",
     )
     await rig.assert_consistent()
 

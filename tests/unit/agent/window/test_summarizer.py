@@ -302,6 +302,13 @@ async def test_unreachable_models_are_tried_once() -> None:
     assert result.fallback_reason == "No model could write it. test/main: The server does not answer."
 
 
+async def test_what_a_server_said_is_in_the_reason() -> None:
+    """The events of a summary have one place for it."""
+    denied = ModelRequestRejected(verbatim("Denied."), verbatim("Perhaps."), details=verbatim("No quota."))
+    result = await SummarizerRig(model("main", 8_000, lambda _: [denied])).ask(brief(3))
+    assert result.fallback_reason == "No model could write it. test/main: Denied. Perhaps. No quota."
+
+
 async def test_an_unavailable_server_is_given_up_soon() -> None:
     """A turn waits for minutes; a summary is made without a model after a few attempts."""
     main = model(
