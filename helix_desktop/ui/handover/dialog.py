@@ -73,10 +73,9 @@ class HandoverDialog(Themed, SizedDialog):
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
         pages = []
-        for body in (
-            column(self._hint, self.rejected_text, None, gap=8),
-            column(self.phase_steps, self.model_output, gap=8),
-        ):
+        choice = column(self._hint, self.rejected_text, gap=8)
+        choice.addStretch(0)  # takes room only while there is no text
+        for body in (choice, column(self.phase_steps, self.model_output, gap=8)):
             page = QWidget()
             body.setStretch(1, 1)
             page.setLayout(body)
