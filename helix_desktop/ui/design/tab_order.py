@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
@@ -26,12 +27,12 @@ class TabsInReadingOrder(_Window):
         if QGuiApplication.styleHints().tabFocusBehavior() != Qt.TabFocusBehavior.TabFocusAllControls:
             return super().focusNextPrevChild(forward)  # the system's setting: to text fields only
         focused = QApplication.focusWidget()
-        widgets = [widget for widget in _visible(self) if widget is focused or _takes_tab(widget)]
-        stops = [widget for widget in widgets if widget is not focused]
-        if not stops:
+        is_inside = focused is not None and self.isAncestorOf(focused)
+        further = _stops_from(focused, self, forward=forward) if focused and is_inside else iter(())
+        around = _stops_in(self, forward=forward)
+        target = next((stop for stop in chain(further, around) if stop is not focused), None)
+        if target is None:
             return False
-        before = widgets.index(focused) if focused in widgets else 0 if forward else len(stops)
-        target = stops[before % len(stops) if forward else before - 1]
         reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
         target.setFocus(reason)
         return True
@@ -44,21 +45,47 @@ def keep_own_tab_order(widget: QWidget) -> None:
 
 def tab_stops(root: QWidget) -> Iterator[QWidget]:
     """Return what takes Tab in a part of a window, in reading order."""
-    return filter(_takes_tab, _visible(root))
+    return _stops_in(root, forward=True)
+
+
+def _stops_in(root: QWidget, *, forward: bool) -> Iterator[QWidget]:
+    """Return what takes Tab below a widget, in reading order or backwards; a stop is before its parts."""
+    if root.property(_OWN_ORDER):
+        return
+    for child in _children(root) if forward else reversed(_children(root)):
+        yield from _stops_of(child, forward=forward)
+
+
+def _stops_of(widget: QWidget, *, forward: bool) -> Iterator[QWidget]:
+    if not widget.isVisible() or not widget.isEnabled() or widget.isWindow():
+        return
+    if forward and _takes_tab(widget):
+        yield widget
+    yield from _stops_in(widget, forward=forward)
+    if not forward and _takes_tab(widget):
+        yield widget
+
+
+def _stops_from(widget: QWidget, root: QWidget, *, forward: bool) -> Iterator[QWidget]:
+    """Return the stops between a widget and the end of a window, or its beginning, the nearest one first.
+
+    So Tab looks at few of the thousands of widgets that a window may have.
+    """
+    if forward:
+        yield from _stops_in(widget, forward=True)
+    while widget is not root and (parent := widget.parentWidget()) is not None:
+        parts = _children(parent)
+        place = parts.index(widget)
+        for part in parts[place + 1 :] if forward else reversed(parts[:place]):
+            yield from _stops_of(part, forward=forward)
+        if not forward and parent is not root and _takes_tab(parent):
+            yield parent
+        widget = parent
 
 
 def _takes_tab(widget: QWidget) -> bool:
     takes = widget.focusPolicy().value & Qt.FocusPolicy.TabFocus.value
     return bool(takes) and widget.focusProxy() is None
-
-
-def _visible(root: QWidget) -> Iterator[QWidget]:
-    """Return the visible widgets below one that can be used; a widget stands before what is in it."""
-    for child in _children(root):
-        if child.isVisible() and child.isEnabled() and not child.isWindow():
-            yield child
-            if not child.property(_OWN_ORDER):
-                yield from _visible(child)
 
 
 def _children(widget: QWidget) -> list[QWidget]:

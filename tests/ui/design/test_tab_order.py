@@ -91,6 +91,22 @@ def test_the_parts_that_qt_made_can_be_used_after_tab(qtbot: QtBot) -> None:
     bar.setValue(0)
 
 
+def test_what_holds_other_stops_comes_before_them_both_ways(qtbot: QtBot) -> None:
+    window, frame = _Window(), QWidget()
+    qtbot.addWidget(window)
+    frame.setObjectName("frame")
+    frame.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    frame.setLayout(column(_field("first"), _field("second")))
+    window.list.insertWidget(1, frame)
+    with qtbot.waitActive(window):
+        window.show()
+    window.last.setFocus()
+    way = _go(8)
+    assert way[:4] == ["top", "frame", "first", "second"]
+    assert way[-1] == "last"
+    assert _go(8, Qt.Key.Key_Backtab) == [*reversed(way[:-1]), "last"]
+
+
 def test_where_nothing_has_the_keyboard_tab_begins_at_the_first_or_last_stop(qtbot: QtBot) -> None:
     window = _Window()
     qtbot.addWidget(window)
