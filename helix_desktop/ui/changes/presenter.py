@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -46,6 +47,7 @@ class ChangesPresenter:
         view.file_selected.connect(self._start_diff)
         view.counts_requested.connect(self._start_counting)
         view.filter_bar.source_changed.connect(self._choose_source)
+        git.listen(self._show_git)
 
     def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
         """Show another conversation of a workspace, or none, from the next `refresh` on."""
@@ -107,6 +109,12 @@ class ChangesPresenter:
     def _show_coverage(self) -> None:
         if self._workspace is not None:
             self._view.show_coverage(self._workspace.changes.coverage)
+
+    def _show_git(self, workspace_id: str) -> None:
+        """Offer what differs from the last commit once git, which is read in the background, is known."""
+        if self._workspace is not None and self._workspace.id == workspace_id and self._grouped is not None:
+            has_git = self._git.status(workspace_id) is not None
+            self._view.set_state(replace(self._view.state, has_git=has_git))
 
     def _start_diff(self, row: FileRow) -> None:
         if self._diff_task is not None:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.git_label import GitLabel
 from tests.support.git_checkouts import git, make_checkout, needs_git
 from tests.support.window.window_rig import open_window, until
@@ -74,3 +75,18 @@ async def test_the_branch_leads_to_what_differs_from_the_last_commit(
             assert [line.text for line in lines] == [added]
             assert page.list.hasFocus(), "a diff leaves the keyboard where it is"
             QTest.keyClick(page.list, Qt.Key.Key_Down)
+
+
+async def test_the_last_commit_is_offered_on_a_page_that_was_open_before_git_was_read(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """As when the window starts with that page."""
+    async with open_window(qapp, tmp_path) as rig:
+        make_checkout(rig.folder / "project", {"a.txt": "1\n"})
+        await rig.open_folder("project")
+        rig.window.show_page("changes")
+        page = rig.views.changes
+        await until(lambda: page.state.grouped is not None, "the changes")
+        switch = page.filter_bar.findChild(TabButton, "changes-of-commit")
+        assert switch is not None
+        await until(switch.isVisible, "the choice")
