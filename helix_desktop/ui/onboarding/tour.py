@@ -73,7 +73,7 @@ class Callout(Themed, QFrame):
         self.setAccessibleName(title)
         self.setAccessibleDescription(words)
 
-    def stand_beside(self, target: QRect) -> None:
+    def stand_next_to(self, target: QRect) -> None:
         """Stand beside a place of the window, in its coordinates."""
         self.target = target
         bounds = self._parent.rect().adjusted(_EDGE_PX, _EDGE_PX, -_EDGE_PX, -_EDGE_PX)
@@ -81,7 +81,7 @@ class Callout(Themed, QFrame):
         layout = self.layout()
         height = layout.heightForWidth(width) if layout is not None else 0
         size = QSize(width, max(height, self.minimumSizeHint().height()))
-        self.setGeometry(beside(target, size, bounds))
+        self.setGeometry(place_next_to(target, size, bounds))
         self.raise_()
         self.show()
 
@@ -124,7 +124,7 @@ class TargetRing(Themed, QWidget):
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 8, 8)
 
 
-def beside(target: QRect, size: QSize, bounds: QRect) -> QRect:
+def place_next_to(target: QRect, size: QSize, bounds: QRect) -> QRect:
     """Return where something of a size stands: below, above, left or right of a target, inside the bounds.
 
     Where it fits on no side it stands on the one with the most room, and covers as little as it can.
@@ -229,9 +229,9 @@ class Tour(QObject):
         place = self._stops[self._index].place()
         self.ring.setVisible(not place.isEmpty())
         if place.isEmpty():  # its page or pane was left: the words stay where they were
-            self.callout.stand_beside(self.callout.target)
+            self.callout.stand_next_to(self.callout.target)
             return
         target = QRect(self._window.mapFromGlobal(place.topLeft()), place.size())
         self.ring.setGeometry(target.adjusted(-3, -3, 3, 3) & self._window.rect())  # whole on every side
         self.ring.raise_()
-        self.callout.stand_beside(target)
+        self.callout.stand_next_to(target)

@@ -50,8 +50,8 @@ def _place_of(focused: QWidget | None, stops: Sequence[QWidget], panes: Sequence
         return -1
     inside = (at for at, stop in enumerate(stops) if stop is focused or stop.isAncestorOf(focused))
     pane = next((pane for pane in panes if pane.isAncestorOf(focused)), None)
-    beside = (at for at, stop in enumerate(stops) if pane is not None and pane.isAncestorOf(stop))
-    return next(inside, next(beside, -1))
+    in_same_pane = (at for at, stop in enumerate(stops) if pane is not None and pane.isAncestorOf(stop))
+    return next(inside, next(in_same_pane, -1))
 
 
 def _stops_in(pane: QWidget) -> list[QWidget]:

@@ -11,7 +11,7 @@ from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
-from helix_desktop.ui.onboarding.tour import Tour, beside
+from helix_desktop.ui.onboarding.tour import Tour, place_next_to
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 _CALLOUT, _BOUNDS = QSize(320, 140), QRect(8, 8, 1008, 624)
@@ -22,7 +22,7 @@ def test_a_callout_stays_inside_and_covers_nothing_where_there_is_room(
     x: int, y: int, width: int, height: int
 ) -> None:
     target = QRect(x, y, width, height) & _BOUNDS
-    place = beside(target, _CALLOUT, _BOUNDS)
+    place = place_next_to(target, _CALLOUT, _BOUNDS)
     assert _BOUNDS.contains(place)
     assert place.size() == _CALLOUT
     has_room = (

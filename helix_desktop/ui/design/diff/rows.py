@@ -147,7 +147,7 @@ class DiffRows:
             self._add_unchanged(old, new, count, number, opened)
             if has_heads and not head_first:
                 self._add("head", (), number)
-            rows = list(_rows_beside(hunk.lines)) if side_by_side else _InlineRows(hunk.lines)
+            rows = list(_rows_side_by_side(hunk.lines)) if side_by_side else _InlineRows(hunk.lines)
             self._add("lines", rows, number)
             old = hunk.old_start - 1 + hunk.old_count
             new = hunk.new_start - 1 + hunk.new_count
@@ -211,7 +211,7 @@ class DiffRows:
         self._lines += len(rows)
 
 
-def _rows_beside(lines: Sequence[DiffLine]) -> Iterator[Row]:
+def _rows_side_by_side(lines: Sequence[DiffLine]) -> Iterator[Row]:
     removed: list[DiffLine] = []
     added: list[DiffLine] = []
     for line in lines:
@@ -220,16 +220,16 @@ def _rows_beside(lines: Sequence[DiffLine]) -> Iterator[Row]:
         elif line.kind == "added":
             added.append(line)
         else:
-            yield from _beside(removed, added)
+            yield from _paired_rows(removed, added)
             removed, added = [], []
             if line.kind == "removed":
                 removed.append(line)
             else:
                 yield Row(line, line)
-    yield from _beside(removed, added)
+    yield from _paired_rows(removed, added)
 
 
-def _beside(removed: list[DiffLine], added: list[DiffLine]) -> Iterator[Row]:
+def _paired_rows(removed: list[DiffLine], added: list[DiffLine]) -> Iterator[Row]:
     """Yield a group of changes side by side: a line beside the one that it became."""
     places = {line.new: at for at, line in enumerate(added)}
     pairs = [(at, places[line.partner]) for at, line in enumerate(removed) if line.partner in places]

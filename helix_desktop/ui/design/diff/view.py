@@ -138,7 +138,7 @@ class DiffView(Themed, QWidget):
         bar = QWidget()
         self._counts = CountsLine()
         self._mode = TextLine("", 12, role="muted")
-        self._inline, self._beside = (
+        self._inline_button, self._side_by_side_button = (
             TabButton(tr("Inline"), "segment"),
             TabButton(tr("Side by side"), "segment"),
         )
@@ -149,7 +149,7 @@ class DiffView(Themed, QWidget):
         switch = QHBoxLayout(layouts)
         switch.setContentsMargins(2, 2, 2, 2)
         switch.setSpacing(0)
-        for button, on in ((self._inline, False), (self._beside, True)):
+        for button, on in ((self._inline_button, False), (self._side_by_side_button, True)):
             group.addButton(button)
             switch.addWidget(button)
             button.clicked.connect(lambda _=False, on=on: self._choose(on))
@@ -185,9 +185,9 @@ class DiffView(Themed, QWidget):
             obstacle = tr("Widen the window to compare side by side.")
         on = self._wants_side_by_side and not obstacle
         self.text.set_side_by_side(on)
-        (self._beside if on else self._inline).setChecked(True)
-        self._beside.setEnabled(not obstacle)
-        self._beside.setToolTip(obstacle)
+        (self._side_by_side_button if on else self._inline_button).setChecked(True)
+        self._side_by_side_button.setEnabled(not obstacle)
+        self._side_by_side_button.setToolTip(obstacle)
         shorten_row(self._bar_row, self.width(), (self._layouts.setVisible,))
 
     def _show_counts(self, diff: FileDiff) -> None:
