@@ -84,6 +84,8 @@ async def test_the_last_commit_is_offered_on_a_page_that_was_open_before_git_was
     async with open_window(qapp, tmp_path) as rig:
         make_checkout(rig.folder / "project", {"a.txt": "1\n"})
         await rig.open_folder("project")
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
         rig.window.show_page("changes")
         page = rig.views.changes
         await until(lambda: page.state.grouped is not None, "the changes")
