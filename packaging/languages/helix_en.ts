@@ -21839,6 +21839,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
             <location filename="../../helix_desktop/ui/shell/sidebar/rail.py" />
             <source>Import from file…</source>
             <translation type="unfinished" />

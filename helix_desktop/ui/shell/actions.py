@@ -38,6 +38,7 @@ SPECS: dict[str, ActionSpec] = {
     "forget": ActionSpec(text("Remove a secret…")),
     "back_up": ActionSpec(text("Back up all workspaces…")),
     "export_workspace": ActionSpec(text("Export workspace…")),
+    "import_file": ActionSpec(text("Import from file…")),
     "settings": ActionSpec(text("Settings…"), ("Ctrl+,",)),
     "quit": ActionSpec(text("Quit"), ("Ctrl+Q",)),
     "undo": ActionSpec(text("Undo"), display_shortcut="Ctrl+Z"),
@@ -105,6 +106,7 @@ class WindowActions(NamedTuple):
     forget: QAction
     back_up: QAction
     export_workspace: QAction
+    import_file: QAction
     settings: QAction
     quit: QAction
     undo: QAction

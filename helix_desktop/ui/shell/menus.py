@@ -24,7 +24,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
             (
                 (a.open_folder, a.new_session, a.switch_workspace),
                 (a.clean_up, a.trash, a.forget),
-                (a.export_workspace, a.back_up),
+                (a.export_workspace, a.import_file, a.back_up),
                 (a.settings,),
                 (a.quit,),
             ),

@@ -25,7 +25,7 @@ _SHOW = "show"
 
 
 class ImportExportController(QObject):
-    """Binds the rail's entries for export and import to the app services."""
+    """Binds the entries for export and import in the rail and the menus to the app services."""
 
     def __init__(
         self, context: ControllerContext, workspace_controller: WorkspaceController, jobs: JobRunner
@@ -38,13 +38,16 @@ class ImportExportController(QObject):
         start, rail = context.async_actions.start, context.window.rail
         rail.export_requested.connect(lambda identity: start(self.export(identity), "export"))
         rail.import_requested.connect(lambda identity: start(self.import_file(identity), "import"))
-        context.window.commands.export_workspace.triggered.connect(
-            lambda: start(self._export_active(), "export")
-        )
+        commands = context.window.commands
+        commands.export_workspace.triggered.connect(lambda: start(self._export_active(), "export"))
+        commands.import_file.triggered.connect(lambda: start(self._import_active(), "import"))
         context.window.banners.action_clicked.connect(self._on_banner_action)
 
     async def _export_active(self) -> None:
         await self.export(self._active_workspace.require().id)
+
+    async def _import_active(self) -> None:
+        await self.import_file(self._active_workspace.require().id)
 
     async def export(self, workspace_id: str) -> None:
         """Ask for a file, and write the workspace to it. Raises HelixError."""

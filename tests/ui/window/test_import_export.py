@@ -109,7 +109,7 @@ async def test_an_invalid_file_is_reported_and_the_workspace_reopens(
         identity = await rig.open_folder("project")
         await rig.run_turn("Hello")
         (tmp_path / "broken.helix").write_bytes(b"nothing")
-        choose(rig, "import", identity)
+        rig.window.commands.import_file.trigger()
         await pick(rig, tmp_path / "broken.helix")
         await until(lambda: "can't be imported" in rig.banner_text(), "the refusal")
         await until(lambda: rig.wiring.session_controller.workspace is not None, "the workspace")
