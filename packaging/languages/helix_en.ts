@@ -444,7 +444,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/handovers.py" />
-            <source>All messages fit into the newest {share} % of the context window, which always stay.</source>
+            <source>All messages fit into the newest {share} % of what is in the context, which always stay.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -748,12 +748,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/handovers.py" />
-            <source>It would free less than {share} % of the context window.</source>
+            <source>It would free less than {share} % of what is in the context.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/compactor.py" />
             <source>It would free only {tokens} tokens, less than {share} % of the context window.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/compactor.py" />
+            <source>It would free only {tokens} tokens, less than {share} % of what is in the context.</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -1219,6 +1224,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/compactor.py" />
             <location filename="../../helix_desktop/agent/window/summarizer.py" />
             <source>{model} wrote it.</source>
             <translation type="unfinished" />
@@ -7683,6 +7689,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>Edit it, write it again, or use it as it is: everything it covers can be recalled.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>Edit text</source>
             <translation type="unfinished" />
         </message>
@@ -7712,11 +7723,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
-            <source>Retry</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>Run handover again</source>
             <translation type="unfinished" />
@@ -7738,17 +7744,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
-            <source>Summary not used</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Text from the model</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>The same messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>This draft may say too little.</source>
             <translation type="unfinished" />
         </message>
         <message>

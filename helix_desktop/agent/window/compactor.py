@@ -55,7 +55,7 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
 from helix_desktop.domain.events.session import Event, RecordedEvent
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, Section
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.user_text import OptionalText, TextContext
 
 _text = TextContext("Agent")
 
@@ -115,7 +115,7 @@ class Compactor:
             return False
         self.is_running, self._summarizer.spent, self._approve = True, Spending(), approve
         try:
-            _, event = await self._write_handover(trigger, cut, focus, ask_model)
+            event, _ = await self._write_handover(trigger, cut, focus, ask_model)
             event = msgspec.structs.replace(event, threshold=threshold)
             await self._record(event)
             return True
@@ -136,7 +136,7 @@ class Compactor:
         self, cut: CutPoint, focus: str = "", must_free: bool = True, again: int = 0
     ) -> CostEstimate:
         """Return the cost estimate of a handover up to `cut`; see `draft`. Raises CompactionRefused."""
-        source_input = self._read_input(cut, must_free, again)
+        source_input = self._read_input(cut, must_free, again, on_request=True)
         return await self._summarizer.estimate(await self._brief(source_input, focus))
 
     async def draft(
@@ -152,14 +152,20 @@ class Compactor:
             raise CompactionRefused(*_BUSY)
         self.is_drafting = True
         try:
-            _, event = await self._write_handover(
-                HandoverTrigger.MANUAL, cut, focus, ask_model=True, must_free=must_free, again=again
+            event, doubt = await self._write_handover(
+                HandoverTrigger.MANUAL,
+                cut,
+                focus,
+                ask_model=True,
+                must_free=must_free,
+                again=again,
+                is_draft=True,
             )
             if must_free:
                 (final_event, *_) = self._events_to_record(event)
                 assert isinstance(final_event, HandoverMade)  # the event itself comes first
                 event = final_event
-            return HandoverDraft(cut, to_markdown(event.sections), event)
+            return HandoverDraft(cut, to_markdown(event.sections), event, doubt)
         finally:
             self.is_drafting = False
             self._publish_phase("idle")
@@ -249,31 +255,34 @@ class Compactor:
         ask_model: bool,
         must_free: bool = True,
         again: int = 0,
-    ) -> tuple[CompactionInput, HandoverMade]:
-        """Run the first two phases: read, then call the models without holding a lock."""
+        is_draft: bool = False,
+    ) -> tuple[HandoverMade, OptionalText]:
+        """Run the first two phases: read, then call the models without holding a lock.
+
+        Return also why a draft may say too little; one that is recorded at once may not.
+        """
         started_at_ms = self._runtime.clock()
         self._publish_phase("read")
-        source_input = self._read_input(cut, must_free, again)
+        source_input = self._read_input(cut, must_free, again, on_request=trigger is HandoverTrigger.MANUAL)
         if trigger is HandoverTrigger.OVERFLOW:
             source_input = msgspec.structs.replace(source_input, words=())
         nearly_open = self._runtime.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
         last_try = trigger is HandoverTrigger.THRESHOLD and nearly_open  # before only the user can start one
-        summary = await self._summarize(source_input, focus, ask_model, last_try)
+        summary = await self._summarize(source_input, focus, ask_model, last_try, is_draft)
         self._publish_phase("check")
         event = await self._build_event(source_input, summary)
         duration_ms = self._runtime.elapsed_ms(started_at_ms)
-        return source_input, msgspec.structs.replace(
-            event, trigger=trigger, focus=focus, duration_ms=duration_ms
-        )
+        event = msgspec.structs.replace(event, trigger=trigger, focus=focus, duration_ms=duration_ms)
+        return event, summary.doubt
 
-    def _read_input(self, cut: CutPoint, must_free: bool = True, again: int = 0) -> CompactionInput:
+    def _read_input(self, cut: CutPoint, must_free: bool, again: int, *, on_request: bool) -> CompactionInput:
         transcript, replaces = self._runtime.transcript, tuple[int, ...]()
         if again:
             self.active_handover(again)
             transcript, replaces = without_handover(transcript)
         policy, frame = self._runtime.policy, self._runtime.frame
         gauge = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
-        if must_free and not planner.is_worthwhile(transcript, policy, gauge, cut):
+        if must_free and not planner.is_worthwhile(transcript, policy, gauge, cut, on_request=on_request):
             raise CompactionRefused(
                 _text("The conversation wasn't compacted."),
                 _text("It would free less than it costs."),
@@ -292,11 +301,12 @@ class Compactor:
         )
 
     async def _summarize(
-        self, source_input: CompactionInput, focus: str, ask_model: bool, last_try: bool
+        self, source_input: CompactionInput, focus: str, ask_model: bool, last_try: bool, is_draft: bool
     ) -> SummaryResult[tuple[Section, ...]]:
         """Call the models; if none can, use ledger and extracts.
 
-        Raises SummaryRefused if what they wrote says too little, except on the last try.
+        Raises SummaryRefused if what they wrote says too little, except on the last try. A draft is returned
+        with that doubt: the user can judge it.
         """
         result: SummaryResult[tuple[Section, ...]] = SummaryResult(None)
         if ask_model:
@@ -311,10 +321,13 @@ class Compactor:
             )
             if result.value is not None:
                 return result
-            if result.rejection is not None and not last_try:
-                raise result.rejection
+            rejection = result.rejection
+            if rejection is not None and is_draft:
+                return _doubtful(result, rejection, parse_handover(rejection.text, covered_seqs))
+            if rejection is not None and not last_try:
+                raise rejection
         sections = await asyncio.to_thread(extractive_handover, source_input.fresh, source_input.previous)
-        return msgspec.structs.replace(result, value=sections, model=NO_MODEL)
+        return msgspec.structs.replace(result, value=sections, model=NO_MODEL, is_demo=False)
 
     async def _brief(self, source_input: CompactionInput, focus: str) -> SummaryTask:
         lines = await asyncio.to_thread(
@@ -405,18 +418,37 @@ class Compactor:
             measure_usage(after, forked, policy, frame),
         )
         freed = project(base, policy, frame).estimate - after.estimate
-        if freed < max(1, frame.info.window * policy.handover_least_gain / usage_before.ratio):
+        on_request = event.trigger is HandoverTrigger.MANUAL
+        least = planner.least_gain(policy, usage_before, on_request=on_request)
+        if freed < max(1, least / usage_before.ratio):
+            share = round(policy.handover_least_gain * 100)
+            used_too_little = _text(
+                "It would free only {tokens} tokens, less than {share} % of what is in the context.",
+                tokens=freed,
+                share=share,
+            )
+            window_too_little = _text(
+                "It would free only {tokens} tokens, less than {share} % of the context window.",
+                tokens=freed,
+                share=share,
+            )
             raise CompactionRefused(
                 _text("The conversation wasn't compacted."),
-                _text(
-                    "It would free only {tokens} tokens, less than {share} % of the context window.",
-                    tokens=freed,
-                    share=round(policy.handover_least_gain * 100),
-                ),
+                used_too_little if on_request else window_too_little,
                 _text("Nothing was changed."),
             )
         final_event = msgspec.structs.replace(event, before=usage_before.used, after=usage_after.used)
         return (final_event, *events[1:])
+
+
+def _doubtful(
+    result: SummaryResult[tuple[Section, ...]], rejection: SummaryRefused, sections: tuple[Section, ...]
+) -> SummaryResult[tuple[Section, ...]]:
+    """Return a summary that says too little as the result, with the reason."""
+    fallback = _text("{model} wrote it.", model=result.model) if result.calls > 1 else ""
+    return msgspec.structs.replace(
+        result, value=sections, fallback_reason=fallback, rejection=None, doubt=rejection.why
+    )
 
 
 def _fork_with(transcript: Transcript, event: HandoverMade) -> Transcript:

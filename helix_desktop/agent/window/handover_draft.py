@@ -9,17 +9,19 @@ import msgspec
 from helix_desktop.context.summaries.coverage_check import CoveredFacts
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.domain.events.summary import HandoverMade, Section
+from helix_desktop.domain.user_text import OptionalText
 
 
 class HandoverDraft(msgspec.Struct, frozen=True):
     """A handover up to `cut`, not recorded; `text` is its six sections as Markdown, to be edited.
 
-    `event` is the event it would become.
+    `event` is the event it would become. `doubt` says why it may say too little: only the user can accept it.
     """
 
     cut: CutPoint
     text: str
     event: HandoverMade
+    doubt: OptionalText = ""
 
     @property
     def sections(self) -> tuple[Section, ...]:

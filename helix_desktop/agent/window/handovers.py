@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.background_job import BackgroundJob
@@ -101,14 +102,14 @@ class Handovers:
 
         def find_cuts() -> list[CutPoint]:
             legal = _thinned(cut_points.available_cuts(transcript, kept_tokens), upto)
-            return [cut for cut in legal if planner.is_worthwhile(transcript, policy, gauge, cut)]
+            return [cut for cut in legal if _is_worthwhile(transcript, policy, gauge, cut)]
 
         return await asyncio.to_thread(find_cuts)  # tens of milliseconds in a long session
 
     def _kept_tokens(self) -> int:
-        """Return the tokens that stay behind a handover, by our count."""
+        """Return the tokens that stay behind a handover on request, by our count: a share of what is used."""
         gauge = self._rewriter.gauge()
-        return int(gauge.window * self._runtime.policy.handover_keep / gauge.ratio)
+        return int(min(gauge.window, gauge.used) * self._runtime.policy.handover_keep / gauge.ratio)
 
     def start(self, focus: str = "") -> None:
         """Start a handover up to the furthest cut, unless one runs.
@@ -154,7 +155,7 @@ class Handovers:
             gauge = measure_usage(project(fork, policy, frame), fork, policy, frame)
             legal = _thinned(cut_points.available_cuts(fork, kept_tokens), upto)
             others = (cut for cut in legal if cut.upto != same.upto)
-            return [same, *(cut for cut in others if planner.is_worthwhile(fork, policy, gauge, cut))]
+            return [same, *(cut for cut in others if _is_worthwhile(fork, policy, gauge, cut))]
 
         return await asyncio.to_thread(find_cuts)
 
@@ -246,11 +247,11 @@ class Handovers:
                 _text("Choose another message."),
             )
         policy, gauge = self._runtime.policy, self._rewriter.gauge()
-        if not planner.is_worthwhile(self._runtime.transcript, policy, gauge, cut):
+        if not _is_worthwhile(self._runtime.transcript, policy, gauge, cut):
             raise CompactionRefused(  # before starting: a recorded refusal counts towards the breaker
                 _text("Not enough to compact yet."),
                 _text(
-                    "It would free less than {share} % of the context window.",
+                    "It would free less than {share} % of what is in the context.",
                     share=round(policy.handover_least_gain * 100),
                 ),
                 _text("Compaction starts automatically when the context window fills."),
@@ -265,7 +266,7 @@ class Handovers:
             return CompactionRefused(what, reason, _text("Send another message first."))
         share = round(self._runtime.policy.handover_keep * 100)
         reason = _text(
-            "All messages fit into the newest {share} % of the context window, which always stay.",
+            "All messages fit into the newest {share} % of what is in the context, which always stay.",
             share=share,
         )
         return CompactionRefused(
@@ -279,6 +280,9 @@ class Handovers:
     async def wait(self) -> None:
         """Wait for the running handover, if any."""
         await self._job.wait()
+
+
+_is_worthwhile = partial(planner.is_worthwhile, on_request=True)
 
 
 def _thinned(cuts: Sequence[CutPoint], upto: int) -> list[CutPoint]:

@@ -199,7 +199,7 @@ class Observer:
             )
         else:
             observations = await asyncio.to_thread(observation_task.extract_observations, source_input.items)
-        return msgspec.structs.replace(failed, value=observations, model=NO_MODEL)
+        return msgspec.structs.replace(failed, value=observations, model=NO_MODEL, is_demo=False)
 
     async def _build_event(
         self, source_input: ObservationInput, summary: SummaryResult[tuple[Observation, ...]]

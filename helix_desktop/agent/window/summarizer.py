@@ -33,7 +33,7 @@ from helix_desktop.domain.errors import (
     SummaryRefused,
 )
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta, Usage
-from helix_desktop.domain.user_text import TextContext, UserText, join_sentences, verbatim
+from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences, verbatim
 
 _text = TextContext("Agent")
 
@@ -53,7 +53,8 @@ class SummaryResult(msgspec.Struct, Generic[T], frozen=True):
     """The result of a summary attempt: a value, its model, the calls made, the tokens in and out.
 
     `cost` is in US dollars. `fallback_reason` says how and why it deviates from one call of the first model;
-    `value` is None if no model could; `rejection` is the last summary that said too little.
+    `value` is None if no model could; `rejection` is the last summary that said too little, then `model` is
+    the one that wrote it. `doubt` says why the value may say too little, where the user is to judge it.
     """
 
     value: T | None
@@ -64,6 +65,7 @@ class SummaryResult(msgspec.Struct, Generic[T], frozen=True):
     fallback_reason: str = ""
     cost: float = 0.0
     rejection: SummaryRefused | None = None
+    doubt: OptionalText = ""
 
     @property
     def rejected_text(self) -> str:
@@ -114,6 +116,7 @@ class _Attempt(Generic[T]):
         self._calls, self.spent = 0, Spending()
         self._problems: list[UserText] = []
         self._rejection: SummaryRefused | None = None
+        self._rejected_model, self._is_rejected_demo = "", False
         self._capacities: dict[str, int] = {}
 
     async def run(
@@ -151,7 +154,16 @@ class _Attempt(Generic[T]):
                 )
         why = join_sentences(_text("No model could write it."), *dict.fromkeys(self._problems))
         spent = self.spent
-        return SummaryResult(None, "", False, self._calls, spent.tokens, why, spent.cost, self._rejection)
+        return SummaryResult(
+            None,
+            self._rejected_model,
+            self._is_rejected_demo,
+            self._calls,
+            spent.tokens,
+            why,
+            spent.cost,
+            self._rejection,
+        )
 
     async def estimate(self, task: SummaryTask, models: tuple[Model, ...]) -> CostEstimate:
         """Return the cost estimate for the first model that fits, else for the largest, in parts."""
@@ -234,6 +246,7 @@ class _Attempt(Generic[T]):
         self._problems.append(_text("{model}: {reason}", model=model.info.label, reason=reason))
         if isinstance(error, SummaryRefused):
             self._rejection = error
+            self._rejected_model, self._is_rejected_demo = model.info.label, model.info.demo
 
     async def _ask_in_parts(self, model: Model, task: SummaryTask, density: float) -> T | None:
         try:

@@ -95,9 +95,25 @@ def handover_now(transcript: Transcript, policy: ContextPolicy, gauge: UsageGaug
     return HandoverPlan(cut) if cut is not None else None
 
 
-def is_worthwhile(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
-    """Return True if a handover at this cut can free the minimum share of the window (invariant 6)."""
-    return expected_savings(transcript, policy, gauge, cut) >= gauge.window * policy.handover_least_gain
+def is_worthwhile(
+    transcript: Transcript,
+    policy: ContextPolicy,
+    gauge: UsageGauge,
+    cut: CutPoint,
+    *,
+    on_request: bool = False,
+) -> bool:
+    """Return True if a handover at this cut can free the minimum share of the window (invariant 6).
+
+    One `on_request` has to free that share of what is used: the user need not wait until the window fills.
+    """
+    least = least_gain(policy, gauge, on_request=on_request)
+    return expected_savings(transcript, policy, gauge, cut) >= least
+
+
+def least_gain(policy: ContextPolicy, gauge: UsageGauge, *, on_request: bool) -> float:
+    """Return the tokens that a handover has to free: a share of the window; `on_request`, of what is used."""
+    return (min(gauge.window, gauge.used) if on_request else gauge.window) * policy.handover_least_gain
 
 
 def expected_savings(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> int:

@@ -122,7 +122,7 @@ class Banner:
 
 
 REFUSED_COMPACTION = "refused-compaction"
-"""Of the banner that says why nothing is compacted: the next attempt replaces it."""
+"""Of the banner that says why nothing is compacted: the next attempt or message ends it."""
 
 
 FAILED_WRITE = "failed-write"

@@ -64,17 +64,11 @@ class HandoverDialog(Themed, SizedDialog):
         self.model_output.setAccessibleName(tr("Text from the model"))
         self.draft_page = DraftPage()
         self.editor = self.draft_page.editor
-        self.rejected_text = QPlainTextEdit()
-        self.rejected_text.setReadOnly(True)
-        self.rejected_text.setObjectName("refused-summary")
-        self.rejected_text.setAccessibleName(tr("Summary not used"))
-        self.rejected_text.setTabChangesFocus(True)
-        self.rejected_text.hide()
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
         pages = []
-        choice = column(self._hint, self.rejected_text, gap=8)
-        choice.addStretch(0)  # takes room only while there is no text
+        choice = column(self._hint, gap=8)
+        choice.addStretch(0)
         for body in (choice, column(self.phase_steps, self.model_output, gap=8)):
             page = QWidget()
             body.setStretch(1, 1)
@@ -150,13 +144,6 @@ class HandoverDialog(Themed, SizedDialog):
         retint(self, self._theme)
         self.draft_page.focus_text()
 
-    def show_rejected(self, text: str) -> None:
-        """Show what the model wrote that is not used; it can be asked again."""
-        self.rejected_text.setPlainText(text)
-        self.rejected_text.show()
-        self.draft_button.setText(tr("Retry"))
-        self.fit_height(_SIZE[1])
-
     def show_choice(self) -> None:
         """Go back to the draft, or to the choice where none was written."""
         self._show("draft" if self._draft else "choose")
@@ -221,7 +208,6 @@ class HandoverDialog(Themed, SizedDialog):
     def _show(self, step: HandoverStep) -> None:
         self._pages.setCurrentIndex(_STEPS.index(step))
         writing = step == "writing"
-        self.rejected_text.hide()
         self.range_box.setEnabled(not writing and self.range_box.count() > 1)
         self.focus_input.setEnabled(not writing)
         self.draft_button.setVisible(not writing)

@@ -8,10 +8,11 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
 
 from helix_desktop.context.summaries.compare_handovers import ComparedSection
+from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
-from helix_desktop.ui.design.layout.boxes import clear_layout, column
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import ledger_disclosure
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
@@ -58,6 +59,8 @@ class DraftPage(QWidget):
         """Let the user read and change a draft."""
         self.editor.setPlainText(draft.text)
         clear_layout(self._facts)
+        if draft.doubt:
+            self._facts.addWidget(_doubt_line(draft.doubt))
         self._facts.addWidget(_pills(draft))
         if draft.fallback:
             self._facts.addWidget(label(translate(draft.fallback), "muted", wrap=True))
@@ -89,6 +92,23 @@ class DraftPage(QWidget):
     def _show(self, *, comparing: bool) -> None:
         self._pages.setCurrentIndex(int(comparing))
         self.switch_button.setText(tr("Edit text") if comparing else tr("Show differences"))
+
+
+def _doubt_line(why: str) -> QWidget:
+    words = translate(
+        join_sentences(
+            tr("This draft may say too little."),
+            why,
+            tr("Edit it, write it again, or use it as it is: everything it covers can be recalled."),
+        )
+    )
+    text = label(words, wrap=True)
+    text.setObjectName("draft-doubt")
+    line = row(IconLabel("triangle-alert", px=17, color_token="warn"), text, gap=9)
+    line.setStretch(1, 1)
+    widget = QWidget()
+    widget.setLayout(line)
+    return widget
 
 
 def _pills(draft: DraftRow) -> QWidget:

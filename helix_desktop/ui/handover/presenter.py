@@ -14,7 +14,7 @@ from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.context.summaries.compare_handovers import compare_handovers
 from helix_desktop.context.summaries.edited_handover import editable_sections, from_markdown
 from helix_desktop.domain.cost import CostEstimate
-from helix_desktop.domain.errors import HelixError, InvalidInput, SummaryRefused
+from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
@@ -163,8 +163,6 @@ class HandoverPresenter:
             self._draft_task = None  # what is shown now can be clicked at once
             self.dialog.show_choice()
             self.dialog.show_error(error)
-            if isinstance(error, SummaryRefused):
-                self.dialog.show_rejected(error.text)
         else:
             self.dialog.show_draft(draft_row(self._draft, self._is_whole))
             if self._again:

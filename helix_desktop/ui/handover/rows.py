@@ -13,7 +13,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.words.coverage import coverage_text, missing_text
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_tokens
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compact")
 
@@ -34,8 +34,8 @@ class HandoverRange:
 class DraftRow:
     """A draft: its six sections as Markdown, and what comes with them; tokens are of the window.
 
-    `coverage` and `missing` say how much it names of what it covers, and what is added below it. One that
-    `is_whole` is for a new session: `tokens_after` are its own.
+    `coverage` and `missing` say how much it names of what it covers, and what is added below it; `doubt` why
+    it may say too little. One that `is_whole` is for a new session: `tokens_after` are its own.
     """
 
     text: str
@@ -49,6 +49,7 @@ class DraftRow:
     coverage: str = ""
     missing: str = ""
     is_whole: bool = False
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,7 @@ def draft_row(draft: HandoverDraft, is_whole: bool = False) -> DraftRow:
         coverage_text(event.coverage),
         missing_text(event.coverage),
         is_whole,
+        translate(draft.doubt),
     )
 
 

@@ -9,9 +9,9 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.session_updates import EventRecorded, SpendAsksChanged, Update
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
-from helix_desktop.ui.design.window_state import FAILED_WRITE, Banner, BannerAction
+from helix_desktop.ui.design.window_state import FAILED_WRITE, REFUSED_COMPACTION, Banner, BannerAction
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.words.action_labels import action_label
@@ -50,6 +50,8 @@ class SessionBanners(QObject):
                 self._show_spend_asks()
             case EventRecorded(recorded=RecordedEvent(event=HandoverFailed() | HandoverMade())):
                 self._show_breaker()
+            case EventRecorded(recorded=RecordedEvent(event=UserSpoke())):
+                self._banners.remove(REFUSED_COMPACTION)
 
     def _show_spend_asks(self) -> None:
         conversation = self._session_controller.conversation

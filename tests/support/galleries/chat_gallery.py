@@ -417,7 +417,7 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
             row_key("n2"),
             "warning",
             "Not enough to compact yet.",
-            "It would free less than 10 % of the context window.",
+            "It would free less than 10 % of what is in the context.",
         ),
         NoticeRow(
             row_key("n3"),

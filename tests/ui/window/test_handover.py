@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QLabel
 
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SummaryProblem
 from helix_desktop.domain.events.summary import (
@@ -341,24 +341,35 @@ async def test_without_a_model_the_draft_explains_itself(qapp: QApplication, tmp
         assert handover.fallback
 
 
-async def test_one_line_is_not_accepted_for_a_long_history(qapp: QApplication, tmp_path: Path) -> None:
-    """The dialog displays the reason and the model's text, and offers a retry; nothing is applied."""
+async def test_a_short_summary_of_a_long_history_is_for_the_user_to_judge(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """The draft says why it may say too little; the user can have it written again, or accept it."""
     thin = "\n".join(f"## {title}\n- Done. [e4]" for title in SECTIONS)
     model = Summariser(text_reply(thin))
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
         press(dialog, "write_draft")
-        await until(lambda: dialog.problem, "the refusal")
-        assert "tokens of history" in dialog.problem
-        assert dialog.rejected_text.isVisible()
-        assert dialog.rejected_text.toPlainText() == thin
+        await until(lambda: dialog.step == "draft", "the draft")
+        assert any("tokens of history" in words for words in _shown_labels(dialog))
+        assert dialog.editor.toPlainText().count("- Done. [e4]") == len(SECTIONS)
         assert rig.events(HandoverMade) == []
         model.summary = text_reply(SUMMARY)
         press(dialog, "write_draft")
-        await until(lambda: dialog.step == "draft", "the draft")
-        assert dialog.problem == ""
-        press(dialog, "cancel")
+        await until(lambda: "words about it" in dialog.editor.toPlainText().lower(), "the longer draft")
+        assert not any("tokens of history" in words for words in _shown_labels(dialog))
+        model.summary = text_reply(thin)
+        press(dialog, "write_draft")
+        await until(lambda: "- Done." in dialog.editor.toPlainText(), "the short draft")
+        press(dialog, "hand_over")
         await _closed(rig)
+        (handover,) = rig.events(HandoverMade)
+        assert (handover.fallback, handover.refused) == ("", "")
+        assert not handover.model.startswith("no model")
+
+
+def _shown_labels(dialog: HandoverDialog) -> list[str]:
+    return [words.text() for words in dialog.findChildren(QLabel) if words.isVisible()]
 
 
 async def test_a_refused_summary_is_kept_and_can_be_retried(qapp: QApplication, tmp_path: Path) -> None:
@@ -396,6 +407,8 @@ async def test_an_empty_history_is_reported_without_a_dialog(qapp: QApplication,
         frames = rig.window.banners.findChildren(QFrame)
         assert [frame.property("level") for frame in frames if frame.property("role") == "banner"] == ["info"]
         assert not [dialog for dialog in rig.window.findChildren(HandoverDialog) if dialog.isVisible()]
+        await rig.run_turn("Read everything")
+        assert rig.banner_text() == "", "what it asked for has been done"
         await _closed(rig)
 
 

@@ -195,7 +195,7 @@ async def test_a_manual_handover_with_nothing_to_cover() -> None:
         with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
             conversation.handovers.start()
     await conversation.run("And now?")
-    with pytest.raises(CompactionRefused, match="less than 10 %"):
+    with pytest.raises(CompactionRefused, match="less than 10 % of what is in the context"):
         conversation.handovers.start()
     assert rig.events(HandoverFailed) == []
 

@@ -17,9 +17,9 @@ from helix_desktop.domain.errors import CompactionRefused, InvalidInput, ModelUn
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverFailed, HandoverMade
-from helix_desktop.domain.messages import ModelRequest
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ToolSpec
 from helix_desktop.domain.user_text import verbatim
-from tests.support.agent_rig import AgentRig
+from tests.support.agent_rig import AgentRig, ScriptedTools
 from tests.support.scripted_model import (
     SUMMARY,
     Script,
@@ -280,12 +280,30 @@ async def test_nothing_to_draft() -> None:
 
 async def test_all_of_a_short_conversation_is_recent() -> None:
     """The reason is not that a turn is missing: another message would not help."""
+    tools = ScriptedTools()
+    tools.specs = (ToolSpec("say", "Says words. " * 2_000, {"type": "object"}),)
     keeping = msgspec.structs.replace(MANUAL_ONLY, handover_keep=0.5)
-    conversation = await AgentRig(ScriptedModel(thinking_script(2)), keeping).begin()
+    conversation = await AgentRig(ScriptedModel(thinking_script(2)), keeping, tools=tools).begin()
     await conversation.run("Think.")
     await conversation.run("And now?")
-    with pytest.raises(CompactionRefused, match="fit into the newest 50 %"):
+    with pytest.raises(CompactionRefused, match="fit into the newest 50 % of what is in the context"):
         await conversation.handovers.draft()
+
+
+async def test_on_request_a_small_part_of_a_large_window_is_compacted() -> None:
+    """What is freed is measured against what is used: the user need not fill the window first."""
+    model = ScriptedModel(thinking_script(9), ModelInfo("test", "scripted", window=200_000, reserve=400))
+    rig = AgentRig(model, MANUAL_ONLY)
+    conversation = await rig.begin()
+    await conversation.run("Think.")
+    await conversation.run("And now?")
+    gauge = conversation.window.measure()[1]
+    assert gauge.share < MANUAL_ONLY.handover_least_gain
+    draft = await conversation.handovers.draft()
+    await conversation.handovers.commit(draft)
+    (handover,) = rig.events(HandoverMade)
+    assert handover.after < 0.9 * handover.before
+    await rig.assert_consistent()
 
 
 async def test_an_edited_draft_is_checked_again() -> None:
