@@ -135,6 +135,11 @@ class Conversation:
         return self._engine.response.text
 
     @property
+    def waiting_since_ms(self) -> int:
+        """When the model was called that has not begun to answer, in milliseconds; else 0."""
+        return self._engine.response.waiting_since_ms
+
+    @property
     def retry_state(self) -> ResponseReset | None:
         """The pending retry of the model call with the seconds left; None once the model answers."""
         return self._engine.response.retry_state

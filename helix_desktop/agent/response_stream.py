@@ -9,13 +9,20 @@ from contextlib import aclosing
 import msgspec
 
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_updates import ResponseDelta, ResponseReset
+from helix_desktop.agent.session_updates import ModelCalled, ResponseDelta, ResponseReset
 from helix_desktop.agent.window.cache_hints import with_cache_hints
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import step_cost
 from helix_desktop.domain.errors import InvalidModelResponse
 from helix_desktop.domain.events.session import AssistantSpoke
-from helix_desktop.domain.messages import ModelResponse, ReasoningDelta, RetryScheduled, TextDelta, no_wait
+from helix_desktop.domain.messages import (
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    RetryScheduled,
+    TextDelta,
+    no_wait,
+)
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
@@ -24,23 +31,33 @@ _text = TextContext("Agent")
 class ResponseStream:
     """The answers of one session's main model, one at a time.
 
-    `text` is what came so far of an answer that is not recorded yet.
+    `text` is what came so far of an answer that is not recorded yet; `waiting_since_ms` when the model was
+    called, until it begins to answer, else 0.
     """
 
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
+        self.waiting_since_ms = 0
         self.text, self._request_tokens = "", 0  # tokens of the request being answered
         self._retry: tuple[ResponseReset, float] | None = None  # with the event loop's time when it is due
         self._skip_wait: Callable[[], None] = no_wait
 
     async def receive(self, window: Window) -> ModelResponse:
         """Call the model, publish its answer as it comes, and return it. Raises ModelError."""
-        session = self._runtime.session
         self.text, self._request_tokens, self._retry = "", window.estimate, None
         request = with_cache_hints(window.request, window, self._runtime)
+        self.waiting_since_ms = self._runtime.clock()
+        self._runtime.session.publish(ModelCalled())
+        try:
+            return await self._receive(request)
+        finally:
+            self.waiting_since_ms = 0
+
+    async def _receive(self, request: ModelRequest) -> ModelResponse:
+        session = self._runtime.session
         async with aclosing(self._runtime.roles.main.stream(request)) as items:
             async for item in items:
-                self._retry = None
+                self._retry, self.waiting_since_ms = None, 0
                 match item:
                     case TextDelta(text=text):
                         self.text += text

@@ -27,6 +27,10 @@ class EventRecorded(msgspec.Struct, frozen=True):
     recorded: RecordedEvent
 
 
+class ModelCalled(msgspec.Struct, frozen=True):
+    """A request went to the model; nothing of its answer is there yet."""
+
+
 class ResponseDelta(msgspec.Struct, frozen=True):
     """A chunk of the model's answer."""
 
@@ -203,6 +207,7 @@ class ErrorRaised(msgspec.Struct, frozen=True):
 Update = (
     ErrorRaised
     | EventRecorded
+    | ModelCalled
     | ResponseDelta
     | ResponseReset
     | ApprovalRequested

@@ -5113,6 +5113,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/message_painting.py" />
+            <source>Waiting for the model… {time}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/subagent_status.py" />
             <source>Waiting for you</source>
             <translation type="unfinished" />
@@ -5411,6 +5416,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/viewport/new_rows_button.py" />
             <source>{label}: go to the end of the conversation</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>{model}, not answering yet</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -15,6 +15,7 @@ from helix_desktop.agent.session_updates import (
     CallStarted,
     ErrorRaised,
     EventRecorded,
+    ModelCalled,
     QuestionAsked,
     ResponseDelta,
     ResponseReset,
@@ -97,10 +98,10 @@ class ChatPresenter:
         self._error_count = 0
         self._answer_count = 1
         self._streaming_key = _streaming_row_key(1)
-        self._running_timer = QTimer()  # a call that is over by then needs no clock
+        self._running_timer = QTimer()  # what is over by then needs no clock
         self._running_timer.setSingleShot(True)
         self._running_timer.setInterval(_RUNNING_DELAY_MS)
-        self._running_timer.timeout.connect(self._show_running_outputs)
+        self._running_timer.timeout.connect(self._show_clocks)
         self._countdown = Countdown()
 
     async def show(self, conversation: Conversation | None) -> None:
@@ -201,6 +202,7 @@ class ChatPresenter:
         self._on_side_question(conversation.side_questions.progress)
         if conversation.partial:
             self._on_text(conversation.partial)
+        self._show_waiting()
         if conversation.retry_state:
             self._on_arrival_voided(conversation.retry_state)
 
@@ -215,9 +217,8 @@ class ChatPresenter:
                 self._on_arrival_voided(voided)
             case ApprovalRequested(ask=ask) | QuestionAsked(ask=ask):
                 self._show_ask(ask)
-            case CallStarted(call=call):
-                self._set_tool_state(call.id, "running")
-                self._running_timer.start()
+            case CallStarted() | ModelCalled():
+                self._on_work_started(update)
             case SubagentProgress() | SideQuestionProgress() as progress:
                 self._on_progress(progress)
             case CallOutput(call_id=call_id):
@@ -309,11 +310,24 @@ class ChatPresenter:
 
     def _on_text(self, text: str) -> None:
         self._clear_retry_notice()
-        if self._model.index_of(self._streaming_key) is None:
-            info = self._conversation.model if self._conversation else None
-            name = model_name(info.label, info.demo) if info else ""
-            self._model.append(AssistantRow(self._streaming_key, "", model=name, streaming=True))
+        index = self._model.index_of(self._streaming_key)
+        row = self._model.raw_row(index) if index is not None else None
+        if row is None or (isinstance(row, AssistantRow) and row.waiting_since_ms):
+            self._put_row(self._arriving_row())
         self._model.stream(self._streaming_key, text)
+
+    def _show_waiting(self) -> None:
+        """Say that the model has been called and is silent, and since when."""
+        since_ms = self._conversation.waiting_since_ms if self._conversation is not None else 0
+        if since_ms and not self._is_past:
+            self._put_row(self._arriving_row(since_ms))
+
+    def _arriving_row(self, waiting_since_ms: int = 0) -> AssistantRow:
+        info = self._conversation.model if self._conversation else None
+        name = model_name(info.label, info.demo) if info else ""
+        return AssistantRow(
+            self._streaming_key, "", model=name, streaming=True, waiting_since_ms=waiting_since_ms
+        )
 
     def _on_arrival_voided(self, update: ResponseReset) -> None:
         self._drop_streaming_row()
@@ -380,6 +394,15 @@ class ChatPresenter:
         if running is not None:
             output = RunningOutput.from_output(running.started_at_ms, running.tail)
             self._put_row(self._rows.tools.with_running_output(call_id, output))
+
+    def _on_work_started(self, work: CallStarted | ModelCalled) -> None:
+        if isinstance(work, CallStarted):
+            self._set_tool_state(work.call.id, "running")
+        self._running_timer.start()
+
+    def _show_clocks(self) -> None:
+        self._show_running_outputs()
+        self._show_waiting()
 
     def _show_running_outputs(self) -> None:
         conversation = self._conversation

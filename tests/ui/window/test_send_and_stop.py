@@ -17,6 +17,7 @@ from helix_desktop.domain.events.session import (
     TurnEnded,
     UserSpoke,
 )
+from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.words.numbers import format_tokens
@@ -319,3 +320,25 @@ def _last_words(rig: WindowRig) -> str:
     shapes = rig.chat.model.raw_rows()
     drawn = board.widget_pool.visible.get(shapes[-1].key) if shapes else None
     return drawn.text() if drawn is not None else ""
+
+
+async def test_a_silent_model_has_a_clock_until_its_first_word(qapp: QApplication, tmp_path: Path) -> None:
+    """Also after the user was elsewhere; and the answer takes the place of the clock."""
+    go = asyncio.Event()
+    reply = StreamedReply(Wait(go), Text("Here I am."))
+    async with ChatServer(lambda _: reply) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Are you there?")
+        await until(lambda: rig.rows(AssistantRow), "the clock")
+        (waiting,) = rig.rows(AssistantRow)
+        assert waiting.waiting_since_ms == rig.conversation.waiting_since_ms > 0
+        assert accessible_name(waiting).endswith("not answering yet")
+        conversation = rig.conversation
+        await rig.wiring.session_controller.chat.show(None)
+        await rig.wiring.session_controller.chat.show(conversation)
+        assert [row.waiting_since_ms for row in rig.rows(AssistantRow)] == [waiting.waiting_since_ms]
+        go.set()
+        await rig.wait_for_turn_end()
+        (answer,) = rig.rows(AssistantRow)
+        assert (answer.text, answer.waiting_since_ms, conversation.waiting_since_ms) == ("Here I am.", 0, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.ui.chat.items.block_stack import BlockStack
@@ -11,6 +12,7 @@ from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.lazy_text import TEXTS_PER_SECTION, LazyText
 from helix_desktop.ui.chat.items.message_painting import (
     HEADER_HEIGHT,
+    WAITING_HEIGHT,
     paint_caret,
     paint_header,
     paint_waiting,
@@ -172,7 +174,7 @@ class AssistantMessageItem(RowItem):
         y = self._stack.arrange(0, self._lazy_bottom, width, unchanged)
         self.hit_areas = [*self._thinking.hit_areas, *self._lazy_text.hit_areas(), *self._stack.hit_areas()]
         if not begun and self._row.streaming:
-            y += style.px(24)
+            y += style.px(WAITING_HEIGHT)
         return max(y, style.px(8))
 
     def _paint(self, painter: QPainter, state: PaintState) -> None:
@@ -184,4 +186,5 @@ class AssistantMessageItem(RowItem):
         if self._row.streaming and self._stack.blocks:
             paint_caret(painter, self.style, self._stack.blocks[-1].text)
         elif self._row.streaming:
-            paint_waiting(painter, self.style, self._top, state.tick)
+            room = QRectF(0, self._top, self.width, self.style.px(WAITING_HEIGHT))
+            paint_waiting(painter, self.style, room, state.tick, self._row.waiting_since_ms)

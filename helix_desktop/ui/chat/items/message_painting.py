@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QLinearGradient, QPainter
 
@@ -9,12 +11,13 @@ from helix_desktop.ui.chat.items.painting import ChipStyle, chip_width, paint_ch
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import AssistantRow
 from helix_desktop.ui.chat.style import BODY, SEMIBOLD, SMALL, UI, ChatStyle
-from helix_desktop.words.times import format_time_of_day
+from helix_desktop.words.times import format_elapsed, format_time_of_day
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
 HEADER_HEIGHT = 26.0  # height of the head, pixels at zoom 1
+WAITING_HEIGHT = 24.0  # height of what stands for the words that have not come, pixels at zoom 1
 
 
 def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, width: float) -> None:
@@ -47,14 +50,18 @@ def paint_caret(painter: QPainter, style: ChatStyle, text: TextLayout) -> None:
     painter.fillRect(text.caret_rect(style.px(BODY + 2)), style.color(style.theme.accent))
 
 
-def paint_waiting(painter: QPainter, style: ChatStyle, top: float, tick: int) -> None:
-    """Draw three dots below a height in pixels, one of them lit, while there are no words yet."""
+def paint_waiting(painter: QPainter, style: ChatStyle, room: QRectF, tick: int, since_ms: int) -> None:
+    """Draw three dots, one of them lit, while there are no words yet; and how long the model is silent."""
     theme = style.theme
     for dot in range(3):
         color = theme.accent if tick // 3 % 3 == dot else theme.border_strong
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(style.color(color))
-        painter.drawEllipse(QRectF(2 + dot * style.px(11), top + style.px(9), style.px(6), style.px(6)))
+        painter.drawEllipse(QRectF(2 + dot * style.px(11), room.y() + style.px(9), style.px(6), style.px(6)))
+    if since_ms:
+        words = tr("Waiting for the model… {time}", time=format_elapsed(int(time.time()) - since_ms // 1000))
+        line = room.adjusted(style.px(44), 0, 0, 0)
+        paint_line(painter, style, line, words, style.font(SMALL), theme.muted)
 
 
 def _paint_word(painter: QPainter, style: ChatStyle, bounds: QRectF, text: str, strong: bool) -> float:

@@ -159,6 +159,8 @@ def _assistant_name(row: AssistantRow) -> str:
     model = row.model or tr("Assistant")
     if row.side_note:
         model = tr("{model}, {note}", "a side answer", model=model, note=row.side_note)
+    if row.waiting_since_ms:
+        return tr("{model}, not answering yet", model=model)
     return tr("{model}, writing", model=model) if row.streaming else model
 
 

@@ -108,7 +108,8 @@ class UserRow:
 class AssistantRow:
     """One answer of the model, as Markdown; `streaming` while it still grows.
 
-    `side_note` says of an answer beside the conversation that it is one, and what it cost.
+    `waiting_since_ms` is when the model was called, while it is silent. `side_note` says of an answer beside
+    the conversation that it is one, and what it cost.
     """
 
     key: RowKey
@@ -118,6 +119,7 @@ class AssistantRow:
     streaming: bool = False
     reasoning: str = ""
     side_note: str = ""
+    waiting_since_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

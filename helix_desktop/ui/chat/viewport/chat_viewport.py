@@ -23,6 +23,7 @@ from helix_desktop.ui.design.motion import is_motion_reduced
 
 _BOTTOM_PADDING = 18.0  # room below the last row, pixels
 _SPIN_MS = 90
+_CLOCK_MS = 500  # a clock that shows whole seconds goes on where nothing may move
 _SLICE_S = 0.0045  # of placing and building in one go: painting takes as long again
 _EDGE = 8.0  # room kept around what Tab brings into sight, pixels
 
@@ -211,13 +212,12 @@ class ChatViewport(QObject):
 
 
 class Spinner(QObject):
-    """Turns what shows work in progress, while any of it is in sight."""
+    """Turns what shows work in progress, and lets its clock go on, while any of it is in sight."""
 
     def __init__(self, chat_viewport: ChatViewport) -> None:
         super().__init__(chat_viewport)
         self._chat_viewport = chat_viewport
         self._timer = QTimer(self)
-        self._timer.setInterval(_SPIN_MS)
         self._timer.timeout.connect(self._spin)
         chat_viewport.layout_changed.connect(self._update_timer)
 
@@ -226,15 +226,13 @@ class Spinner(QObject):
         return [widget for widget in visible if widget.item is not None and widget.item.is_busy]
 
     def _update_timer(self) -> None:
-        if is_motion_reduced() or not self._busy():
+        if not self._busy():
             self._timer.stop()
         elif not self._timer.isActive():
-            self._timer.start()
+            self._timer.start(_CLOCK_MS if is_motion_reduced() else _SPIN_MS)
 
     def _spin(self) -> None:
-        if is_motion_reduced():
-            self._timer.stop()
-            return
-        self._chat_viewport.animation_tick += 1
+        if not is_motion_reduced():
+            self._chat_viewport.animation_tick += 1
         for widget in self._busy():
             widget.update()
