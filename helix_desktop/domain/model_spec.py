@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Literal
 
 import msgspec
@@ -144,10 +145,13 @@ def _default_reserve(window: int, values: dict[str, SourcedValue]) -> SourcedVal
         return SourcedValue(DEFAULT_RESERVE, "usual", text("assumed"))
     default_reserve, max_reserve = (window // share for share in _RESERVE_SHARES)
     output = values.get("output")
-    caps = [
-        max(DEFAULT_RESERVE, default_reserve),
-        max_reserve,
-        _MAX_RESERVE,
-        *([int(output.value)] if output else []),
+    rules = [
+        (default_reserve, text("1/16 of the context window"))
+        if default_reserve >= DEFAULT_RESERVE
+        else (DEFAULT_RESERVE, text("the minimum, as 1/16 of the context window is less")),
+        (max_reserve, text("1/4 of the context window, the most that is reserved")),
+        (_MAX_RESERVE, text("the maximum")),
+        *([(int(output.value), text("the longest output of the model"))] if output else []),
     ]
-    return SourcedValue(min(caps), "usual", text("1/16 of the context window, within limits"))
+    reserve, rule = min(rules, key=itemgetter(0))
+    return SourcedValue(reserve, "usual", rule)

@@ -57,13 +57,13 @@ def effort_text(effort: Effort) -> str:
     return tr("Reasoning effort for this session: {effort}", effort=effort_name(effort))
 
 
-def sweep_text(sweep: SweepMade, transcript: Transcript) -> str:
-    """Return what was cached, and what that saved."""
+def sweep_text(sweep: SweepMade, transcript: Transcript, ratio: float) -> str:
+    """Return what was cached, and what that saved; `ratio`: the model's tokens per token of ours."""
     events = [item.event for seq in sweep.masked if (item := transcript.item(seq)) is not None]
     steps = sum(1 for event in events if isinstance(event, AssistantSpoke))
     pictured = sum(1 for event in events if isinstance(event, UserSpoke))
     contents = masked_contents_text(len(events) - steps - pictured, steps, pictured)
-    return f"{contents} · {_saved_text(sweep.saved)}"
+    return f"{contents} · {_saved_text(sweep.saved * ratio)}"
 
 
 def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:
@@ -99,8 +99,8 @@ def continued_text(title: str) -> str:
     return tr("Continues “{title}”", title=session_title(title))
 
 
-def fold_text(fold: FoldMade) -> str:
-    """Return what became a note, or was removed, and what that saved."""
+def fold_text(fold: FoldMade, ratio: float) -> str:
+    """Return what became a note, or was removed, and what that saved; `ratio` as in `sweep_text`."""
     match fold.how:
         case "condense":
             change = tr("Older notes merged into one")
@@ -112,7 +112,7 @@ def fold_text(fold: FoldMade) -> str:
             )
         case _:
             change = tr.plural(fold.steps, "%n step noted", "%n steps noted")
-    return f"{change} · {_saved_text(fold.saved)}"
+    return f"{change} · {_saved_text(fold.saved * ratio)}"
 
 
 def observations_prepared_text(event: ObservationsMade) -> str:
@@ -126,8 +126,10 @@ def observations_prepared_text(event: ObservationsMade) -> str:
     return f"{prepared} · {tr.plural(event.messages, 'from %n message', 'from %n messages')}"
 
 
-def observations_placed_text(event: ObservationsPlaced, observations: ObservationsMade | None) -> str:
-    """Return what observations took the place of, and what that saved."""
+def observations_placed_text(
+    event: ObservationsPlaced, observations: ObservationsMade | None, ratio: float
+) -> str:
+    """Return what observations took the place of, and what that saved; `ratio` as in `sweep_text`."""
     if observations is None:
         change = tr("Observations added to the context")
     elif observations.reflection:
@@ -137,7 +139,7 @@ def observations_placed_text(event: ObservationsPlaced, observations: Observatio
         change = tr.plural(
             observations.messages, "%n message noted as observations", "%n messages noted as observations"
         )
-    return f"{change} · {_saved_text(event.saved)}"
+    return f"{change} · {_saved_text(event.saved * ratio)}"
 
 
 def form_text(event: FormChosen, transcript: Transcript) -> str:
@@ -156,10 +158,10 @@ def _form_choice_text(form: Form, output: str) -> str:
             return tr("You sent an extract of {output}", output=output)
 
 
-def excluded_text(event: Excluded, transcript: Transcript) -> str:
-    """Return what the user excluded, and what that saved."""
+def excluded_text(event: Excluded, transcript: Transcript, ratio: float) -> str:
+    """Return what the user excluded, and what that saved; `ratio` as in `sweep_text`."""
     words = tr("You excluded {content}", content=_excluded_name(event, transcript))
-    return f"{words} · {_saved_text(event.saved)}" if event.saved > 0 else words
+    return f"{words} · {_saved_text(event.saved * ratio)}" if event.saved > 0 else words
 
 
 def _excluded_name(event: Excluded, transcript: Transcript) -> str:
@@ -218,8 +220,8 @@ def changed_file_text(file: ChangedFile) -> str:
     return tr("{file} changed since it was read", file=file.path)
 
 
-def _saved_text(tokens: int) -> str:
-    return tr("saved {tokens} tokens", tokens=format_tokens(tokens))
+def _saved_text(tokens: float) -> str:
+    return tr("saved {tokens} tokens", tokens=format_tokens(round(tokens)))
 
 
 def _output_name(seq: int, transcript: Transcript) -> str:

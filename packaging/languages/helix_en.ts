@@ -12812,7 +12812,12 @@
         <name>Providers</name>
         <message>
             <location filename="../../helix_desktop/domain/model_spec.py" />
-            <source>1/16 of the context window, within limits</source>
+            <source>1/16 of the context window</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/model_spec.py" />
+            <source>1/4 of the context window, the most that is reserved</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13252,6 +13257,21 @@
         <message>
             <location filename="../../helix_desktop/providers/local_servers.py" />
             <source>llama.cpp: started with this n_ctx for each of its {slots} slots</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/model_spec.py" />
+            <source>the longest output of the model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/model_spec.py" />
+            <source>the maximum</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/model_spec.py" />
+            <source>the minimum, as 1/16 of the context window is less</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14656,11 +14676,6 @@
         <message>
             <location filename="../../helix_desktop/ui/session/call_jobs.py" />
             <source>Its output so far is kept.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/session/composer/controller.py" />
-            <source>Message: ≈ 1 token</source>
             <translation type="unfinished" />
         </message>
         <message>

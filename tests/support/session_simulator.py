@@ -236,7 +236,9 @@ class SessionSimulator:
         """Apply the rewrites that the agent makes before each request."""
         run_sync(self.window_rewriter.apply_due_rewrites())
 
-    def step(self, text: str, calls: int | Sequence[ToolCall], usage_ratio: float = 0.0) -> None:
+    def step(
+        self, text: str, calls: int | Sequence[ToolCall], usage_ratio: float = 0.0, reports_cache: bool = True
+    ) -> None:
         """One model call: tidy, send, answer with these calls, or so many; none ends the turn."""
         self.answer_all_calls("rest")
         self.apply_due_rewrites()
@@ -246,10 +248,12 @@ class SessionSimulator:
             tuple(self.tool_call(n) for n in range(calls)) if isinstance(calls, int) else tuple(calls)
         )
         reply = text if text.strip() or tool_calls else "Done."
-        usage = Usage(int(window.estimate * usage_ratio), 5) if usage_ratio else None
+        usage = Usage(int(window.estimate * usage_ratio), 5, reports_cache=reports_cache)
         self.record(
             msgspec.structs.replace(
-                assistant_event(self, reply, tool_calls), usage=usage, estimate=window.estimate
+                assistant_event(self, reply, tool_calls),
+                usage=usage if usage_ratio else None,
+                estimate=window.estimate,
             )
         )
         if not tool_calls:

@@ -421,15 +421,15 @@ class Compactor:
         on_request = event.trigger is HandoverTrigger.MANUAL
         least = planner.least_gain(policy, usage_before, on_request=on_request)
         if freed < max(1, least / usage_before.ratio):
-            share = round(policy.handover_least_gain * 100)
+            share, freed_tokens = round(policy.handover_least_gain * 100), round(freed * usage_before.ratio)
             used_too_little = _text(
                 "It would free only {tokens} tokens, less than {share} % of what is in the context.",
-                tokens=freed,
+                tokens=freed_tokens,
                 share=share,
             )
             window_too_little = _text(
                 "It would free only {tokens} tokens, less than {share} % of the context window.",
-                tokens=freed,
+                tokens=freed_tokens,
                 share=share,
             )
             raise CompactionRefused(

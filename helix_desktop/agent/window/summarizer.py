@@ -214,12 +214,13 @@ class _Attempt(Generic[T]):
     ) -> T | None:
         label = model.info.label
         if tokens > self._capacities[label]:
+            ratio = tokenizer_ratio(self._runtime.transcript, label)
             self._problems.append(
                 _text(
                     "{model} has room for {capacity} of {tokens} tokens.",
                     model=label,
-                    capacity=max(0, self._capacities[label]),
-                    tokens=tokens,
+                    capacity=round(max(0, self._capacities[label]) * ratio),
+                    tokens=round(tokens * ratio),
                 )
             )
             too_small.append(model)
@@ -279,7 +280,7 @@ class _Attempt(Generic[T]):
     async def _ask_shortened(self, model: Model, task: SummaryTask, density: float) -> T | None:
         for _ in range(_MAX_CUTS):
             capacity = self._capacities[model.info.label]
-            request_and_tokens = await self._fit_request(task, capacity, density)
+            request_and_tokens = await self._fit_request(task, model.info.label, density)
             if request_and_tokens is None:
                 return None
             try:
@@ -293,12 +294,13 @@ class _Attempt(Generic[T]):
         return None
 
     async def _fit_request(
-        self, task: SummaryTask, capacity: int, density: float
+        self, task: SummaryTask, label: str, density: float
     ) -> tuple[ModelRequest, int] | None:
-        """Return the request truncated to `capacity` tokens, with its tokens; None if it cannot fit.
+        """Return the request truncated to what fits a model, with its tokens; None if it cannot fit.
 
         A text denser than average is truncated again.
         """
+        capacity = self._capacities[label]
         characters = capacity * density
         for _ in range(_MAX_CUTS):
             characters *= _MARGIN
@@ -309,7 +311,8 @@ class _Attempt(Generic[T]):
             if tokens <= capacity:
                 return request, tokens
             characters *= capacity / tokens
-        self._problems.append(_text("Even a shortened request exceeds {tokens} tokens.", tokens=capacity))
+        exceeded = round(capacity * tokenizer_ratio(self._runtime.transcript, label))
+        self._problems.append(_text("Even a shortened request exceeds {tokens} tokens.", tokens=exceeded))
         return None
 
     async def _stream_text(self, model: Model, request: ModelRequest, tokens: int) -> str:

@@ -11,6 +11,7 @@ from helix_desktop.context.log.window_layout import PinnedCopy, WindowEntry
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import call_cost
+from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.messages import ModelInfo, Usage
 
 
@@ -33,14 +34,24 @@ class RequestCost(msgspec.Struct, frozen=True):
 def next_request_cost(
     window: Window, gauge: UsageGauge, transcript: Transcript, info: ModelInfo, is_cold: bool
 ) -> RequestCost:
-    """Return what the next request costs without its answer; `is_cold`: the provider's cache has expired."""
+    """Return what the next request costs without its answer; `is_cold`: the provider's cache has expired.
+
+    Of a provider that reports no cache, nothing counts as cached.
+    """
     fresh = gauge.used
-    if transcript.steps and not is_cold and transcript.changed_from:
+    if transcript.steps and not is_cold and transcript.changed_from and _reports_cache(transcript):
         pairs = zip(window.entries, window.entry_tokens, strict=True)
         new = dropwhile(lambda pair: _upto(pair[0]) < transcript.changed_from, pairs)
         # Not the cached part, which the total has as reported: the ratio is off by more the more it counts.
         fresh = min(gauge.used, round(sum(tokens for _, tokens in new) * gauge.ratio))
     return priced_request(info, gauge.used, gauge.used - fresh)
+
+
+def _reports_cache(transcript: Transcript) -> bool:
+    """Return True if the newest reported request says how much of it was cached, or none was reported yet."""
+    newest = transcript.reported_items[-1].event if transcript.reported_items else None
+    usage = newest.usage if isinstance(newest, AssistantSpoke) else None
+    return usage is None or usage.reports_cache or usage.cached > 0
 
 
 def cost_after(cost: RequestCost, saved: int, resent: int, info: ModelInfo) -> RequestCost:

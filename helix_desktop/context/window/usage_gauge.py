@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from statistics import median
 from typing import Literal
 
@@ -161,6 +162,22 @@ def calibrated_ratio(reports: list[tuple[int, AssistantSpoke]]) -> float:
 def tokenizer_ratio(transcript: Transcript, model: str) -> float:
     """Return `calibrated_ratio` for a model, by its label, from its reports in this session."""
     return calibrated_ratio(_reports(transcript, model))
+
+
+def ratio_before(transcript: Transcript, seq: int) -> float:
+    """Return the tokens of the model that answered last before event `seq` per token of ours; 1 without one.
+
+    Events record what they save by our count. Shown next to the gauge, it is multiplied by this ratio, of the
+    reports until then, so that a figure once shown stays as it is.
+    """
+    reported = transcript.reported_items
+    count = bisect_left(reported, seq, key=lambda item: item.seq)
+    reports = [
+        (item.seq, item.event)
+        for item in reported[max(0, count - _REPORTS) : count]
+        if isinstance(item.event, AssistantSpoke)
+    ]
+    return calibrated_ratio([report for report in reports if report[1].model == reports[-1][1].model])
 
 
 def _reports(transcript: Transcript, model: str) -> list[tuple[int, AssistantSpoke]]:

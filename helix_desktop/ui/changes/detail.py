@@ -19,6 +19,7 @@ from helix_desktop.ui.changes.rows import (
     LineCounts,
     can_change,
     file_of,
+    net_lines,
     visible_changes,
 )
 from helix_desktop.ui.changes.texts import (
@@ -75,7 +76,7 @@ class ChangeDetail(Themed, QWidget):
         self.entry: Entry | None = None
         self.has_diff = False
         """Whether the diff of the selected file is on screen."""
-        self._place: tuple[str, Contents] | None = None
+        self._place: tuple[str, Contents, bool] | None = None
         self._build_parts()
         self.empty = EmptyState("diff", tr("Select a file to see its changes."))
         self.summary = SelectableText("", 13, "muted")
@@ -105,7 +106,7 @@ class ChangeDetail(Themed, QWidget):
     def show_entry(self, entry: Entry | None) -> None:
         """Show whose a change is; its diff comes later."""
         file = file_of(entry)
-        place = (file.key, file.contents) if file is not None else None
+        place = (file.key, file.contents, _can_revert_hunks(file)) if file is not None else None
         if place is None or place != self._place:
             self.has_diff = False
         self._place, self.entry = place, entry
@@ -125,8 +126,7 @@ class ChangeDetail(Themed, QWidget):
     def show_diff(self, row: FileRow, diff: FileDiff) -> None:
         """Show the diff of the selected file."""
         self.has_diff = True
-        can_revert = can_change(row) and len(row.steps) == 1 and row.is_covered and row.status != "reverted"
-        self.diff.show_diff(diff, row.path, can_revert_hunks=can_revert)
+        self.diff.show_diff(diff, row.path, can_revert_hunks=_can_revert_hunks(row))
         self.body.setCurrentWidget(self.diff)
 
     def show_words(self, words: str) -> None:
@@ -238,9 +238,7 @@ class ChangeDetail(Themed, QWidget):
             format_relative_time(group.steps[-1].at_ms, self._now(), with_time=True),
         )
         self._show_status(group)
-        self._show_counts(
-            (sum(step.added_lines for step in group.steps), sum(step.removed_lines for step in group.steps))
-        )
+        self._show_counts(net_lines(group.steps))
         self._show_revert(group)
         self.open.setVisible(False)
         self._fit()
@@ -282,6 +280,10 @@ class ChangeDetail(Themed, QWidget):
                 button.setText(verb if number < worded else "")
             if sum(button.sizeHint().width() + 6 for button, _ in offered) + 36 <= room:
                 return
+
+
+def _can_revert_hunks(row: FileRow) -> bool:
+    return can_change(row) and len(row.steps) == 1 and row.is_covered and row.status != "reverted"
 
 
 def _step_text(step: RecordedChanges) -> str:

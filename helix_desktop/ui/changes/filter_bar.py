@@ -7,7 +7,14 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QWidget
 
 from helix_desktop.domain.file_history.capture import ChangeSource
-from helix_desktop.ui.changes.rows import SOURCES, ChangeFilter, GroupedChanges, Grouping, ListSource
+from helix_desktop.ui.changes.rows import (
+    SOURCES,
+    ChangeFilter,
+    GroupedChanges,
+    Grouping,
+    ListSource,
+    net_lines,
+)
 from helix_desktop.ui.changes.texts import counts_texts, files_text, source_text
 from helix_desktop.ui.design.buttons import IconButton, PushButton, TabButton, TabList
 from helix_desktop.ui.design.fields import SearchField
@@ -88,11 +95,7 @@ class ChangesFilterBar(QWidget):
     def show_changes(self, grouped: GroupedChanges) -> None:
         """Say how much changed, and offer those who made it where there are several."""
         changes, files = grouped.changes, grouped.files
-        lines = (
-            sum(step.added_lines for step in changes.captures),
-            sum(step.removed_lines for step in changes.captures),
-        )
-        counts = " ".join(filter(None, counts_texts(lines)))
+        counts = " ".join(filter(None, counts_texts(net_lines(changes.captures))))
         self.counter.set_text(" · ".join(filter(None, (files_text(files), counts))))
         present = {step.source for step in changes.captures}
         for source, chip in self._sources.items():

@@ -129,6 +129,22 @@ def agent_captures(steps: Iterable[RecordedChanges]) -> tuple[str, ...]:
     return own or tuple(step.capture for step in steps)
 
 
+def net_lines(steps: Sequence[RecordedChanges]) -> LineCounts:
+    """Return the lines added and removed by steps, without what a later one of them took back.
+
+    Lines that were changed again count again.
+    """
+    is_taking_back: dict[str, bool] = {}  # by the capture
+    added = removed = 0
+    for step in steps:
+        target = next((capture for capture in step.reverts if capture in is_taking_back), None)
+        takes_back = target is not None and not is_taking_back[target] and step.scope != "redo"
+        is_taking_back[step.capture] = takes_back
+        added += -step.removed_lines if takes_back else step.added_lines
+        removed += -step.added_lines if takes_back else step.removed_lines
+    return max(0, added), max(0, removed)
+
+
 def can_change(entry: Entry) -> bool:
     """Return True if captures are of an entry, so that it can be accepted and taken back."""
     return bool(entry.steps) and bool(entry.steps[0].capture)

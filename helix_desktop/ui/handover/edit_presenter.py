@@ -61,7 +61,7 @@ class EditPresenter:
             return
         self._draft, transcript = draft, self._conversation.session.transcript
         self.dialog.show_handover(handover_titles(transcript)[seq], edited_fields(draft))
-        self.dialog.show_check(revision_check(draft, draft.handover))
+        self._show_check(draft, draft.handover)
         self.dialog.show_refusal(edit_refusal(transcript, seq))
 
     def _on_update(self, update: Update) -> None:
@@ -88,9 +88,15 @@ class EditPresenter:
             self.dialog.show_invalid(error)
             return
         self.dialog.show_invalid(None)
-        event = await self._conversation.handovers.check_revision(draft, sections)
+        event = draft.handover
+        if self.dialog.fields != {field.title: field.text for field in edited_fields(draft)}:
+            event = await self._conversation.handovers.check_revision(draft, sections)
         if number == self._checks and self._is_open:
-            self.dialog.show_check(revision_check(draft, event))
+            self._show_check(draft, event)
+
+    def _show_check(self, draft: RevisionDraft, event: HandoverMade) -> None:
+        ratio = self._conversation.window.measure()[1].ratio
+        self.dialog.show_check(revision_check(draft, event, ratio))
 
     def _compare(self) -> None:
         """Show what differs from the original; nothing typed leaves every sentence dropped."""

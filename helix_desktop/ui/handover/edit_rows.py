@@ -72,11 +72,15 @@ def edited_fields(draft: RevisionDraft) -> Sequence[EditedField]:
     ]
 
 
-def revision_check(draft: RevisionDraft, event: HandoverMade) -> RevisionCheck:
-    """Return what a handover takes and names with the sections as they are now."""
+def revision_check(draft: RevisionDraft, event: HandoverMade, ratio: float) -> RevisionCheck:
+    """Return what a handover takes and names with the sections as they are now.
+
+    `ratio` is the model's tokens per token of ours, by which events are counted.
+    """
     is_changed = event.sections != draft.handover.sections
-    change = event.tokens - draft.handover.tokens if is_changed else 0
-    tokens = tr("{tokens} tokens", tokens=format_tokens(event.tokens))
+    now, before = round(event.tokens * ratio), round(draft.handover.tokens * ratio)
+    change = now - before if is_changed else 0
+    tokens = tr("{tokens} tokens", tokens=format_tokens(now))
     if change:
         tokens = tr("{tokens} ({change})", tokens=tokens, change=format_token_difference(change))
     return RevisionCheck(tokens, coverage_text(event.coverage), missing_text(event.coverage))

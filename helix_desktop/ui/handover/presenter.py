@@ -83,7 +83,7 @@ class HandoverPresenter:
         if not cuts and self._start_session is None:
             await handovers.draft()  # says at once why there is nothing
         for_new_session = [whole_range(len(transcript.items))] if self._start_session is not None else []
-        ranges = handover_ranges(cuts, transcript, is_same_first=bool(self._again))
+        ranges = handover_ranges(cuts, transcript, self._ratio, is_same_first=bool(self._again))
         self.dialog.show_ranges([*ranges, *for_new_session])
         if upto:
             self.dialog.range_box.setCurrentIndex(nearest_range(cuts, upto))
@@ -96,6 +96,10 @@ class HandoverPresenter:
             self._is_open = False
             leave()
             self._stop()
+
+    @property
+    def _ratio(self) -> float:
+        return self._conversation.window.measure()[1].ratio
 
     def _estimate(self) -> None:
         """Show what a draft up to the chosen end will take."""
@@ -164,7 +168,7 @@ class HandoverPresenter:
             self.dialog.show_choice()
             self.dialog.show_error(error)
         else:
-            self.dialog.show_draft(draft_row(self._draft, self._is_whole))
+            self.dialog.show_draft(draft_row(self._draft, self._ratio, self._is_whole))
             if self._again:
                 self._compare(self._draft.text)
                 self.dialog.draft_page.focus_text()

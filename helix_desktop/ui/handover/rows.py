@@ -100,15 +100,18 @@ def whole_range(messages: int) -> HandoverRange:
 
 
 def handover_ranges(
-    cuts: Sequence[CutPoint], transcript: Transcript, *, is_same_first: bool = False
+    cuts: Sequence[CutPoint], transcript: Transcript, ratio: float, *, is_same_first: bool = False
 ) -> Iterator[HandoverRange]:
-    """Return the ranges that a user can choose from: the furthest, or that of the present handover, first."""
+    """Return the ranges that a user can choose from: the furthest, or that of the present handover, first.
+
+    `ratio` is the model's tokens per token of ours, by which a cut is counted.
+    """
     first = tr("The same messages") if is_same_first else tr("As far as possible")
     for place, cut in enumerate(cuts):
         name = first if place == 0 else _end_text(cut.upto, transcript)
         count = covered_count(transcript, cut.upto, cut.kept_seq)
         messages = tr.plural(count, "%n message", "%n messages")
-        tokens = tr("{tokens} tokens in context", tokens=format_tokens(cut.tokens))
+        tokens = tr("{tokens} tokens in context", tokens=format_tokens(round(cut.tokens * ratio)))
         yield HandoverRange(cut.upto, f"{name} · {messages} · {tokens}")
 
 
@@ -126,13 +129,13 @@ def _end_text(upto: int, transcript: Transcript) -> str:
     return tr("Up to “{excerpt}” (e{number})", excerpt=last, number=str(upto))
 
 
-def draft_row(draft: HandoverDraft, is_whole: bool = False) -> DraftRow:
-    """Return a draft as the dialog shows it."""
+def draft_row(draft: HandoverDraft, ratio: float, is_whole: bool = False) -> DraftRow:
+    """Return a draft as the dialog shows it; `ratio` is the model's tokens per token of ours."""
     event = draft.event
     return DraftRow(
         draft.text,
         draft.before,
-        event.tokens if is_whole else draft.after,
+        round(event.tokens * ratio) if is_whole else draft.after,
         event.messages,
         draft.ledger,
         writer_name(recorded_writer(draft.model), event.demo),

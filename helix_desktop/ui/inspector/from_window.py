@@ -9,7 +9,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.usage_gauge import UsageGauge, ratio_before
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
@@ -64,12 +64,14 @@ def inspector_state(
     transcript: Transcript,
     policy: ContextPolicy,
     totals: StoreTotals,
+    fresh: int = 0,
 ) -> InspectorState:
     """Return what the next request contains, each row by our own count.
 
+    Of it, `fresh` tokens at the end are not in the provider's cache.
     What the provider counts differently is a row of its own, so that all rows add up to what the gauge shows.
     """
-    rows = window_rows(contents)
+    rows = window_rows(contents, gauge.ratio, fresh)
     entries = sum(row.tokens for row in rows if row.kind not in _FIXED)
     rows += _difference(gauge, sum(row.tokens for row in rows))
     is_on_hold = policy.enabled and transcript.on_hold
@@ -83,7 +85,7 @@ def inspector_state(
         reserve=gauge.reserve,
         segments=_segments(rows, gauge),
         rows=rows,
-        cache=_cache(transcript, totals, entries),
+        cache=_cache(transcript, totals, entries, gauge.ratio),
         levels=policy_levels(policy),
         ratio=ratio_text(gauge),
         pending_text=_pending_text(transcript, policy),
@@ -93,8 +95,14 @@ def inspector_state(
     )
 
 
-def window_rows(contents: tuple[WindowItem, ...]) -> tuple[WindowRow, ...]:
-    """Return the items of a request as rows, in their order."""
+def window_rows(
+    contents: tuple[WindowItem, ...], ratio: float = 1.0, fresh: int = 0
+) -> tuple[WindowRow, ...]:
+    """Return the items of a request as rows, in their order.
+
+    What a change of one saves and sends again is in tokens as the model counts them, `ratio` per token of
+    ours; the `fresh` ones at the end are not in the provider's cache anyway.
+    """
     rows, behind = [], sum(row.tokens for row in contents)
     for row in contents:
         behind -= row.tokens
@@ -104,10 +112,10 @@ def window_rows(contents: tuple[WindowItem, ...]) -> tuple[WindowRow, ...]:
                 changed_since=row.changed_since,
                 part=row.part,
                 digest=row.digest,
-                cachable=row.cachable,
+                cachable=round(row.cachable * ratio),
                 can_exclude=row.can_exclude,
                 excluded=row.excluded,
-                resent=behind,
+                resent=max(0, round(behind * ratio) - fresh),
             )
         )
     return tuple(rows)
@@ -136,9 +144,9 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy) -> str:
     """Return what is prepared and not in place yet, and what it waits for."""
     seq = observation.pending_observations(transcript)
     observations = transcript.rewrites.observations.get(seq) if seq is not None else None
-    if observations is None:
+    if seq is None or observations is None:
         return ""
-    count = len(observations.observations)
+    count, ratio = len(observations.observations), ratio_before(transcript, seq)
     if policy.observe_place_at <= policy.observe_at:
         ready = tr.plural(
             count, "%n observation ready for the next request", "%n observations ready for the next request"
@@ -150,7 +158,8 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy) -> str:
             "%n observations ready: used at {share}, with another change, or when the provider cache expires",
             share=format_whole_percent(policy.observe_place_at),
         )
-    return f"{ready} · {format_token_change(observations.before, observations.tokens)}"
+    change = format_token_change(round(observations.before * ratio), round(observations.tokens * ratio))
+    return f"{ready} · {change}"
 
 
 def _difference(gauge: UsageGauge, counted: int) -> tuple[WindowRow, ...]:
@@ -172,13 +181,13 @@ def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, 
     return (*parts, reserve, Segment("free", tr("Free", "of the context window"), free))
 
 
-def _cache(transcript: Transcript, totals: StoreTotals, entries: int) -> CacheStats:
+def _cache(transcript: Transcript, totals: StoreTotals, entries: int, ratio: float) -> CacheStats:
     return CacheStats(
         entries=totals.entries,
         size=totals.size,
         stored_size=totals.stored_size,
         markers=_markers(transcript),
-        saved=max(0, transcript.full_total_tokens - entries),
+        saved=round(max(0, transcript.full_total_tokens - entries) * ratio),
         savings=tuple(_savings(transcript)),
     )
 
@@ -204,19 +213,20 @@ def _markers_in(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
 
 
 def _savings(transcript: Transcript) -> Iterator[Saving]:
-    """Return what each rewrite that holds saved when it was made, oldest first."""
+    """Return what each rewrite that holds saved when it was made, oldest first, as the model counts it."""
     for seq, rewrite in transcript.rewrites.by_seq.items():
         if not transcript.rewrites.is_active(seq):
             continue
+        ratio = ratio_before(transcript, seq)
         match rewrite:
             case SweepMade(reason=SweepReason.HANDOVER):
                 pass  # its saving is part of the handover's
             case SweepMade(saved=saved):
-                yield Saving("output", saved)
+                yield Saving("output", round(saved * ratio))
             case FoldMade(saved=saved):
-                yield Saving("fold", saved)
+                yield Saving("fold", round(saved * ratio))
             case ObservationsPlaced(saved=saved):
-                yield Saving("observations", saved)
+                yield Saving("observations", round(saved * ratio))
             case HandoverMade(before=before, after=after) if before:
                 yield Saving("handover", before - after)
 

@@ -63,7 +63,8 @@ class WindowRow:
     """One thing that the next request contains; `seq` is its event (0: none), `why` says why it is there.
 
     `part` is its place in the opening, from 1 (0: it is none of it). Caching it now saves `cachable` tokens
-    (0: it can't be); a change of it sends `resent` tokens again. `excluded` is the event that excluded it.
+    (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again. Both
+    are as the model counts, `tokens` by our count. `excluded` is the event that excluded it.
     `change` is what became of it since the request that the user compares with, by `difference` tokens.
     """
 

@@ -216,12 +216,12 @@ class SessionController(QObject):
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
         policy = conversation.window.policy
         items = conversation.window.rows()
-        state = inspector_state(items, gauge, transcript, policy, totals)
+        cost, info = conversation.window.cost(), conversation.window.frame.info
+        state = inspector_state(items, gauge, transcript, policy, totals, cost.fresh)
         cache = provider_cache_state(
             conversation.session.log, conversation.budget.spent, policy, transcript.cache_lifetime_s
         )
         if self.past.step is None:
-            cost, info = conversation.window.cost(), conversation.window.frame.info
             writing = conversation.window.summary_cost(forecast.summary) if forecast.summary else None
             state = with_forecast(state, forecast, policy, gauge, cost, info, writing)
             state = self.changes_since.apply(state, items, transcript.turns)

@@ -97,7 +97,7 @@ class HandoverCard:
 
 @dataclass(frozen=True, slots=True)
 class SweepCard:
-    """A sweep: how many outputs became markers and the tokens that saves; `digests` are theirs.
+    """A sweep: how many outputs became markers and the model's tokens that saves; `digests` are theirs.
 
     `steps` counts steps whose arguments became markers too, `image_messages` messages whose images did.
     """
@@ -332,6 +332,7 @@ class UsagePoint:
 class TimelineState:
     """All of it: cards newest first, points oldest first, tokens of the window, threshold as a part of 1.
 
+    `is_estimated`: the provider has not reported `used`.
     `is_managed` is False while the policy is off: nothing is compacted by itself. `saved` are the tokens that
     the context would have in addition without any rewrite, `present` is None without messages.
     `fallbacks` are those of all sessions of the workspace, `steps` what the scrubber can look at.
@@ -349,6 +350,7 @@ class TimelineState:
     continuations: tuple[Continuation, ...] = ()
     fallbacks: FallbackRate = NO_SUMMARIES
     steps: tuple[Step, ...] = ()
+    is_estimated: bool = False
 
 
 def card_group(card: TimelineCard) -> Group:

@@ -10,6 +10,7 @@ from typing import Literal
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
+from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -131,7 +132,7 @@ class _CardReducer:
                 number = handover_number(self._transcript.rewrites.handovers, recorded.seq)
                 return _handover(recorded, event, number, recorded.seq in self._transcript.rewrites.undone)
             case FoldMade():
-                return _fold(recorded, event, number, self._undone(recorded.seq))
+                return _fold(recorded, event, number, self._undone(recorded.seq), self._ratio(recorded.seq))
             case ObservationsMade():
                 return self._observations(recorded, event, number)
         return None
@@ -142,7 +143,8 @@ class _CardReducer:
             case ObservationsPlaced(made=made) as placed:
                 card, undone = self._cards.get(made), self._undone(seq)
                 number = card.number if isinstance(card, ObservationsCard) else 0
-                return PlacedCard(seq, at, number, placed.saved, placed.reason, undone, placed.threshold)
+                saved = round(placed.saved * self._ratio(seq))
+                return PlacedCard(seq, at, number, saved, placed.reason, undone, placed.threshold)
             case SweepMade() as sweep:
                 return self._sweep(recorded, sweep)
             case Undone(target=target) if target in self._cards:
@@ -177,7 +179,7 @@ class _CardReducer:
                 text = form_text(choice, self._transcript)
                 return ManualActionCard(seq, at, "form", text, target, self._undone(seq))
             case Excluded(targets=targets) as excluded:
-                text = excluded_text(excluded, self._transcript)
+                text = excluded_text(excluded, self._transcript, self._ratio(seq))
                 return ManualActionCard(seq, at, "exclude", text, targets[0], self._undone(seq))
             case Pinned(target=target) | Unpinned(target=target) as pin:
                 kind: Literal["pin", "unpin"] = "pin" if isinstance(pin, Pinned) else "unpin"
@@ -190,6 +192,10 @@ class _CardReducer:
 
     def _undone(self, seq: int) -> bool:
         return not self._transcript.rewrites.is_active(seq)
+
+    def _ratio(self, seq: int) -> float:
+        """Return what the tokens that an event records by our count are multiplied by, as on the chart."""
+        return ratio_before(self._transcript, seq)
 
     def _retry_of(self, recorded: RecordedEvent) -> Retry | None:
         """Return what can be tried again: the newest try, if its summary was not used; the newest turn."""
@@ -218,7 +224,7 @@ class _CardReducer:
             recorded.seq,
             recorded.at,
             len(outputs),
-            sweep.saved,
+            round(sweep.saved * self._ratio(recorded.seq)),
             sweep.reason,
             (*outputs, *arguments, *images),
             self._undone(recorded.seq),
@@ -229,7 +235,7 @@ class _CardReducer:
     def _observations(
         self, recorded: RecordedEvent, event: ObservationsMade, number: int
     ) -> ObservationsCard:
-        placed = self._placed.get(recorded.seq, 0)
+        placed, ratio = self._placed.get(recorded.seq, 0), self._ratio(recorded.seq)
         quoted = [item for seq in event.quoted if (item := self._transcript.item(seq)) is not None]
         return ObservationsCard(
             seq=recorded.seq,
@@ -246,8 +252,8 @@ class _CardReducer:
                 )
                 for observation in event.observations
             ),
-            before=event.before,
-            after=event.tokens,
+            before=round(event.before * ratio),
+            after=round(event.tokens * ratio),
             messages=event.messages,
             ledger=event.ledger,
             quotes=tuple(
@@ -312,15 +318,15 @@ def _handover(recorded: RecordedEvent, event: HandoverMade, number: int, undone:
     )
 
 
-def _fold(recorded: RecordedEvent, event: FoldMade, number: int, undone: bool) -> FoldCard:
+def _fold(recorded: RecordedEvent, event: FoldMade, number: int, undone: bool, ratio: float) -> FoldCard:
     return FoldCard(
         seq=recorded.seq,
         at_ms=recorded.at,
         number=number,
         kind=event.how,
         steps=event.steps,
-        before=event.tokens + event.saved,
-        after=event.tokens,
+        before=round((event.tokens + event.saved) * ratio),
+        after=round(event.tokens * ratio),
         first_seq=event.after + 1,
         last_seq=event.upto,
         text=event.text,

@@ -91,6 +91,7 @@ class TimelinePresenter:
                 continuations,
                 self._fallbacks,
                 steps,
+                is_estimated=not gauge.is_reported,
             )
         )
         self._view.reveal(self._pending_reveal or self._first_card, at_top=not self._pending_reveal)

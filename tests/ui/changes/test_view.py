@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.ui.changes.rows import FileRow, group_changes
 from helix_desktop.ui.changes.view import ChangesPage
 from tests.support.galleries import changes_samples as samples
@@ -55,6 +56,20 @@ def test_until_its_diff_is_there_the_selected_file_is_said_to_be_read(page: Chan
     assert detail.body.currentWidget() is detail.diff
     assert detail.diff.words.text() == "Reading the changes…"
     assert detail.diff.words.isVisible()
+
+
+def test_the_diff_of_a_change_that_was_reverted_offers_no_revert_of_its_parts(page: ChangesPage) -> None:
+    assert page.state.grouped is not None
+    row = next(
+        row
+        for group in page.state.grouped.by_turn
+        for row in group.rows
+        if row.status == "open" and row.is_covered and row.last.source == "tool" and row.kind == "changed"
+    )
+    page.select(row.key)
+    page.detail.show_diff(row, diff_contents(b"one\n", b"two\n"))
+    page.detail.show_entry(replace(row, status="reverted"))
+    assert not page.detail.has_diff, "it is shown anew"
 
 
 def test_by_file_each_file_is_listed_once_and_unfolds_to_its_steps(page: ChangesPage) -> None:

@@ -179,7 +179,7 @@ def test_ranges_state_their_end_and_size() -> None:
     upto = simulator.transcript.items[4].seq
     last = simulator.transcript.items[-1].seq
     ranges = list(
-        handover_ranges([CutPoint(last, 0, 9, 4_100), CutPoint(upto, 0, 1, 900)], simulator.transcript)
+        handover_ranges([CutPoint(last, 0, 9, 8_200), CutPoint(upto, 0, 1, 1_800)], simulator.transcript, 0.5)
     )
     every = len(simulator.transcript.items)
     assert ranges[0] == HandoverRange(last, f"As far as possible · {every} messages · 4.1k tokens in context")
@@ -192,7 +192,7 @@ def test_ranges_state_their_end_and_size() -> None:
 def test_ranges_count_the_same_messages_as_the_card_afterwards(simulator: SessionSimulator) -> None:
     """Also behind an earlier handover, and inside a turn whose message stays."""
     legal = cuts.available_cuts(simulator.transcript, 0)
-    for cut, handover_range in zip(legal, handover_ranges(legal, simulator.transcript), strict=True):
+    for cut, handover_range in zip(legal, handover_ranges(legal, simulator.transcript, 1.0), strict=True):
         handover = simulator.handover_at(cut)
         assert f" · {handover.messages:,} message" in handover_range.text
 

@@ -116,12 +116,16 @@ async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(
         assert diff is not None
         assert (diff.added, diff.removed) == (1, 1)
 
+        counter = page(rig).filter_bar.counter
+        assert counter.text == "3 files · +2 \N{MINUS SIGN}2"
         await revert_turn(rig)
         await until(lambda: contents(folder) == {"notes.txt": NOTES, "old.txt": "old\n"}, "the turn reverted")
+        await until(lambda: counter.text == "3 files", "no lines that stand")
         await until(lambda: "3 files reverted." in rig.banner_text(), "the banner")
         assert not (folder / "out").exists()
         press(rig.window.banners, "files-reverted:undo")
         await until(lambda: contents(folder) == after, "the turn redone")
+        await until(lambda: counter.text == "3 files · +2 \N{MINUS SIGN}2", "the lines again")
         await until(lambda: "redone." in rig.banner_text(), "the banner")
 
         (folder / "notes.txt").write_text(NOTES.replace("two", "2").replace("six", "6"))

@@ -197,7 +197,12 @@ async def test_a_recorded_handover_is_edited(qapp: QApplication, tmp_path: Path)
         dialog = rewrites.edit_presenter.dialog
         assert [section.title for section in dialog.sections] == [*SECTIONS]
         assert not dialog.save_button.isEnabled()
-        before = dialog.tokens.text()
+        before, first = dialog.tokens.text(), dialog.sections[0].text
+        assert "(" not in before
+        dialog.sections[0].editor.setPlainText("Other words, and a few more of them")
+        await until(lambda: dialog.tokens.text() != before, "counted")
+        dialog.sections[0].editor.setPlainText(first)
+        await until(lambda: dialog.tokens.text() == before, "as it was")
         for section in dialog.sections:
             section.editor.setPlainText("")
         await until(lambda: "It is empty" in dialog.problem, "nothing to save")

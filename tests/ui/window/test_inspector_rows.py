@@ -87,6 +87,22 @@ async def test_an_output_is_excluded_by_x_and_comes_back_byte_for_byte(
         assert after.messages[: len(before.messages)] == before.messages
 
 
+async def test_a_message_counts_the_same_before_and_after_it_is_sent(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Also: what a change sends again is no question where the provider reports no cache."""
+    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        rig.type_message("Read it", send=False)
+        await until(lambda: "Message: ≈" in rig.composer._status.full_text(), "the estimate")
+        words = rig.composer._status.full_text()
+        rig.composer.set_text("")
+        await rig.run_turn("Read it")
+        assert f"Message: ≈ {row(rig, 'user').tokens} tokens" in words
+        assert not row(rig, "output").resent
+
+
 async def test_an_output_becomes_a_marker_at_once_and_is_recalled(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", FILES)

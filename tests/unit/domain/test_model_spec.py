@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +51,21 @@ def test_a_request_limit_below_the_window_is_the_reserve() -> None:
     assert (
         resolve_spec(reported_specs("catalogue", window=400_000, input=272_000)).number("reserve") == 128_000
     )
+
+
+@pytest.mark.parametrize(
+    ("window", "output", "reserve", "rule"),
+    [
+        (160_000, 0, 10_000, "1/16 of the context window"),
+        (32_000, 0, 4_096, "the minimum, as 1/16 of the context window is less"),
+        (8_000, 0, 2_000, "1/4 of the context window, the most that is reserved"),
+        (1_000_000, 0, 32_000, "the maximum"),
+        (160_000, 8_192, 8_192, "the longest output of the model"),
+    ],
+)
+def test_the_reserve_names_the_rule_it_follows(window: int, output: int, reserve: int, rule: str) -> None:
+    facts = resolve_spec(reported_specs("server", window=window, output=output)).values["reserve"]
+    assert (facts.value, facts.source) == (reserve, rule)
 
 
 def test_an_answer_never_exceeds_the_model_s_output_limit() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
+from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.domain.events.choices import (
     BudgetSet,
     EffortChosen,
@@ -129,12 +130,13 @@ class Dividers:
 
 
 def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
-    seq, quiet = recorded.seq, False
+    seq, quiet, ratio = recorded.seq, False, ratio_before(transcript, recorded.seq)
     actions: tuple[ButtonAction, ...] = (ShowInTimeline(seq), Undo(seq))
     kind: DividerKind
     match recorded.event:
         case SweepMade() as sweep:
-            kind, text, quiet = "sweep", sweep_text(sweep, transcript), sweep.reason in ATTACHED_SWEEP_REASONS
+            kind, text = "sweep", sweep_text(sweep, transcript, ratio)
+            quiet = sweep.reason in ATTACHED_SWEEP_REASONS
         case (
             ModeChanged()
             | ModelChosen()
@@ -148,10 +150,10 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
             kind, text = "handover", handover_text(handover)
             actions = (ShowInTimeline(seq), *_edit_action(seq, handover), Undo(seq))
         case FoldMade() as fold:
-            kind, text = "left_out" if fold.how == "truncate" else "fold", fold_text(fold)
+            kind, text = "left_out" if fold.how == "truncate" else "fold", fold_text(fold, ratio)
         case ObservationsPlaced() as placed:
             observations = transcript.rewrites.observations.get(placed.made)
-            kind, text = "observations", observations_placed_text(placed, observations)
+            kind, text = "observations", observations_placed_text(placed, observations, ratio)
         case ObservationsMade() as observations:
             kind, text, quiet, actions = (
                 "observations",
@@ -160,7 +162,7 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
                 (ShowInTimeline(seq),),
             )
         case FormChosen() | Excluded() | Pinned() | Unpinned() as manual:
-            (kind, text, about), quiet = _manual_change(manual, transcript), True
+            (kind, text, about), quiet = _manual_change(manual, transcript, ratio), True
             undo = () if kind == "pin" else (Undo(seq),)
             actions = (ShowInChat(about), *undo)
         case FilesChanged() | InstructionsAdded() | SessionBranched() as event:
@@ -175,14 +177,14 @@ def _edit_action(seq: int, handover: HandoverMade) -> tuple[ButtonAction, ...]:
 
 
 def _manual_change(
-    event: FormChosen | Excluded | Pinned | Unpinned, transcript: Transcript
+    event: FormChosen | Excluded | Pinned | Unpinned, transcript: Transcript, ratio: float
 ) -> tuple[DividerKind, str, int]:
     """Return what the user changed by hand, in words, and the event it is about."""
     match event:
         case FormChosen(target=target):
             return "form", form_text(event, transcript), target
         case Excluded(targets=targets):
-            return "exclude", excluded_text(event, transcript), targets[0]
+            return "exclude", excluded_text(event, transcript, ratio), targets[0]
         case Pinned(target=target) | Unpinned(target=target):
             return "pin", pin_text(event, transcript), target
 

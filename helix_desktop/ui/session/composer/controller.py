@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.prompt_file import PromptFile
@@ -264,15 +265,18 @@ class ComposerController(QObject):
         message = await self._services.prompt_files.preview(workspace.id, text)
         tokens = await workspace.contents.count_tokens(message) if message.strip() else 0
         total = tokens + sum(attachment.tokens for attachment in self.attachments.current())
+        total += FRAMING_TOKENS if total else 0  # as the inspector counts it once it is sent
         if text == self.widget.text() and conversation is self._conversation:
             now = conversation.window.measure()[1]
-            self.widget.set_estimate(_estimate_text(total, max(0, now.window - now.used - now.reserve)))
+            free = max(0, now.window - now.used - now.reserve)
+            self.widget.set_estimate(_estimate_text(total, free, now.ratio))
 
 
-def _estimate_text(tokens: int, free: int) -> str:
+def _estimate_text(tokens: int, free: int, ratio: float) -> str:
+    """Return a message's tokens by our count; if it does not fit, as the model counts, like its room."""
     if not tokens:
         return ""
-    count = format_tokens(tokens)
-    if tokens > free:
+    if tokens * ratio > free:
+        count = format_tokens(round(tokens * ratio))
         return tr("Message: ≈ {tokens} tokens, room for {free}", tokens=count, free=format_tokens(free))
-    return tr("Message: ≈ 1 token") if tokens == 1 else tr("Message: ≈ {tokens} tokens", tokens=count)
+    return tr("Message: ≈ {tokens} tokens", tokens=format_tokens(tokens))

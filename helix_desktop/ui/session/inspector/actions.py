@@ -75,7 +75,9 @@ class InspectorActions(QObject):
         conversation, workspace = self._session_controller.conversation, self._session_controller.workspace
         if conversation is None or workspace is None:
             return
-        rows = reversed(window_rows(conversation.window.rows()))
+        window = conversation.window
+        ratio = window.measure()[1].ratio
+        rows = reversed(window_rows(window.rows(), ratio, window.cost().fresh))
         row = next((row for row in rows if row.digest == digest and _RECALLS & {*row.actions}), None)
         if row is None:
             raise OutputFormUnavailable(
@@ -86,7 +88,7 @@ class InspectorActions(QObject):
         entry = await workspace.store.entry(digest)
         what = tr("Recall “{name}” into the context?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("It's sent in full again where it was. You can undo this.")
-        cost = recall_price_text(entry.tokens - row.tokens, row.resent)
+        cost = recall_price_text(round((entry.tokens - row.tokens) * ratio), row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", Choice("recall", tr("Recall"), "primary")):
             await self._change(conversation, "include" if "include" in row.actions else "recall", row)
 
@@ -117,7 +119,8 @@ class InspectorActions(QObject):
     async def _exclude(self, conversation: Conversation, row: WindowRow) -> None:
         what = tr("Exclude “{name}” from the requests?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("A line says that you excluded it, and the agent can recall it. You can undo this.")
-        cost = price_text(row.tokens - _LINE_TOKENS, row.resent)
+        saved = (row.tokens - _LINE_TOKENS) * conversation.window.measure()[1].ratio
+        cost = price_text(round(saved), row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", Choice("exclude", tr("Exclude"), "primary")):
             await conversation.window.exclude(row.seq, row.part)
 

@@ -9,6 +9,16 @@ from helix_desktop.context.window.usage_gauge import measure_usage
 from tests.support.histories import MODEL, build_history
 
 
+def test_nothing_is_cached_by_a_provider_that_reports_no_cache() -> None:
+    simulator = build_history(2)
+    simulator.step("Reading.", 1, usage_ratio=1.0, reports_cache=False)
+    simulator.answer_call(0, "output " * 300)
+    window = simulator.window()
+    gauge = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
+    cost = next_request_cost(window, gauge, simulator.transcript, MODEL, is_cold=False)
+    assert (cost.cached, cost.fresh) == (0, gauge.used)
+
+
 @pytest.mark.parametrize("earlier_ratio", [0.5, 1.5])
 def test_what_the_provider_reported_last_is_cached(earlier_ratio: float) -> None:
     """Although earlier reports differ from our count by another ratio; what came since is new."""

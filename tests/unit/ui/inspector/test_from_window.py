@@ -1,0 +1,263 @@
+"""What the inspector shows of the window, and how its figures fit the gauge, the timeline and the chat."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries import observation
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage, ratio_before
+from helix_desktop.context.window.window import PromptFrame, project
+from helix_desktop.context.window.window_breakdown import break_down_window
+from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
+from helix_desktop.domain.events.rewrite import (
+    Redone,
+    SweepMade,
+    Undone,
+)
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.summary import (
+    HandoverMade,
+)
+from helix_desktop.domain.messages import ToolSpec
+from helix_desktop.domain.store.entries import StoreTotals
+from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.row_types import (
+    DividerRow,
+)
+from helix_desktop.ui.inspector.from_window import inspector_state, row_text, window_rows
+from helix_desktop.ui.inspector.request.document import request_document
+from helix_desktop.ui.inspector.rows import InspectorState
+from helix_desktop.ui.timeline.card_data import (
+    SweepCard,
+)
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.words.numbers import format_token_difference, format_tokens
+from tests.support.histories import SessionSimulator, build_history, histories
+from tests.support.rewrite_histories import histories_with_rewrites
+from tests.support.session_rewrites import exclude
+
+
+@given(histories() | histories_with_rewrites())
+def test_the_inspector_adds_up_to_the_gauge(simulator: SessionSimulator) -> None:
+    window = project(simulator.transcript, simulator.policy, simulator.frame)
+    now = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
+    rows = break_down_window(window, simulator.transcript, simulator.frame)
+    state = inspector_state(rows, now, simulator.transcript, simulator.policy, StoreTotals(0, 0, 0, 1))
+    assert sum(row.tokens for row in state.rows) == now.used == state.used
+    counted = [row for row in state.rows if row.kind != "difference"]
+    assert [row.tokens for row in counted] == [row.tokens for row in rows]
+    assert len(state.rows) - len(counted) == (now.used != window.estimate)
+    sizes = {segment.kind: segment.tokens for segment in state.segments}
+    assert sum(sizes.values()) - sizes["reserve"] - sizes["free"] == now.used
+    assert sizes["free"] == max(0, now.window - now.used - now.reserve)
+
+
+@given(histories_with_rewrites())
+def test_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSimulator) -> None:
+    state = _state(simulator)
+    sums: dict[str, int] = {}
+    for row in state.rows:
+        sums[row.kind] = sums.get(row.kind, 0) + row.tokens
+    parts = {
+        segment.kind: segment.tokens for segment in state.segments if segment.kind not in ("reserve", "free")
+    }
+    assert parts == {kind: tokens for kind, tokens in sums.items() if tokens}
+    live = {entry.seq for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)}
+    masked = {row.seq for row in state.rows if row.kind == "arguments"}
+    assert masked == {
+        seq for seq in simulator.transcript.masked & live
+        if isinstance(simulator.transcript.item(seq).event, AssistantSpoke)  # type: ignore[union-attr]  # it is live
+    }  # fmt: skip
+
+
+@given(histories_with_rewrites())
+def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) -> None:
+    transcript, state = simulator.transcript, _state(simulator)
+    assert bool(state.pending_text) == (observation.pending_observations(transcript) is not None)
+    active = {
+        seq: rewrite
+        for seq, rewrite in transcript.rewrites.by_seq.items()
+        if transcript.rewrites.is_active(seq)
+    }
+    rides = [
+        rewrite
+        for rewrite in active.values()
+        if isinstance(rewrite, SweepMade) and rewrite.reason == "handover"
+    ]
+    assert [saving.tokens for saving in state.cache.savings] == [
+        rewrite.before - rewrite.after
+        if isinstance(rewrite, HandoverMade)
+        else round(rewrite.saved * ratio_before(transcript, seq))
+        for seq, rewrite in active.items()
+        if hasattr(rewrite, "saved") or isinstance(rewrite, HandoverMade)
+        if rewrite not in rides
+    ]
+    fixed = ("system", "tools", "mcp", "environment", "instructions", "difference")
+    entries = [row for row in state.rows if row.kind not in fixed]
+    shown_less = [
+        max(0, item.event.full_tokens - item.event.tokens)
+        for item in transcript.items
+        if isinstance(item.event, ToolAnswered)
+    ]
+    total = sum(item.tokens for item in transcript.items) + sum(shown_less)
+    saved = max(0, total - sum(row.tokens for row in entries))
+    assert state.cache.saved == round(saved * _gauge(simulator).ratio)
+
+
+_HANDLE = re.compile(r'recall_cached_content\(\\?"[0-9a-f]{64}')
+
+
+@given(histories() | histories_with_rewrites())
+def test_the_counted_markers_are_in_the_request(simulator: SessionSimulator) -> None:
+    """Individually: an answer of the agent may have several."""
+    window = project(simulator.transcript, simulator.policy, simulator.frame)
+    masked = [
+        message
+        for entry, message in zip(window.entries, window.request.messages[1:], strict=True)
+        if (item := getattr(entry, "item", entry)) and getattr(item, "seq", 0) in simulator.transcript.masked
+    ]
+    # An agent that describes a marker has made none.
+    texts = [message.text for message in masked if message.role != "assistant"]
+    texts += [call.arguments for message in masked for call in message.calls]
+    assert _state(simulator).cache.markers == sum(len(_HANDLE.findall(text)) for text in texts)
+
+
+def test_fixed_parts_keep_their_count() -> None:
+    """From turn to turn, whatever the provider reports: its difference is a separate row."""
+    simulator, fixed, differences = build_history(1), set(), set()
+    for ratio in (1.3, 0.8, 2.0, 1.1):
+        simulator.step("On.", 1, usage_ratio=ratio)
+        simulator.answer_call(0, "words " * 50)
+        rows = _state(simulator).rows
+        fixed.add(tuple(row.tokens for row in rows if row.kind in ("system", "tools")))
+        (difference,) = [row for row in rows if row.kind == "difference"]
+        differences.add(difference.tokens)
+        assert (difference.name, difference.tokens_text) == (
+            "Provider's count differs",
+            format_token_difference(difference.tokens),
+        )
+        total = sum(row.tokens for row in rows)
+        assert difference.why == f"Helix's count {total - difference.tokens:,} · total {total:,}"
+    assert len(fixed) == 1
+    assert len(differences) == 4
+    assert min(differences) < 0 < max(differences)
+
+
+def test_what_a_rewrite_saved_is_what_it_takes_off_the_gauge_everywhere() -> None:
+    """Also after later reports: with a model that counts fewer tokens than we do."""
+    simulator = build_history(1)
+    for _ in range(3):
+        simulator.step("Reading.", 1, usage_ratio=0.77)
+        simulator.answer_call(0, "words of an output " * 400)
+    item = simulator.transcript.items[-1]
+    saved = simulator.transcript.masking_savings(item)
+    simulator.record(SweepMade((item.seq,), saved, SweepReason.BATCH))
+    seq, less = simulator.transcript.last_seq, _gauge(simulator).used
+    simulator.record(Undone(seq))
+    assert _gauge(simulator).used - less == pytest.approx(saved * 0.77, abs=2)
+    simulator.record(Redone(seq))
+    for ratio in (0.77, 1.3, 1.3):
+        simulator.step("On.", 1, usage_ratio=ratio)
+    card = next(card for card in build_cards(simulator.log, simulator.transcript) if card.seq == seq)
+    divider = next(row for row in rows_from_log(simulator.log)[1] if row.key == RowKey(seq))
+    assert isinstance(card, SweepCard)
+    assert isinstance(divider, DividerRow)
+    assert card.saved == pytest.approx(saved * 0.77, abs=2)
+    assert divider.text.endswith(f"saved {format_tokens(card.saved)} tokens")
+    assert card.saved in [saving.tokens for saving in _state(simulator).cache.savings]
+
+
+def test_a_change_is_priced_as_the_model_counts_and_by_what_the_provider_has_cached() -> None:
+    simulator = build_history(1)
+    simulator.step("Reading.", 1, usage_ratio=0.5)
+    simulator.answer_call(0, "words of an output " * 400)
+    items = break_down_window(
+        project(simulator.transcript, simulator.policy, simulator.frame),
+        simulator.transcript,
+        simulator.frame,
+    )
+    total = sum(item.tokens for item in items)
+    rows = window_rows(items, 0.5, 30)
+    assert [row.tokens for row in rows] == [item.tokens for item in items]
+    assert [row.cachable for row in rows] == [round(item.cachable * 0.5) for item in items]
+    assert rows[0].resent == round((total - items[0].tokens) * 0.5) - 30
+    assert not any(row.resent for row in window_rows(items, 0.5, total))
+
+
+def _gauge(simulator: SessionSimulator) -> UsageGauge:
+    window = project(simulator.transcript, simulator.policy, simulator.frame)
+    return measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
+
+
+def _state(simulator: SessionSimulator, frame: PromptFrame | None = None) -> InspectorState:
+    frame = frame or simulator.frame
+    window = project(simulator.transcript, simulator.policy, frame)
+    now = measure_usage(window, simulator.transcript, simulator.policy, frame)
+    rows = break_down_window(window, simulator.transcript, frame)
+    return inspector_state(rows, now, simulator.transcript, simulator.policy, StoreTotals(0, 0, 0, 1))
+
+
+def test_the_ratio_is_shown_with_the_number_of_its_reports() -> None:
+    simulator = build_history(1)
+    assert _state(simulator).ratio == ""
+    for _ in range(2):
+        simulator.step("On.", 1, usage_ratio=1.3)
+        simulator.answer_call(0, "words")
+    assert _state(simulator).ratio == "The provider counts 1.30 × Helix's count (median of 2 reports)"
+
+
+@given(histories() | histories_with_rewrites())
+def test_the_preview_is_the_request_message_by_message(simulator: SessionSimulator) -> None:
+    window = project(simulator.transcript, simulator.policy, simulator.frame)
+    rows = break_down_window(window, simulator.transcript, simulator.frame)
+    document = request_document(window, rows)
+    full_text, lines = document.text, document.text.split("\n")
+    assert [lines[part.line - 1].split(" · ")[0] for part in document.parts] == [
+        f"== {part.heading}" for part in document.parts
+    ]
+    assert sum(part.tokens for part in document.parts) == window.estimate
+    index = 0
+    for message in window.request.messages:
+        index = full_text.index(message.text, index) + len(message.text)
+    for row in _state(simulator).rows:
+        text = row_text(window, rows, row)
+        assert text
+        assert text in full_text or row.kind in ("tools", "difference")
+
+
+def test_excluded_instructions_show_the_line_that_is_sent_for_them() -> None:
+    simulator = build_history(1)
+    added = StandingText("project", "Write tests first.", 5, "AGENTS.md")
+    simulator.record(InstructionsAdded(added))
+    assert exclude(simulator, -1)
+    window = project(simulator.transcript, simulator.policy, simulator.frame)
+    rows = break_down_window(window, simulator.transcript, simulator.frame)
+    (row,) = (row for row in _state(simulator).rows if row.kind == "instructions")
+    assert row_text(window, rows, row) == window.request.messages[-1].text
+    assert "excluded by the user: instructions, 18 B" in row_text(window, rows, row)
+
+
+def test_the_tools_of_mcp_servers_are_counted_separately() -> None:
+    """Their schemas are a separate row and segment; all rows still add up to the estimate."""
+    simulator = build_history(1)
+    names = ("read", "mcp__a__x", "mcp__b__y")
+    specs = tuple(ToolSpec(name, f"Does {name}.", {"type": "object"}) for name in names)
+    frame = msgspec.structs.replace(simulator.frame, tools=specs, tools_tokens=90, mcp_tokens=60)
+    window = project(simulator.transcript, simulator.policy, frame)
+    rows = break_down_window(window, simulator.transcript, frame)
+    assert [(row.kind, row.name, row.tokens) for row in rows[1:3]] == [
+        ("tools", "1 tool", 30), ("mcp", "2 MCP tools", 60),
+    ]  # fmt: skip
+    assert sum(row.tokens for row in rows) == window.estimate
+    _, tools, mcp, *_, newest = _state(simulator, frame).rows
+    assert row_text(window, rows, mcp) == "mcp__a__x\nDoes mcp__a__x.\n\nmcp__b__y\nDoes mcp__b__y."
+    assert row_text(window, rows, tools) == "read\nDoes read."
+    last = window.request.messages[-1].text
+    assert last in row_text(window, rows, newest)
