@@ -168,7 +168,7 @@ class Conversation:
         async with self._count_lock:  # counted on threads, a later message could be through sooner
             tokens = await self._runtime.count_tokens(text)
         message = UserMessage(text, tuple(attachments), tokens, prompt=prompt)
-        _require_size(message, self.window.message_limit)
+        _require_size(message, self.window.message_limit, self.window.measure()[1].ratio)
         return await self._deliver(message, steer)
 
     async def start(self, task: str) -> None:
@@ -399,16 +399,19 @@ class Conversation:
         )
 
 
-def _require_size(message: UserMessage, limit: int) -> None:
-    """Raise MessageTooLarge for a message that can never be sent: it would stand in the way of all others."""
+def _require_size(message: UserMessage, limit: int, ratio: float) -> None:
+    """Raise MessageTooLarge for a message that can never be sent: it would stand in the way of all others.
+
+    `ratio` is the model's tokens per token of ours, by which `limit` and the message are counted.
+    """
     tokens = (message.tokens or 0) + sum(attachment.tokens for attachment in message.attachments)
     if tokens > limit:
         raise MessageTooLarge(
             _text("This message is too long."),
             _text(
                 "It has about {tokens} tokens; this model has room for {limit}.",
-                tokens=tokens,
-                limit=max(0, limit),
+                tokens=round(tokens * ratio),
+                limit=round(max(0, limit) * ratio),
             ),
             _text("Shorten it, attach less, or choose a model with a larger context window."),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.user_message import MessageTooLarge
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
@@ -48,6 +49,13 @@ async def calibrated_rig(model: ScriptedModel) -> tuple[AgentRig, Conversation]:
     await conversation.run("word " * 400)
     assert factor_of(conversation) > 1.2
     return rig, conversation
+
+
+async def test_a_message_that_is_too_long_has_as_many_tokens_as_the_model_counts() -> None:
+    _, conversation = await calibrated_rig(Reporting("one", 1.5))
+    limit, factor = conversation.window.message_limit, factor_of(conversation)
+    with pytest.raises(MessageTooLarge, match=f"this model has room for {round(limit * factor):,}"):
+        await conversation.send("word " * limit * 2)
 
 
 async def test_a_new_session_starts_with_the_known_ratio() -> None:

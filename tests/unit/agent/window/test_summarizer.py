@@ -150,13 +150,15 @@ async def test_a_failed_model_is_followed_by_the_next(reply: ScriptedReply) -> N
 
 
 async def test_the_calibration_ratio_counts() -> None:
-    """A model that reported twice our count has half the space."""
+    """A model that reported twice our count has half the space, and is spoken of in its own tokens."""
     main, long = model("main", 2_000), model("long", 9_000)
     summarizer = SummarizerRig(main, long)
     answer = AssistantSpoke("x", "test/main", 1, usage=Usage(2_000, 1), estimate=1_000)
     await summarizer.session.record(SessionStarted("s"), answer)
     assert (await summarizer.ask(brief(8))).model == "test/main"
-    assert (await summarizer.ask(brief(10))).model == "test/long"
+    result = await summarizer.ask(brief(10))
+    assert result.model == "test/long"
+    assert "test/main has room for 1,900 of 2,080 tokens" in result.fallback_reason
     assert all(len(request.messages[-1].text) < 5 * 950 for request in main.summary_requests)
 
 
