@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.artifact_ledger import Ledger
+from helix_desktop.context.summaries.artifact_ledger import CommandRun, Ledger
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.question import QuestionReply, decision_text
@@ -25,6 +25,17 @@ _DECISIONS_PER_MESSAGE = 2
 _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
 _PREFERS = re.compile(r"\b(always|never|prefer|please|don't|do not|must|only use|make sure)\b", re.IGNORECASE)
 _DECIDES = re.compile(r"\b(decided|because|found|cause|fixed|turns out|the bug|root)\b", re.IGNORECASE)
+
+_TEST_PROGRAM = re.compile(
+    r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|ctest|rspec|phpunit"
+    r"|(?:cargo|go|npm|yarn|pnpm|mvn|gradle|make|dotnet|swift|mix) test)\b"
+)
+_OUTPUT_OPTION = re.compile(
+    r"\s+(?:-[qvsx]+|-r[a-zA-Z]+|--(?:quiet|verbose|no-header|(?:tb|color)[= ]\S+)|2>&1)(?=\s|$)"
+)
+"""An option that changes what tests print, or where they stop, not which ones run."""
+_OTHER_EXIT_CODE = re.compile(r"[|;\n]|(?<!&)&(?!&)")
+"""What lets a command line end with the exit code of something other than its tests."""
 
 
 class HistoryExtract:
@@ -135,9 +146,25 @@ def _says_something(sentence: str) -> bool:
     return len(words) >= _LEAST_WORDS and not sentence.rstrip().endswith(":") and not words[0].startswith("#")
 
 
+def _newest_runs(ledger: Ledger) -> list[CommandRun]:
+    """Return each command's newest run; of the same tests, whatever they print, only the newest one."""
+    newest: dict[str, CommandRun] = {}
+    for run in ledger.commands.values():
+        key = run.command if run.exit_code is None else _same_tests(run.command)
+        newest.pop(key, None)
+        newest[key] = run
+    return list(newest.values())
+
+
+def _same_tests(command: str) -> str:
+    """Return a test run without the options that change what it prints; other commands as they are."""
+    bare = _OUTPUT_OPTION.sub("", command)
+    return bare if _TEST_PROGRAM.search(bare) and not _OTHER_EXIT_CODE.search(bare) else command
+
+
 def _completed(ledger: Ledger) -> list[Bullet]:
     changed = [use for use in ledger.files.values() if use.is_changed]
-    passed = [run for run in ledger.commands.values() if run.exit_code == 0]
+    passed = [run for run in _newest_runs(ledger) if run.exit_code == 0]
     bullets = [Bullet(f"Changed {use.path}", (use.seq,)) for use in changed[-_PER_SECTION:]]
     bullets += [
         Bullet(f"Ran `{_sentence(run.command)}`: exit 0", (run.seq,)) for run in passed[-_PER_SECTION:]
@@ -146,7 +173,7 @@ def _completed(ledger: Ledger) -> list[Bullet]:
 
 
 def _issues(ledger: Ledger) -> list[Bullet]:
-    failed = [run for run in ledger.commands.values() if run.exit_code not in (0, None)]
+    failed = [run for run in _newest_runs(ledger) if run.exit_code not in (0, None)]
     bullets = [
         Bullet(_with_error(f"`{_sentence(run.command)}` ended with {run.exit_code}", run.result), (run.seq,))
         for run in failed[-_PER_SECTION:]

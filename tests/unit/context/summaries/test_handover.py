@@ -174,6 +174,35 @@ def test_an_extract_describes_what_happened() -> None:
     assert "tabs" in expected["User Preferences"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "is_same"),
+    [
+        ("pytest -q", "pytest -v", True),
+        ("cd app && python -m pytest -q 2>&1", "cd app && python -m pytest -x --tb=short", True),
+        ("cargo test -q", "cargo test", True),
+        ("pytest -q tests/a.py", "pytest -v", False),
+        ("pytest -q -k login", "pytest -v", False),
+        ("pytest -q", "pytest -v | tail -3", False),
+        ("pytest -q", "pytest -v; true", False),
+        ("grep -q TODO a.py", "grep -v TODO a.py", False),
+    ],
+)
+def test_an_extract_has_the_newest_result_of_the_same_tests(first: str, second: str, is_same: bool) -> None:
+    """A failure is over once the same tests pass, whatever they print; a success once they fail."""
+    for codes in ((1, 0), (0, 1)):
+        simulator = SessionSimulator(PROFILES["balanced"])
+        simulator.send_message("Run the tests.")
+        for command, code in zip((first, second), codes, strict=True):
+            answer = ToolAnswered("c", "run_command", "x", "d" * 64, 1, 1, 1, target=command, exit_code=code)
+            simulator.record(msgspec.structs.replace(answer, ok=code == 0))
+        sections = {
+            section.title: section for section in extractive_handover(simulator.transcript.items, None)
+        }
+        bullets = [*sections["Completed Work"].bullets, *sections["Current Issues"].bullets]
+        assert any(f"`{second}`" in bullet.text for bullet in bullets)
+        assert any(f"`{first}`" in bullet.text for bullet in bullets) is not is_same
+
+
 def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
     """What is done is completed work; the item in progress comes before those to do; older lists are over."""
     simulator = SessionSimulator(PROFILES["balanced"])
