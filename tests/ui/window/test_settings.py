@@ -75,8 +75,12 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
         assert not checklist.isHidden()
         assert not checklist.add.isEnabled()
 
+        models = page.editor.models
+        models.add("small")
+        assert models.table.cell_texts()[0][4] == "?"
         page.editor.test_requested.emit(_form(server))
         await until(lambda: "Tools: passed" in _checks(rig), "the test")
+        await until(lambda: models.table.cell_texts()[0][4] == "yes", "what the test has shown")
         assert "Connection: passed. Answered in" in _checks(rig)
         assert "TLS: passed. Not used: the connection stays on this computer" in _checks(rig)
         assert "API key: passed. Key accepted" in _checks(rig)

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QCompleter, QScrollArea, QWidget
 
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec, resolve_spec
+from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedSpec, resolve_spec
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import label
@@ -144,6 +144,14 @@ class ProviderModels(QWidget):
         self.set_suggestions(tuple(offered))
         self._refresh()
 
+    def show_tool_call(self, name: str) -> None:
+        """Take over that a model of this server has called a tool: its test has shown it."""
+        entry = self._entries.get(name)
+        if entry is not None:
+            spec = msgspec.structs.replace(entry.told or ModelSpec(), tools=True)
+            self._entries[name] = msgspec.structs.replace(entry, told=spec)
+            self._refresh()
+
     def show_checklist(self) -> None:
         """Let the user check which of the offered models to add."""
         self.checklist.show_models(
@@ -194,7 +202,10 @@ class ProviderModels(QWidget):
         offered = self._offered.get(entry.name)
         if offered is None:
             return entry
-        return msgspec.structs.replace(entry, told=offered.spec, told_by=offered.source)
+        spec = offered.spec
+        if spec.tools is None and entry.told is not None:
+            spec = msgspec.structs.replace(spec, tools=entry.told.tools)
+        return msgspec.structs.replace(entry, told=spec, told_by=offered.source)
 
     def _add(self) -> None:
         self.add(self.name_field.currentText().strip())

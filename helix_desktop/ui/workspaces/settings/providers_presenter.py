@@ -230,6 +230,8 @@ class ProvidersPresenter:
         try:
             models, secrets = self._services.models, form.secret_headers
             await models.test(provider, model, form.key, self._show_steps, secrets)
+            if any((step.name, step.state) == ("tools", "ok") for step in self._steps):
+                self._editor.models.show_tool_call(model)
             self._editor.models.set_offered(await models.list_models(provider, form.key, secrets))
         except asyncio.CancelledError:
             self._show_steps(tuple(_as_stopped(tick) for tick in self._steps))
