@@ -16,6 +16,7 @@ from helix_desktop.ui.chat.composer.queue_list import QueueList
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import AskRow
 from helix_desktop.ui.chat.viewport.view import SCROLL_BAR_PX, ChatView
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
@@ -210,6 +211,10 @@ class ChatPage(QWidget):
         self._pages.addWidget(self.empty_state)
         for changed in (self.model.rows_reset, self.model.row_appended, self.model.row_removed):
             changed.connect(self._update_page)
+        self._has_left_end = False  # to show the first of several cards that wait
+        self.model.rows_reset.connect(self._on_reset)
+        self.model.row_appended.connect(self._show_first_ask)
+        self.model.row_removed.connect(lambda _: self._go_on_after_asks())
         strips = (self.past_strip, self.trust_strip, self.key_strip)
         below = column(
             *(self.todo_panel, self.next_messages, *strips, self.composer),
@@ -243,6 +248,25 @@ class ChatPage(QWidget):
         card = self.view.chat_viewport.item_cache.question_cards.find(key)
         if card is not None and self.composer.editor.hasFocus() and not self.composer.text():
             card.focus_first()
+
+    def _show_first_ask(self, index: int) -> None:
+        """Keep the first of several cards that wait for the user in sight: the end has only the last one."""
+        rows = self.model.raw_rows()
+        first = index
+        while first and isinstance(rows[first], AskRow) and isinstance(rows[first - 1], AskRow):
+            first -= 1
+        if first < index and self.view.is_following:
+            self.view.chat_viewport.show_row(first)
+            self._has_left_end = not self.view.is_following
+
+    def _go_on_after_asks(self) -> None:
+        rows = self.model.raw_rows()
+        if self._has_left_end and not (rows and isinstance(rows[-1], AskRow)):
+            self._has_left_end = False
+            self.view.follow_end()
+
+    def _on_reset(self) -> None:
+        self._has_left_end = False
 
     def _update_page(self) -> None:
         self._pages.setCurrentWidget(self.view if len(self.model) else self.empty_state)

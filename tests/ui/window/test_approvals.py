@@ -199,10 +199,16 @@ async def test_several_approvals_are_numbered(qapp: QApplication, tmp_path: Path
 
     async with ChatServer(three) as server, open_window(qapp, tmp_path) as rig:
         await _ask(rig, server)
+        rig.window.resize(1000, 560)  # too low for three cards
         rig.type_message("Go")
         await until(
             lambda: [row.position for row in rig.rows(ApprovalRow)][2:] == ["3 of 3"], "three questions"
         )
+        first = rig.chat.model.index_of(rig.rows(ApprovalRow)[0].key)
+        assert first is not None
+        placed = rig.chat.view.chat_viewport.placed_row(first)
+        assert placed is not None
+        assert placed.y >= 0, "the first one is in sight"
         rig.conversation.decide("c2", "once")
         await until(
             lambda: [row.position for row in rig.rows(ApprovalRow)] == ["1 of 2", "2 of 2"], "two left"
@@ -216,6 +222,7 @@ async def test_several_approvals_are_numbered(qapp: QApplication, tmp_path: Path
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
         assert [row.state for row in rig.rows(ToolRow)] == ["denied", "denied", "ok"]
+        assert rig.chat.view.is_following
 
 
 async def test_a_question_waits_while_another_workspace_is_on_screen_and_goes_with_its_turn(
