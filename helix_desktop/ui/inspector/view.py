@@ -69,14 +69,15 @@ class Inspector(Themed, QWidget):
         self.provider_cache = ProviderCacheCard()
         self.page = ContentViewer()
         self._stack = QStackedLayout(self)
-        for part in (self._overview(), self._reader(), self.empty):
+        self._unknown = QWidget()  # until there is a state
+        for part in (self._overview(), self._reader(), self.empty, self._unknown):
             self._stack.addWidget(part)
         for rows in (self.requests, self.gone_rows):
             rows.action_triggered.connect(self.action_triggered)
             rows.row_opened.connect(self.row_text_requested)
             rows.selectionModel().currentChanged.connect(partial(self._scroll_to_current, rows))
         self.empty.button_clicked.connect(self.compose_requested)
-        self.set_state(None)
+        self._stack.setCurrentWidget(self._unknown)
 
     def set_state(self, state: InspectorState | None) -> None:
         """Show another state; None: there is no session."""
@@ -86,7 +87,7 @@ class Inspector(Themed, QWidget):
         if state is None or (not state.rows and not state.used):
             self._stack.setCurrentWidget(self.empty)
             return
-        if self._stack.currentWidget() is self.empty:
+        if self._stack.currentWidget() in (self.empty, self._unknown):
             self._stack.setCurrentIndex(0)
         self._show_past(state)
         self._show_window(state)

@@ -243,6 +243,15 @@ def test_the_request_as_text_can_be_copied_and_left(qtbot: QtBot, pane: Inspecto
     assert pane.requests.isVisible()
 
 
+def test_nothing_is_said_until_the_state_is_known(qtbot: QtBot) -> None:
+    inspector = Inspector()
+    qtbot.addWidget(inspector)
+    inspector.show()
+    assert not inspector.empty.isVisible()
+    inspector.set_state(inspector_state())
+    assert inspector.requests.isVisible()
+
+
 def test_without_a_session_there_is_one_sentence_and_one_button(qtbot: QtBot, pane: Inspector) -> None:
     """The empty state leads to the composer."""
     pane.set_state(None)

@@ -470,3 +470,9 @@ def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow)
     window.commands.theme_light.trigger()
     assert not window.theme.dark
     appearance.deleteLater()
+
+
+def test_no_workspace_is_only_said_once_that_is_known(window: MainWindow) -> None:
+    assert window.sidebar._name.text() == ""
+    window.show_workspaces([])
+    assert window.sidebar._name.text() == "No workspace"

@@ -99,6 +99,7 @@ class Sidebar(QFrame):
         git = row(self._git, None, margins=(19, 0, 12, 0))
         self.setLayout(column(head, git, self._search_row(), self._stack, self._footer, gap=0))
         self.show_workspace("")
+        self._name.setText("")  # not known yet
         self.show_cache("")
 
     def add_session_list(self) -> None:
