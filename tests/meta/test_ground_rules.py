@@ -11,6 +11,7 @@ from pathlib import Path
 import keyring
 import keyring.errors
 import pytest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 pytest_plugins = ["pytester"]
@@ -104,7 +105,7 @@ async def test_coroutines_run_on_the_qt_loop(qtbot: QtBot) -> None:
 
 
 @pytest.mark.qt_loop
-async def test_each_test_gets_a_new_qt_loop() -> None:
+async def test_each_test_gets_a_new_qt_loop(qapp: QApplication) -> None:
     """A second Qt loop in one process works, with sockets and threads too."""
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
