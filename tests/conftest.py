@@ -49,7 +49,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 # No setting has it. Its own five minutes are longer than the timeout of a test, which then hides the failure.
 engine.MAX_SHRINKING_SECONDS = 30
 
-_THREAD_GRACE_S = 2.0
+_THREAD_GRACE_S = 20.0  # nobody waits but a test that fails
 _NUMBERS = itertools.count()
 _LOOK_AT_ALL_EVERY = 40  # garbage collections
 

@@ -37,9 +37,14 @@ BODY = random.Random(1).randbytes(5000)
 NEIGHBOUR = random.Random(2).randbytes(5000)
 
 
+async def opened(folder: Path) -> LevelDbStore:
+    """The open store. Its index reads no contents: it would find and quarantine damage at any moment."""
+    return await LevelDbStore.open(folder, WORKSPACE, index_after_s=None)
+
+
 async def stored(folder: Path, *bodies: bytes) -> None:
     """A closed store with these contents, each referenced by an event."""
-    store = await LevelDbStore.open(folder, WORKSPACE)
+    store = await opened(folder)
     for seq, data in enumerate(bodies, 1):
         await store.commit(
             Commit("s", [tool_answer_event(seq, data)], [make_content(data)], summary=make_summary("s"))
@@ -52,7 +57,7 @@ async def test_a_flipped_bit_is_reported_quarantined_and_repaired(tmp_path: Path
     await stored(tmp_path, BODY, NEIGHBOUR)
     assert flip_bit_near(tmp_path, BODY[100:120], 10) == 1
     digest = digest_of(BODY)
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     try:
         with pytest.raises(ContentDamaged, match="repairs") as caught:
             await store.get(digest)
@@ -80,7 +85,7 @@ async def test_a_read_during_a_repair_is_not_quarantined_again(
     await stored(tmp_path, BODY, NEIGHBOUR)
     assert flip_bit_near(tmp_path, BODY[100:120], 10) == 1
     digest = digest_of(BODY)
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     loop, write = asyncio.get_running_loop(), Database.write
 
     def read_then_write(handle: Database, batch: WriteBatch) -> None:
@@ -104,7 +109,7 @@ async def test_each_damage_is_reported_once_until_it_is_repaired(tmp_path: Path)
     await stored(tmp_path, BODY, NEIGHBOUR)
     assert flip_bit_near(tmp_path, BODY[100:120]) == 1
     warnings: list[str] = []
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     stop = store.health.listen(lambda error: warnings.append(error.what))
     store.health.listen(lambda error: warnings.append(error.fix))
     try:
@@ -124,7 +129,7 @@ async def test_each_damage_is_reported_once_until_it_is_repaired(tmp_path: Path)
 
     compact_tables(tmp_path)
     assert flip_bit_near(tmp_path, BODY[100:120]) >= 1
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     store.health.listen(lambda error: warnings.append(error.what))
     stop()
     try:
@@ -142,7 +147,7 @@ async def test_damage_that_could_not_be_quarantined_is_repaired_too(tmp_path: Pa
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     db.put(keys.content(digest), db.get(keys.content(digest_of(NEIGHBOUR))))
     db.close()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     shutil.rmtree(tmp_path / "quarantine")
     (tmp_path / "quarantine").write_text("in the way")
     try:
@@ -157,7 +162,7 @@ async def test_damage_that_could_not_be_quarantined_is_repaired_too(tmp_path: Pa
 async def test_storing_again_repairs_unread_damage(tmp_path: Path) -> None:
     await stored(tmp_path, BODY)
     assert flip_bit_near(tmp_path, BODY[100:120]) == 1
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     try:
         await store.commit(Commit("s", contents=[make_content(BODY)]))
         assert await store.get(digest_of(BODY)) == BODY
@@ -171,7 +176,7 @@ async def test_a_damaged_chunk_is_reported_and_healed(tmp_path: Path, place: int
     large = random.Random(3).randbytes(2_000_000)
     await stored(tmp_path, large, BODY)
     assert flip_bit_near(tmp_path, large[place : place + 20]) == 1
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     try:
         with pytest.raises(ContentDamaged):
             await store.get(digest_of(large))
@@ -190,7 +195,7 @@ async def test_missing_bytes_are_damage_and_not_an_unknown_digest(tmp_path: Path
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     db.delete(keys.content(digest) if missing == "content" else keys.chunk(digest, 1), sync=True)
     db.close()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     try:
         with pytest.raises(ContentDamaged, match="missing"):
             await store.get(digest)
@@ -210,7 +215,7 @@ async def test_a_damaged_record_hides_neither_its_content_nor_others(
     record = db.get(keys.record(digest))
     db.put(keys.record(digest), record[:-1] + b"?", sync=True)
     db.close()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     try:
         assert await store.get(digest) == BODY
         assert len((await store.page()).entries) == 2
@@ -248,12 +253,12 @@ async def test_a_damaged_event_is_reported_never_skipped_and_cut_off_later(tmp_p
         db.put(key, row[:9] + bytes([row[9] ^ 1]) + row[10:], sync=True)
     db.close()
     compact_tables(tmp_path)  # else the sound row is found behind the damaged one
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     with pytest.raises(StoreDamaged, match=r"checksum|2 of 3 events"):
         await store.events("s")
     await store.close()
 
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     try:
         assert store.health.report is not None
         assert store.health.report.cut == (TruncatedSession("s", "a title", 1, aside=1, lost=1),)
@@ -270,11 +275,11 @@ async def test_a_damaged_index_block_is_reported_and_repaired_later(tmp_path: Pa
     bodies = [b"%d" % number for number in range(50)]
     await stored(tmp_path, *bodies)
     assert flip_bit_near(tmp_path, keys.time_index(0, digest_of(b"7"))[9:], patterns=("*.ldb",)) > 0
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     with pytest.raises(StoreDamaged):
         await store.page()
     await store.close()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     try:
         assert {entry.digest for entry in (await store.page()).entries} == set(map(digest_of, bodies))
         assert len(await store.events("s")) == len(bodies)
@@ -289,7 +294,7 @@ async def test_a_store_without_any_row_is_refused_and_left_unchanged(tmp_path: P
         path.unlink()
     before = database_files(tmp_path, "*.ldb")
     with pytest.raises(StoreUnreadable, match="Nothing was changed") as refused:
-        await LevelDbStore.open(tmp_path, WORKSPACE)
+        await opened(tmp_path)
     assert "move it away, reopen the workspace, and import" in refused.value.fix
     assert str(tmp_path) in refused.value.fix
     assert database_files(tmp_path, "*.ldb") == before
@@ -301,7 +306,7 @@ async def test_a_lost_or_damaged_format_file_is_rewritten(tmp_path: Path, text: 
     path = tmp_path / "format"
     before = path.read_bytes()
     path.unlink() if text is None else path.write_text(text)
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     assert await store.get(digest_of(BODY)) == BODY
     await store.close()
     assert path.read_bytes() == before
@@ -322,7 +327,7 @@ async def test_tables_of_unknown_owner_are_left_unchanged(
     (tmp_path / "db" / "CURRENT").unlink()
     before = database_files(tmp_path, "*.ldb")
     with pytest.raises(StoreUnreadable, match=problem):
-        await LevelDbStore.open(tmp_path, WORKSPACE)
+        await opened(tmp_path)
     assert database_files(tmp_path, "*.ldb") == before
 
 
@@ -344,39 +349,39 @@ async def test_a_newer_schema_is_refused_by_number(tmp_path: Path) -> None:
     path = tmp_path / "format"
     path.write_text(path.read_text().replace('"schema":1', '"schema":2'))
     with pytest.raises(StoreUnreadable, match="schema 2"):
-        await LevelDbStore.open(tmp_path, WORKSPACE)
+        await opened(tmp_path)
 
 
 async def test_an_interrupted_creation_is_resumed(tmp_path: Path) -> None:
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     await store.close()
     # Cut off before the new LevelDB got its name.
     (tmp_path / "db").rename(tmp_path / "db.new")
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     await store.commit(Commit("s", [user_message_event(1)]))
     await store.close()
     # Cut off while the new LevelDB was made.
     early = tmp_path / "early"
     (early / "db.new").mkdir(parents=True)
     (early / "db.new" / "LOG").write_text("half")
-    store = await LevelDbStore.open(early, WORKSPACE)
+    store = await opened(early)
     assert (await store.totals()).entries == 0
     await store.close()
 
 
 async def test_a_lost_log_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     for seq in range(1, 6):
         await store.commit(Commit("s", [user_message_event(seq)]))
     await store.close()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     assert store.health.report is None
     for seq in range(6, 9):
         await store.commit(Commit("s", [user_message_event(seq)]))
     await store.close()
     for path in (tmp_path / "db").glob("*.log"):
         path.unlink()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     assert store.health.report is not None
     assert store.health.report.writes == 3
     assert store.health.report.cut == (TruncatedSession("s", "", 5, lost=3),)
@@ -388,7 +393,7 @@ async def test_a_lost_log_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFi
 
 @pytest.mark.parametrize("ended_well", [True, False])
 async def test_a_write_that_became_zeros_is_noticed(tmp_path: Path, ended_well: bool) -> None:
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     (log,) = (tmp_path / "db").glob("*.log")
     rnd, first = random.Random(1), 0
     # LevelDB passes over zeros in silence when the next write begins with a block.
@@ -409,7 +414,7 @@ async def test_a_write_that_became_zeros_is_noticed(tmp_path: Path, ended_well: 
         file.write(bytes(lost))
     if not ended_well:
         (tmp_path / "clean").unlink()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     report = store.health.report
     assert report is not None
     assert "is missing" in repair_notice(report).why
@@ -426,14 +431,14 @@ async def test_invalid_keys_are_reported_in_printable_text_and_repaired(tmp_path
     for key in (*NO_KEYS, b"!last\0\xff", b"m" + bytes(40), b"t" + bytes(50)):
         db.put(key, b"junk")
     db.close()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     try:
         report = await store.health.check()
         assert len(report.problems) >= len(NO_KEYS)
         assert all(problem.isprintable() for problem in report.problems), report.problems
     finally:
         await store.close()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     try:
         assert store.health.report is not None
         assert await store.get(digest_of(BODY)) == BODY
@@ -443,13 +448,13 @@ async def test_invalid_keys_are_reported_in_printable_text_and_repaired(tmp_path
 
 
 async def test_an_event_with_a_problem_is_reported_by_its_number(tmp_path: Path) -> None:
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     await store.commit(Commit("s", [user_message_event(seq) for seq in range(1, 30)]))
     await store.close()
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     db.delete(keys.event("s", 28))
     db.close()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store = await opened(tmp_path)
     try:
         assert "Row e s 27: the event behind it is missing" in (await store.health.check()).problems
     finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -21,13 +20,10 @@ from tests.support.store.builders import (
     make_summary,
     tool_answer_event,
 )
+from tests.support.store.store_threads import store_threads
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 COUNT = 20
-
-
-def ours() -> list[str]:
-    return sorted(thread.name for thread in threading.enumerate() if thread.name.startswith("helix-store"))
 
 
 def open_files(folder: Path) -> list[str]:
@@ -62,14 +58,15 @@ async def check(store: LevelDbStore, number: int) -> None:
 
 
 async def test_twenty_workspaces_are_isolated_and_leave_nothing_open(tmp_path: Path) -> None:
+    before = store_threads()
     for _ in range(2):
         stores = [await LevelDbStore.open(tmp_path / str(number), WORKSPACE) for number in range(COUNT)]
         if not await stores[0].sessions():
             await asyncio.gather(*(fill(store, number) for number, store in enumerate(stores)))
         await asyncio.gather(*(check(store, number) for number, store in enumerate(stores)))
-        assert len(ours()) <= 4 * COUNT
+        assert len(store_threads() - before) <= 4 * COUNT
         await asyncio.gather(*(store.close() for store in stores))
-        assert ours() == []
+        assert store_threads() <= before
         assert open_files(tmp_path) == []
     assert sorted(os.listdir(tmp_path)) == sorted(str(number) for number in range(COUNT))
 
