@@ -135,8 +135,7 @@ def renumbered(events: list[RecordedEvent]) -> list[RecordedEvent]:
     return result
 
 
-@given(histories())
-def test_undoing_everything_gives_the_plain_history(simulator: SessionSimulator) -> None:
+def check_undoing_everything_gives_the_plain_history(simulator: SessionSimulator) -> None:
     """The window is what the same history without rewrites would show."""
     for seq in sorted(simulator.transcript.rewrites.pinned):
         simulator.record(Unpinned(seq))
@@ -149,8 +148,7 @@ def test_undoing_everything_gives_the_plain_history(simulator: SessionSimulator)
     assert not simulator.transcript.masked
 
 
-@given(histories())
-def test_a_rewrite_takes_its_sweep_along(simulator: SessionSimulator) -> None:
+def check_a_rewrite_takes_its_sweep_along(simulator: SessionSimulator) -> None:
     """A sweep made with a handover, a fold or observations cannot be undone alone, only with them."""
     for seq, sweep in simulator.transcript.rewrites.sweeps.items():
         if sweep.reason in {"handover", "fold", "observations"}:
@@ -160,8 +158,7 @@ def test_a_rewrite_takes_its_sweep_along(simulator: SessionSimulator) -> None:
                 assert not simulator.transcript.can_undo(seq)
 
 
-@given(histories())
-def test_a_fork_leaves_the_original_alone(simulator: SessionSimulator) -> None:
+def check_a_fork_leaves_the_original_alone(simulator: SessionSimulator) -> None:
     """Trying rewrites on a fork changes neither the window nor what may be undone."""
     before, masked = simulator.window(), set(simulator.transcript.masked)
     twin = simulator.transcript.fork()
@@ -174,8 +171,7 @@ def test_a_fork_leaves_the_original_alone(simulator: SessionSimulator) -> None:
     assert len(simulator.log) == simulator.transcript.last_seq
 
 
-@given(histories())
-def test_a_fold_undone_by_the_user_is_not_made_again(simulator: SessionSimulator) -> None:
+def check_a_fold_undone_by_the_user_is_not_made_again(simulator: SessionSimulator) -> None:
     """Nor does the program put any of its messages into another one."""
     transcript = Transcript()
     for recorded in simulator.log:
@@ -185,6 +181,15 @@ def test_a_fold_undone_by_the_user_is_not_made_again(simulator: SessionSimulator
             undone_folds = [event for event in back if isinstance(event, FoldMade) and event.how == "fold"]
             assert not any(other.after < fold.upto and fold.after < other.upto for other in undone_folds)
         transcript.apply(recorded)
+
+
+@given(histories())
+def test_undos_of_any_history(simulator: SessionSimulator) -> None:
+    """The last undoes the rest."""
+    check_a_rewrite_takes_its_sweep_along(simulator)
+    check_a_fork_leaves_the_original_alone(simulator)
+    check_a_fold_undone_by_the_user_is_not_made_again(simulator)
+    check_undoing_everything_gives_the_plain_history(simulator)
 
 
 @pytest.mark.parametrize("kind", ["fold", "condense"])

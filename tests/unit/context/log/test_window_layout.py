@@ -55,8 +55,7 @@ def test_active_covers_do_not_depend_on_the_order(candidates: list[Cover], data:
     assert active_covers(data.draw(st.permutations(candidates))) == active_covers(candidates)
 
 
-@given(histories())
-def test_each_rewrite_takes_effect_immediately(simulator: SessionSimulator) -> None:
+def check_each_rewrite_takes_effect_immediately(simulator: SessionSimulator) -> None:
     """A recorded fold, placed observations or a handover are in the window from then on."""
     transcript = Transcript()
     for recorded in simulator.log:
@@ -66,8 +65,7 @@ def test_each_rewrite_takes_effect_immediately(simulator: SessionSimulator) -> N
             assert all(not overlap(*two) for two in pairwise(transcript.covers))
 
 
-@given(histories())
-def test_every_message_is_shown_once_or_covered(simulator: SessionSimulator) -> None:
+def check_every_message_is_shown_once_or_covered(simulator: SessionSimulator) -> None:
     """Each in one place: raw, or behind one cover, and as a copy if pinned or kept back."""
     transcript = simulator.transcript
     live = transcript.window_entries()
@@ -86,8 +84,7 @@ def test_every_message_is_shown_once_or_covered(simulator: SessionSimulator) -> 
     assert visible == {cover.seq for cover in transcript.covers}
 
 
-@given(histories())
-def test_no_step_is_split(simulator: SessionSimulator) -> None:
+def check_no_step_is_split(simulator: SessionSimulator) -> None:
     """No cover begins or ends between a call and its answers."""
     items = simulator.transcript.items
     for cover in simulator.transcript.covers:
@@ -97,8 +94,7 @@ def test_no_step_is_split(simulator: SessionSimulator) -> None:
             assert neighbor is None or not isinstance(neighbor.event, ToolAnswered)
 
 
-@given(histories())
-def test_the_newest_user_message_stays_while_its_turn_runs(simulator: SessionSimulator) -> None:
+def check_the_newest_user_message_stays_while_its_turn_runs(simulator: SessionSimulator) -> None:
     """In each request that was sent it is a message of its own, word for word, or its exclusion's line."""
     for sent in simulator.sent_requests:
         messages = [
@@ -115,3 +111,12 @@ def test_the_newest_user_message_stays_while_its_turn_runs(simulator: SessionSim
         if not any(text.startswith(entry.event.text) for text in texts):
             (excluded,) = Transcript(simulator.log[: sent.seq]).exclusions_of(entry)
             assert excluded.text in texts
+
+
+@given(histories())
+def test_the_layout_of_any_history(simulator: SessionSimulator) -> None:
+    """Rewrites take effect, and every message has its place."""
+    check_each_rewrite_takes_effect_immediately(simulator)
+    check_every_message_is_shown_once_or_covered(simulator)
+    check_no_step_is_split(simulator)
+    check_the_newest_user_message_stays_while_its_turn_runs(simulator)

@@ -28,8 +28,7 @@ def steps_in(transcript: Transcript, after: int, upto: int) -> list[LogItem]:
     return [item for item in transcript.items if after < item.seq <= upto]
 
 
-@given(histories(), st.booleans())
-def test_only_old_closed_raw_steps_are_folded(simulator: SessionSimulator, is_cold: bool) -> None:
+def check_only_old_closed_raw_steps_are_folded(simulator: SessionSimulator, is_cold: bool) -> None:
     """Complete steps before the protected tail, none folded already, never the newest user message."""
     transcript = simulator.transcript
     policy = session_rewrites.eager_policy(simulator.policy)
@@ -46,8 +45,7 @@ def test_only_old_closed_raw_steps_are_folded(simulator: SessionSimulator, is_co
         assert sorted(calls) == sorted(answers)
 
 
-@given(histories())
-def test_the_policy_s_minimum_gain_is_respected(simulator: SessionSimulator) -> None:
+def check_the_policy_s_minimum_gain_is_respected(simulator: SessionSimulator) -> None:
     """A due fold frees at least the policy's minimum; a cold provider cache needs a quarter of it."""
     for is_cold, min_gain in ((False, simulator.policy.fold_least), (True, simulator.policy.fold_least // 4)):
         due_folds = fold.due_folds(simulator.transcript, simulator.policy, is_cold=is_cold)
@@ -168,8 +166,7 @@ def policy_that_folds() -> ContextPolicy:
     return msgspec.structs.replace(BALANCED, fold_after_steps=3, fold_least=100, protect_tokens=300)
 
 
-@given(histories())
-def test_the_numbers_of_a_note_are_correct(simulator: SessionSimulator) -> None:
+def check_the_numbers_of_a_note_are_correct(simulator: SessionSimulator) -> None:
     """Its tokens are those of its text; its step range is what it covers."""
     for note in simulator.transcript.rewrites.folds.values():
         assert isinstance(note, FoldMade)
@@ -178,3 +175,11 @@ def test_the_numbers_of_a_note_are_correct(simulator: SessionSimulator) -> None:
         assert note.steps == items[-1].step - items[0].step + 1
         assert note.text.startswith(fold_note.TITLE)
         assert note.text.splitlines()[0].count("[CACHED]") == 1
+
+
+@given(histories(), st.booleans())
+def test_folds_of_any_history(simulator: SessionSimulator, is_cold: bool) -> None:
+    """Those that were made are noted, and those that are due are allowed."""
+    check_only_old_closed_raw_steps_are_folded(simulator, is_cold)
+    check_the_policy_s_minimum_gain_is_respected(simulator)
+    check_the_numbers_of_a_note_are_correct(simulator)

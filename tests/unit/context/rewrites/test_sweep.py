@@ -98,8 +98,7 @@ def test_outputs_of_an_undone_sweep_stay_in_the_window() -> None:
     assert undone <= set(again.masked)
 
 
-@given(histories(), st.sampled_from([*PROFILES.values()]))
-def test_due_is_a_subset_of_ripe(simulator: SessionSimulator, policy: ContextPolicy) -> None:
+def check_due_is_a_subset_of_ripe(simulator: SessionSimulator, policy: ContextPolicy) -> None:
     """At once takes all ripe outputs except undone ones; what never ran is never ripe."""
     ripe = {candidate.seq for candidate in sweep.sweep_candidates(simulator.transcript, policy)}
     due_sweep = planner.sweep_due(simulator.transcript, policy)
@@ -114,8 +113,7 @@ def test_due_is_a_subset_of_ripe(simulator: SessionSimulator, policy: ContextPol
         assert item.event.digest if isinstance(item.event, ToolAnswered) else item.event.short
 
 
-@given(histories())
-def test_a_marker_names_its_content(simulator: SessionSimulator) -> None:
+def check_a_marker_names_its_content(simulator: SessionSimulator) -> None:
     """A masked output is replaced by one line that begins with the handle of its own digest.
 
     Below it stands nothing but the anchors of a sweep.
@@ -128,6 +126,13 @@ def test_a_marker_names_its_content(simulator: SessionSimulator) -> None:
             assert marked.startswith(bare_marker(item.event.digest) + " ")
             _, _, below = marked.partition("\n")
             assert not below or (below.startswith(SWEEP_TITLE) and "\n" not in below)
+
+
+@given(histories(), st.sampled_from([*PROFILES.values()]))
+def test_sweeps_of_any_history(simulator: SessionSimulator, policy: ContextPolicy) -> None:
+    """The last check sweeps everything."""
+    check_due_is_a_subset_of_ripe(simulator, policy)
+    check_a_marker_names_its_content(simulator)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\n"])

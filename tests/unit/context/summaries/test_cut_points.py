@@ -47,8 +47,7 @@ def coverable(transcript: Transcript) -> list[LogItem | SummaryBlock]:
     return [entry for entry in live if not isinstance(entry.event, HandoverMade)]
 
 
-@given(histories(), st.integers(0, 500))
-def test_a_cut_is_legal(simulator: SessionSimulator, keep: int) -> None:
+def check_a_cut_is_legal(simulator: SessionSimulator, keep: int) -> None:
     """It splits no call from its answer, keeps what must stay, and covers more than the last one."""
     transcript = simulator.transcript
     cut = cuts.choose_cut(transcript, keep)
@@ -73,8 +72,7 @@ def test_a_cut_is_legal(simulator: SessionSimulator, keep: int) -> None:
         assert all(item in rest for item in newest)  # the newest complete turn
 
 
-@given(histories(), st.integers(0, 500))
-def test_enough_tokens_stay(simulator: SessionSimulator, keep: int) -> None:
+def check_enough_tokens_stay(simulator: SessionSimulator, keep: int) -> None:
     """After the cut there are at least the tokens to be kept."""
     cut = cuts.choose_cut(simulator.transcript, keep)
     if cut is not None:
@@ -83,14 +81,21 @@ def test_enough_tokens_stay(simulator: SessionSimulator, keep: int) -> None:
         assert sum(map(simulator.transcript.entry_tokens, [*rest_entries, *kept_back])) >= keep
 
 
-@given(histories())
-def test_a_handover_takes_effect(simulator: SessionSimulator) -> None:
+def check_a_handover_takes_effect(simulator: SessionSimulator) -> None:
     """What a cut covers has left the window as soon as the handover is made."""
     cut = cuts.choose_cut(simulator.transcript, 0)
     if cut is not None:
         simulator.record(simulator.handover_at(cut))
         live = {entry.seq for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)}
         assert all(seq > cut.upto or seq == cut.kept_seq for seq in live)
+
+
+@given(histories(), st.integers(0, 500))
+def test_cuts_of_any_history(simulator: SessionSimulator, keep: int) -> None:
+    """The last check makes the handover."""
+    check_a_cut_is_legal(simulator, keep)
+    check_enough_tokens_stay(simulator, keep)
+    check_a_handover_takes_effect(simulator)
 
 
 def test_inside_a_turn_the_furthest_cut_that_keeps_enough_is_used() -> None:

@@ -135,8 +135,7 @@ def test_any_answer_is_parsed_or_refused(text: str) -> None:
     assert [section.title for section in read] == [*SECTIONS]
 
 
-@given(histories())
-def test_extracts_have_sources(simulator: SessionSimulator) -> None:
+def check_extracts_have_sources(simulator: SessionSimulator) -> None:
     """Without a model each bullet cites an event that the handover covers, and that was not excluded then."""
     for seq, handover in simulator.transcript.rewrites.handovers.items():
         then = Transcript(simulator.log[: seq - 1])
@@ -224,8 +223,7 @@ def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
     assert [bullet.text for bullet in sections["Completed Work"].bullets] == ["Done: Read it"]
 
 
-@given(histories())
-def test_the_user_s_messages_stay_verbatim(simulator: SessionSimulator) -> None:
+def check_the_user_s_messages_stay_verbatim(simulator: SessionSimulator) -> None:
     """The newest covered user messages in their cap, unchanged and in order; only the oldest may be cut."""
     for handover in simulator.transcript.rewrites.handovers.values():
         cap = simulator.policy.user_text_tokens
@@ -245,8 +243,7 @@ def test_the_user_s_messages_stay_verbatim(simulator: SessionSimulator) -> None:
         assert sum(count for _, _, count in texts) <= cap
 
 
-@given(histories())
-def test_an_index_lists_each_content_on_its_own_line(simulator: SessionSimulator) -> None:
+def check_an_index_lists_each_content_on_its_own_line(simulator: SessionSimulator) -> None:
     """As many lines begin with a digest as it says, and those of the old index; text cannot imitate one."""
     text, entries = index_text(simulator.transcript.items, ["f" * 64])
     head, *lines = text.splitlines()
@@ -255,6 +252,14 @@ def test_an_index_lists_each_content_on_its_own_line(simulator: SessionSimulator
     assert len(digest_lines) == entries + 1
     messages = [item for item in simulator.transcript.items if has_text(item)]
     assert sum(bool(re.match(r"e\d+ (user|agent): ", line)) for line in lines) == len(messages)
+
+
+@given(histories())
+def test_handovers_of_any_history(simulator: SessionSimulator) -> None:
+    """Extracts, quoted messages and indexes are correct."""
+    check_extracts_have_sources(simulator)
+    check_the_user_s_messages_stay_verbatim(simulator)
+    check_an_index_lists_each_content_on_its_own_line(simulator)
 
 
 def has_text(item: LogItem) -> bool:
@@ -272,8 +277,7 @@ def request_text(simulator: SessionSimulator, previous: HandoverMade | None = No
     return full_request(handover_task("Write.", record, previous, focus)).messages[1].text
 
 
-@given(histories(), st.sampled_from((400, 800, 3_000)))
-def test_a_request_cut_down_fits(simulator: SessionSimulator, max_chars: int) -> None:
+def check_a_request_cut_down_fits(simulator: SessionSimulator, max_chars: int) -> None:
     """The request stays in its characters, and has the record's head and tail."""
     brief = handover_task("Write.", transcript_lines(simulator.transcript.items), None, "")
     request = truncated_request(brief, max_chars * 3)
@@ -286,8 +290,7 @@ def test_a_request_cut_down_fits(simulator: SessionSimulator, max_chars: int) ->
     assert f"e{simulator.transcript.items[-1].seq} " in text
 
 
-@given(histories(), st.integers(300, 4_000))
-def test_parts_hold_every_message_once(simulator: SessionSimulator, max_chars: int) -> None:
+def check_parts_hold_every_message_once(simulator: SessionSimulator, max_chars: int) -> None:
     """In order, each part within its characters; or there are none, because no part could hold a message."""
     previous = handover_with(tuple(Section(section, (Bullet("An old fact", (3,)),)) for section in SECTIONS))
     brief = handover_task("Write.", transcript_lines(simulator.transcript.items), previous, "the login")
@@ -298,6 +301,13 @@ def test_parts_hold_every_message_once(simulator: SessionSimulator, max_chars: i
         assert sum(len(message.text) for message in full_request(part).messages) <= max_chars + 2
     if parts:
         assert [line.start for part in parts for line in part.lines] == [line.start for line in brief.lines]
+
+
+@given(histories(), st.sampled_from((400, 800, 3_000)), st.integers(300, 4_000))
+def test_requests_for_any_history(simulator: SessionSimulator, cut_chars: int, part_chars: int) -> None:
+    """Where the model has little room, a request is cut down or split."""
+    check_a_request_cut_down_fits(simulator, cut_chars)
+    check_parts_hold_every_message_once(simulator, part_chars)
 
 
 def test_parts_are_merged_with_the_previous_handover() -> None:
