@@ -180,7 +180,7 @@ def _spend_decision_text(decision: SpendDecided) -> str:
     estimate, is_compaction = decision.ask.estimate, decision.ask.work == "handover"
     price = price_text(estimate)
     if decision.allowed:
-        work = tr("compacting") if is_compaction else tr("updating observations")
+        work = tr("compacting") if is_compaction else tr("noting older messages")
         return tr(
             "[{work}: reads about {tokens} tokens with {model} ({price}), within the budget]",
             work=work,
@@ -188,7 +188,7 @@ def _spend_decision_text(decision: SpendDecided) -> str:
             model=estimate.model,
             price=price,
         )
-    not_done = tr("Not compacted.") if is_compaction else tr("Observations not updated.")
+    not_done = tr("Not compacted.") if is_compaction else tr("Older messages not noted.")
     reason = tr(
         "No budget covers reading about {tokens} tokens with {model} ({price}). To allow it, set "
         "{tokens_option} or {usd_option}. A full context is compacted without a model.",

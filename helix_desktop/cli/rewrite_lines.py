@@ -111,10 +111,10 @@ def _compaction_line(event: HandoverMade | HandoverFailed) -> str:
 
 def _observations_line(event: ObservationsMade | ObservationsPlaced | ObservationsFailed) -> str:
     if isinstance(event, ObservationsFailed):
-        return tr("observations not updated: {reason}", reason=join_sentences(event.what, event.why))
+        return tr("older messages not noted: {reason}", reason=join_sentences(event.what, event.why))
     if isinstance(event, ObservationsPlaced):
         return tr(
-            "observations {event} added to the context ({why}): {saved} tokens saved",
+            "noted facts {event} added to the context ({why}): {saved} tokens saved",
             event=f"e{event.made}",
             why=placement_text(event.reason, event.threshold),
             saved=event.saved,
@@ -122,15 +122,15 @@ def _observations_line(event: ObservationsMade | ObservationsPlaced | Observatio
     if event.reflection:
         return tr.plural(
             event.messages,
-            "observations refined: %n message, {tokens} tokens, {model}",
-            "observations refined: %n messages, {tokens} tokens, {model}",
+            "noted facts merged: %n message, {tokens} tokens, {model}",
+            "noted facts merged: %n messages, {tokens} tokens, {model}",
             tokens=event.tokens,
             model=event.model,
         )
     return tr.plural(
         event.messages,
-        "observations prepared: %n message, {tokens} tokens, {model}",
-        "observations prepared: %n messages, {tokens} tokens, {model}",
+        "facts noted: %n message, {tokens} tokens, {model}",
+        "facts noted: %n messages, {tokens} tokens, {model}",
         tokens=event.tokens,
         model=event.model,
     )

@@ -102,7 +102,7 @@ def _check_observations(transcript: Transcript) -> DemoCheck:
         tr.plural(len(placed), "added to the context %n time", "added to the context %n times"),
         _saved_text(sum(event.saved for event in placed)),
     )
-    return DemoCheck(tr("observations"), bool(placed), " · ".join(parts))
+    return DemoCheck(tr("noted facts"), bool(placed), " · ".join(parts))
 
 
 def _check_summarized(transcript: Transcript) -> DemoCheck:

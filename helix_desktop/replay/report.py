@@ -175,7 +175,7 @@ _FIGURES: Sequence[Figure] = (
         is_detail=True,
     ),
     Figure(
-        text("summaries and observations per recording"),
+        text("summaries and noted facts per recording"),
         _heavy(lambda totals: _decimal(totals.lossy)),
         is_detail=True,
     ),
@@ -192,8 +192,8 @@ _FIGURES: Sequence[Figure] = (
     Figure(text("times outputs were cached"), lambda totals: format_integer(totals.counts.sweeps)),
     Figure(text("times steps were noted"), lambda totals: format_integer(totals.counts.folds)),
     Figure(text("times messages were summarized"), lambda totals: format_integer(totals.counts.handovers)),
-    Figure(text("observations"), lambda totals: format_integer(totals.counts.observations)),
-    Figure(text("refined observations"), lambda totals: format_integer(totals.counts.reflections)),
+    Figure(text("times facts were noted"), lambda totals: format_integer(totals.counts.observations)),
+    Figure(text("times facts were merged"), lambda totals: format_integer(totals.counts.reflections)),
     Figure(text("summaries without a model"), lambda totals: format_integer(totals.counts.fallbacks)),
     Figure(
         text("requests that don't continue the one before"), lambda totals: format_integer(totals.rewrites)

@@ -17,6 +17,16 @@ def explain_noted() -> str:
     return tr("Noted: replaced by a shorter note. Undo puts the originals back into the context.")
 
 
+def explain_facts() -> str:
+    """Say what facts are that a model noted."""
+    return tr("Facts about older messages, noted in the background. They replace these messages later.")
+
+
+def explain_merged_facts() -> str:
+    """Say what became of noted facts that took too much of the context."""
+    return tr("Noted facts merged into fewer. Outdated facts are dropped.")
+
+
 def explain_summarized() -> str:
     """Say what became of messages that are summarized."""
     return tr("Summarized: replaced by a handover. Undo puts the messages back into the context.")

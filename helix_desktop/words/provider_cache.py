@@ -25,7 +25,7 @@ _CAUSES: dict[MissKind, UserText] = {
 _REWRITES: dict[MissKind, UserText] = {
     "sweep": text("Outputs were cached"),
     "fold": text("Steps were noted"),
-    "observations": text("Observations replaced messages"),
+    "observations": text("Noted facts replaced messages"),
     "handover": text("Messages were summarized"),
     "form": text("An output got another form"),
     "exclude": text("Something was excluded"),

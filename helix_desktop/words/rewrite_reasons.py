@@ -23,7 +23,7 @@ _PLACEMENTS: dict[PlacementReason, UserText] = {
 _SWEEPS: dict[SweepReason, UserText] = {
     SweepReason.COLD: _CACHE_COLD,
     SweepReason.FOLD: text("together with a note"),
-    SweepReason.OBSERVATIONS: text("together with observations"),
+    SweepReason.OBSERVATIONS: text("together with noted facts"),
     SweepReason.HANDOVER: text("together with a compaction"),
     SweepReason.OVERFLOW: _CONTEXT_FULL,
     SweepReason.MANUAL: _MANUAL,

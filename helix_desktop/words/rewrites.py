@@ -119,10 +119,8 @@ def observations_prepared_text(event: ObservationsMade) -> str:
     """Return how many observations were prepared, and from how many messages."""
     count = len(event.observations)
     if event.reflection:
-        return tr.plural(
-            count, "Refined observations prepared (%n fact)", "Refined observations prepared (%n facts)"
-        )
-    prepared = tr.plural(count, "Observations prepared (%n fact)", "Observations prepared (%n facts)")
+        return tr.plural(count, "%n merged fact prepared", "%n merged facts prepared")
+    prepared = tr.plural(count, "%n fact noted for later", "%n facts noted for later")
     return f"{prepared} · {tr.plural(event.messages, 'from %n message', 'from %n messages')}"
 
 
@@ -131,14 +129,12 @@ def observations_placed_text(
 ) -> str:
     """Return what observations took the place of, and what that saved; `ratio` as in `sweep_text`."""
     if observations is None:
-        change = tr("Observations added to the context")
+        change = tr("Noted facts added to the context")
     elif observations.reflection:
         count = len(observations.observations)
-        change = tr.plural(count, "Observations refined (%n fact)", "Observations refined (%n facts)")
+        change = tr.plural(count, "Noted facts merged into %n", "Noted facts merged into %n")
     else:
-        change = tr.plural(
-            observations.messages, "%n message noted as observations", "%n messages noted as observations"
-        )
+        change = tr.plural(observations.messages, "%n message noted as facts", "%n messages noted as facts")
     return f"{change} · {_saved_text(event.saved * ratio)}"
 
 
@@ -178,7 +174,7 @@ def _excluded_name(event: Excluded, transcript: Transcript) -> str:
         case HandoverMade():
             name = tr("the handover")
         case ObservationsPlaced():
-            name = tr("the observations")
+            name = tr("the noted facts")
         case FoldMade():
             name = tr("noted steps")
         case _:

@@ -448,6 +448,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/observations.py" />
+            <source>All older messages are noted already.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/compactor.py" />
             <location filename="../../helix_desktop/agent/window/observations.py" />
             <source>Already running.</source>
@@ -821,12 +826,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/observations.py" />
-            <source>Observations are being written.</source>
+            <source>Older messages are being noted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/observer.py" />
+            <source>Older messages weren't noted.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/agent/intake/output_forms.py" />
             <source>Only text can be sent as a preview or an extract.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/observations.py" />
+            <source>Only the newest complete turn is left, which stays in full.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1012,18 +1027,8 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/observations.py" />
-            <source>The observations are up to date.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/agent/window/observer.py" />
-            <source>The observations weren't used.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/window/observer.py" />
-            <source>The observations weren't written.</source>
+            <source>The noted facts weren't used.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1079,11 +1084,6 @@
         <message>
             <location filename="../../helix_desktop/agent/intake/output_form_prompt.py" />
             <source>There was no room to ask the agent.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/window/observations.py" />
-            <source>They cover everything except the newest complete turn, which stays in full.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1898,7 +1898,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/columns.py" />
-            <source>Observations</source>
+            <source>Noted facts</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4812,7 +4812,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
-            <source>Replaced by observations. The agent can recall it.</source>
+            <source>Replaced by noted facts. The agent can recall it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6140,13 +6140,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/output.py" />
-            <source>Observations not updated.</source>
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
+            <source>Offer the tools {tools} over standard input and output. With {http}, programs on this computer that have the token can use them. The workspace can stay open in the window.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
-            <source>Offer the tools {tools} over standard input and output. With {http}, programs on this computer that have the token can use them. The workspace can stay open in the window.</source>
+            <location filename="../../helix_desktop/cli/output.py" />
+            <source>Older messages not noted.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6667,6 +6667,14 @@
             <source>exported file ({suffix})</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
+            <source>facts noted: %n messages, {tokens} tokens, {model}</source>
+            <translation>
+                <numerusform>facts noted: %n message, {tokens} tokens, {model}</numerusform>
+                <numerusform>facts noted: %n messages, {tokens} tokens, {model}</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>failed</source>
@@ -6956,6 +6964,19 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/cli/rewrite_lines.py" />
+            <source>noted facts merged: %n messages, {tokens} tokens, {model}</source>
+            <translation>
+                <numerusform>noted facts merged: %n message, {tokens} tokens, {model}</numerusform>
+                <numerusform>noted facts merged: %n messages, {tokens} tokens, {model}</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
+            <source>noted facts {event} added to the context ({why}): {saved} tokens saved</source>
+            <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
             <source>noted: %n steps, {saved} tokens saved</source>
             <translation>
                 <numerusform>noted: %n step, {saved} tokens saved</numerusform>
@@ -6971,6 +6992,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/output.py" />
+            <source>noting older messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/parser.py" />
             <source>number of lines around each match</source>
             <translation type="unfinished" />
@@ -6981,35 +7007,14 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
-            <source>observations not updated: {reason}</source>
-            <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
-            <source>observations prepared: %n messages, {tokens} tokens, {model}</source>
-            <translation>
-                <numerusform>observations prepared: %n message, {tokens} tokens, {model}</numerusform>
-                <numerusform>observations prepared: %n messages, {tokens} tokens, {model}</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
-            <source>observations refined: %n messages, {tokens} tokens, {model}</source>
-            <translation>
-                <numerusform>observations refined: %n message, {tokens} tokens, {model}</numerusform>
-                <numerusform>observations refined: %n messages, {tokens} tokens, {model}</numerusform>
-            </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
-            <source>observations {event} added to the context ({why}): {saved} tokens saved</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>ok</source>
             <comment>a tool call</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/rewrite_lines.py" />
+            <source>older messages not noted: {reason}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7455,11 +7460,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/output.py" />
-            <source>updating observations</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/cli/argparse_texts.py" />
             <source>usage: </source>
             <translation type="unfinished" />
@@ -7837,6 +7837,14 @@
         <name>Compaction</name>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>%n facts noted for later</source>
+            <translation>
+                <numerusform>%n fact noted for later</numerusform>
+                <numerusform>%n facts noted for later</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/rewrites.py" />
             <source>%n files changed since they were read</source>
             <translation>
                 <numerusform>%n file changed since it was read</numerusform>
@@ -7845,10 +7853,18 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/rewrites.py" />
-            <source>%n messages noted as observations</source>
+            <source>%n merged facts prepared</source>
             <translation>
-                <numerusform>%n message noted as observations</numerusform>
-                <numerusform>%n messages noted as observations</numerusform>
+                <numerusform>%n merged fact prepared</numerusform>
+                <numerusform>%n merged facts prepared</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>%n messages noted as facts</source>
+            <translation>
+                <numerusform>%n message noted as facts</numerusform>
+                <numerusform>%n messages noted as facts</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -7958,23 +7974,15 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
-            <source>Observations added to the context</source>
+            <source>Noted facts added to the context</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/rewrites.py" />
-            <source>Observations prepared (%n facts)</source>
+            <source>Noted facts merged into %n</source>
             <translation>
-                <numerusform>Observations prepared (%n fact)</numerusform>
-                <numerusform>Observations prepared (%n facts)</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/rewrites.py" />
-            <source>Observations refined (%n facts)</source>
-            <translation>
-                <numerusform>Observations refined (%n fact)</numerusform>
-                <numerusform>Observations refined (%n facts)</numerusform>
+                <numerusform>Noted facts merged into %n</numerusform>
+                <numerusform>Noted facts merged into %n</numerusform>
             </translation>
         </message>
         <message>
@@ -7996,14 +8004,6 @@
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>Reasoning effort for this session: {effort}</source>
             <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/rewrites.py" />
-            <source>Refined observations prepared (%n facts)</source>
-            <translation>
-                <numerusform>Refined observations prepared (%n fact)</numerusform>
-                <numerusform>Refined observations prepared (%n facts)</numerusform>
-            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
@@ -8141,7 +8141,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
-            <source>the observations</source>
+            <source>the noted facts</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8161,7 +8161,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrite_reasons.py" />
-            <source>together with observations</source>
+            <source>together with noted facts</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8767,6 +8767,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/left_context.py" />
+            <source>Facts about older messages, noted in the background. They replace these messages later.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/summaries/edited_handover.py" />
             <source>Headings are missing: {headings}.</source>
             <translation type="unfinished" />
@@ -8810,6 +8815,11 @@
         <message>
             <location filename="../../helix_desktop/context/summaries/continued_handover.py" />
             <source>No session can start from this.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/left_context.py" />
+            <source>Noted facts merged into fewer. Outdated facts are dropped.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8875,7 +8885,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/context/summaries/observation_task.py" />
-            <source>The observations weren't used.</source>
+            <source>The noted facts weren't used.</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -9462,13 +9472,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/demo/tour.py" />
-            <source>nothing to undo</source>
+            <location filename="../../helix_desktop/demo/session_checks.py" />
+            <source>noted facts</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/demo/session_checks.py" />
-            <source>observations</source>
+            <location filename="../../helix_desktop/demo/tour.py" />
+            <source>nothing to undo</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10130,6 +10140,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
+            <source>A fact leaves the context when a later one says that it's done or over. It stays in the timeline.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/help/guide_changes.py" />
             <source>A file that was changed later is never overwritten without asking: you choose to keep it, to take the previous one, or to merge both.</source>
             <translation type="unfinished" />
@@ -10192,11 +10207,6 @@
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>All of it. Messages, outputs, edits and every change to the context stay in the workspace's data until you remove them. Nothing is deleted to make room in the context.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>An observation leaves the context when a later one says that it's done or over. It stays in the timeline.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10391,17 +10401,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>Observations</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/help/guide_context.py" />
             <source>Old steps</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
             <source>Old steps and messages are replaced by a short note of what happened.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/help/guide_context.py" />
+            <source>Older messages</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10496,7 +10506,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>The default policy keeps the newest steps word for word: at most {steps} steps and {tokens} tokens. It caches older outputs in batches when that saves more than it costs, notes old steps, and compacts at {share} of the context window.</source>
+            <source>The default policy keeps the newest steps word for word: at most {steps} steps and {tokens} tokens. It caches older outputs in batches when that saves more than it costs, replaces old steps with short notes, and compacts at {share} of the context window.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10636,12 +10646,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>When messages without a note pass {start} of the context window, a model writes observations about them in the background: dated facts, decisions and results. They replace these messages when the context passes {place} of the context window, or earlier when it costs little.</source>
+            <source>When messages without a note pass {start} of the context window, a model writes facts about them in the background: dated events, decisions and results. They replace these messages when the context passes {place} of the context window, or earlier when it costs little.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_context.py" />
-            <source>When the observations pass {share} of the context window, they are refined: merged into fewer, without outdated facts.</source>
+            <source>When these facts pass {share} of the context window, they are merged into fewer: outdated facts are dropped.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10757,6 +10767,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>%n facts about messages up to e{last}</source>
+            <translation>
+                <numerusform>%n fact about messages up to e{last}</numerusform>
+                <numerusform>%n facts about messages up to e{last}</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>%n items</source>
             <translation>
@@ -10805,27 +10823,19 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
-            <source>%n observations about messages up to e{last}</source>
+            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
+            <source>%n noted facts ready for the next request</source>
             <translation>
-                <numerusform>%n observation about messages up to e{last}</numerusform>
-                <numerusform>%n observations about messages up to e{last}</numerusform>
+                <numerusform>%n noted fact ready for the next request</numerusform>
+                <numerusform>%n noted facts ready for the next request</numerusform>
             </translation>
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <source>%n observations ready for the next request</source>
+            <source>%n noted facts ready: used at {share}, with another change, or when the provider cache expires</source>
             <translation>
-                <numerusform>%n observation ready for the next request</numerusform>
-                <numerusform>%n observations ready for the next request</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <source>%n observations ready: used at {share}, with another change, or when the provider cache expires</source>
-            <translation>
-                <numerusform>%n observation ready: used at {share}, with another change, or when the provider cache expires</numerusform>
-                <numerusform>%n observations ready: used at {share}, with another change, or when the provider cache expires</numerusform>
+                <numerusform>%n noted fact ready: used at {share}, with another change, or when the provider cache expires</numerusform>
+                <numerusform>%n noted facts ready: used at {share}, with another change, or when the provider cache expires</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -10883,6 +10893,19 @@
             <source>A marker takes its place, and the agent can recall it. You can undo this.</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>A note replaces old steps in about %n model calls · {tokens} tokens</source>
+            <translation>
+                <numerusform>A note replaces old steps in about %n model call · {tokens} tokens</numerusform>
+                <numerusform>A note replaces old steps in about %n model calls · {tokens} tokens</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>A note replaces old steps with the next request · {tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Adds about {added} tokens to every later request.</source>
@@ -10926,22 +10949,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
+            <source>At {share}: a model notes facts about older messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>At {share}: context is freed at once, without a model</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
-            <source>At {share}: observations of older messages are written</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/charts.py" />
-            <source>At {share}: observations replace the messages</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>At {share}: older messages are summarized</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/charts.py" />
+            <source>At {share}: the noted facts replace these messages</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11169,6 +11192,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Facts are noted when messages without a note fill {share}; now they fill {used}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>First in every request</source>
             <translation type="unfinished" />
@@ -11349,26 +11377,19 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
-            <source>Noted as observations</source>
+            <source>Noted as facts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
+            <source>Noted facts</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Noted steps</source>
-            <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Notes old steps in about %n model calls · {tokens} tokens</source>
-            <translation>
-                <numerusform>Notes old steps in about %n model call · {tokens} tokens</numerusform>
-                <numerusform>Notes old steps in about %n model calls · {tokens} tokens</numerusform>
-            </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Notes old steps with the next request · {tokens} tokens</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11409,17 +11430,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/rows.py" />
             <source>Now pinned</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
-            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <source>Observations</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Observations are written when unobserved messages fill {share}; now they fill {used}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11732,7 +11742,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>With observations, the request has about {total} tokens instead of {before}, {fresh} of them new.</source>
+            <source>With these facts, the request has about {total} tokens instead of {before}, {fresh} of them new.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12452,6 +12462,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/provider_check.py" />
+            <source>This doesn't show whether the model can use tools.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/models.py" />
             <source>Unknown provider: {name}.</source>
             <translation type="unfinished" />
@@ -12469,6 +12484,11 @@
         <message>
             <location filename="../../helix_desktop/services/key_status.py" />
             <source>Will be kept until Helix Desktop closes: {reason}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/services/provider_check.py" />
+            <source>With this model the agent can't read files or run commands. It is now listed without tools, unless you set it otherwise.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12710,7 +12730,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
-            <source>Observations replaced messages</source>
+            <source>Noted facts replaced messages</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13765,11 +13785,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
-            <source>observations</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/replay/report.py" />
             <source>of those outside it, model calls since they last occurred, p50 / p90</source>
             <translation type="unfinished" />
         </message>
@@ -13800,11 +13815,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
-            <source>refined observations</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/replay/report.py" />
             <source>requests over the context window</source>
             <translation type="unfinished" />
         </message>
@@ -13825,7 +13835,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
-            <source>summaries and observations per recording</source>
+            <source>summaries and noted facts per recording</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13866,6 +13876,16 @@
         <message>
             <location filename="../../helix_desktop/replay/recording.py" />
             <source>the recording has no assistant message to replay</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
+            <source>times facts were merged</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/report.py" />
+            <source>times facts were noted</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14729,6 +14749,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>Note older messages? {estimate}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/background_jobs.py" />
             <source>Nothing changes.</source>
             <translation type="unfinished" />
@@ -14915,11 +14940,6 @@
         <message>
             <location filename="../../helix_desktop/ui/session/banners.py" />
             <source>Update</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/session/banners.py" />
-            <source>Update observations? {estimate}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -16756,7 +16776,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/roles_card.py" />
-            <source>Writes handovers and observations.</source>
+            <source>Writes handovers, and facts about older messages.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17195,6 +17215,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>A model notes dated facts about older turns in the background. They replace the turns when that pays off.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>A note frees at least</source>
             <translation type="unfinished" />
         </message>
@@ -17235,7 +17260,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Also in merged notes and observations.</source>
+            <source>Also in merged notes and noted facts.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17246,11 +17271,6 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>An output is large above</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Apply observations above</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17316,7 +17336,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Caches old outputs in fixed batches and summarizes at 85 %. No notes, no observations.</source>
+            <source>Caches old outputs in fixed batches and summarizes at 85 %. No notes before that.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17342,12 +17362,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Compaction</source>
+            <source>Compacting and noting facts ask before they read more than this, or more than half the context window. 0: they never ask.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Compaction and observations ask before they read more than this, or more than half the context window. 0: they never ask.</source>
+            <source>Compaction</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17392,7 +17412,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Counts messages without observations. 0 turns observations off.</source>
+            <source>Counts messages without a note. 0 turns this off.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17548,12 +17568,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Merge notes above</source>
+            <source>Merge noted facts above</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Merges observations and drops outdated facts.</source>
+            <source>Merge notes above</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17593,17 +17613,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>Note facts above</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Note steps older than</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Noted steps</source>
+            <source>Noted facts</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Observations</source>
+            <source>Noted steps</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17635,11 +17660,6 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Older messages are summarized: a handover in six sections replaces them, with a list of files, commands and errors.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Older turns are noted as observations: dated facts that a model writes in the background. They replace the turns when that pays off.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17725,11 +17745,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Refine observations above</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/settings/policy/page.py" />
             <location filename="../../helix_desktop/ui/workspaces/settings/policy_presenter.py" />
             <source>Replace file</source>
@@ -17757,7 +17772,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Sends the least: outputs are cached and steps noted early, and observations apply as soon as they are ready.</source>
+            <source>Sends the least: outputs are cached and old steps become short notes early. Facts that a model notes replace older messages as soon as they are ready.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17802,7 +17817,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>The default: old outputs are cached and old steps noted, and observations apply when that pays off.</source>
+            <source>The default: old outputs are cached, old steps become short notes, and facts that a model notes replace older messages, each when that pays off.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17812,7 +17827,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>The newest that fit, at most 16 % of the context window. Also in notes and observations.</source>
+            <source>The newest that fit, at most 16 % of the context window. Also in notes and noted facts.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17844,6 +17859,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>These numbers don't work together.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>They become fewer: outdated facts are dropped.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17899,6 +17919,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
             <source>Try again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>Use noted facts above</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17963,11 +17988,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Write observations above</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Your messages in merged notes</source>
             <translation type="unfinished" />
         </message>
@@ -18028,7 +18048,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/replay_chart.py" />
-            <source>messages noted as observations</source>
+            <source>messages noted as facts</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18220,6 +18240,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
+            <source>Note older messages now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/slash_commands.py" />
             <source>Open settings</source>
             <translation type="unfinished" />
         </message>
@@ -18301,11 +18326,6 @@
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
             <source>Undo the last context change</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/slash_commands.py" />
-            <source>Update observations now</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19929,7 +19949,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
-            <source>A later observation says that it no longer holds. It left the context.</source>
+            <source>A later fact says that it no longer holds. It left the context.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20090,11 +20110,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Facts about older messages, written in the background for later use.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Failed</source>
             <translation type="unfinished" />
         </message>
@@ -20204,6 +20219,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Merged facts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Merged facts {number}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Merged note {number}</source>
             <translation type="unfinished" />
         </message>
@@ -20255,12 +20280,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Noted as observations</source>
+            <source>Noted as facts</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Noted as observations {number}</source>
+            <source>Noted as facts {number}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Noted facts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Noted facts {number}</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -20292,23 +20327,13 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Noting older messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/chart/scrubber.py" />
             <source>Now</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Observations</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Observations merged into fewer, without outdated facts.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Observations {number}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20382,16 +20407,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Redone: {title}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Refined observations</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Refined observations {number}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20573,11 +20588,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Updating observations</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
             <source>Used {amount}</source>
             <translation type="unfinished" />
@@ -20666,7 +20676,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>after messages were noted as observations</source>
+            <source>after messages were noted as facts</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -21992,6 +22002,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Note older messages now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
             <source>Nothing found</source>
             <translation type="unfinished" />
@@ -22355,11 +22370,6 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
             <source>Unpin</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/shell/actions.py" />
-            <source>Update observations now</source>
             <translation type="unfinished" />
         </message>
         <message>

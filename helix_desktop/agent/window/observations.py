@@ -73,14 +73,14 @@ class Observations:
         self._runtime.model_choice.require()
         if self._job.is_running:
             raise CompactionRefused(
-                text("Already running."), text("Observations are being written."), text("Wait, or cancel.")
+                text("Already running."), text("Older messages are being noted."), text("Wait, or cancel.")
             )
         pending_seq = observation.pending_observations(self._runtime.transcript)
         event_range = self._observer.find_possible() if pending_seq is None else None
         if pending_seq is None and event_range is None:
             raise CompactionRefused(
-                text("The observations are up to date."),
-                text("They cover everything except the newest complete turn, which stays in full."),
+                text("All older messages are noted already."),
+                text("Only the newest complete turn is left, which stays in full."),
                 text("Send another message first."),
             )
         self._start(event_range, is_manual=True)

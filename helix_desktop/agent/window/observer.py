@@ -190,9 +190,7 @@ class Observer:
         if failed.rejection is not None and not last_try:
             raise failed.rejection
         if not is_manual and not last_try:
-            raise CompactionRefused(
-                _text("The observations weren't written."), verbatim(failed.fallback_reason)
-            )
+            raise CompactionRefused(_text("Older messages weren't noted."), verbatim(failed.fallback_reason))
         if source_input.event_range.replaces:
             observations = await asyncio.to_thread(
                 observation_task.merge_observations, source_input.generations
@@ -277,7 +275,7 @@ class Observer:
         covered_tokens = observation.tokens_in_window(transcript, event.after, event.upto)
         if not observation.is_current(transcript, event):
             raise CompactionRefused(
-                _text("The observations weren't used."), _text("The history changed in the meantime.")
+                _text("The noted facts weren't used."), _text("The history changed in the meantime.")
             )
         if covered_tokens <= event.tokens:
             why = _text(
@@ -285,5 +283,5 @@ class Observer:
                 tokens=event.tokens,
                 covered=covered_tokens,
             )
-            raise CompactionRefused(_text("The observations weren't used."), why)
+            raise CompactionRefused(_text("The noted facts weren't used."), why)
         return [msgspec.structs.replace(event, before=covered_tokens)]

@@ -61,7 +61,7 @@ class Column:
 def tool_name(row: CacheRow) -> str:
     """Return a row's tool as the table writes it; what wrote an index is not one."""
     if row.state == "index":
-        names = {"handover": tr("Handover"), "observations": tr("Observations"), "fold": tr("Note")}
+        names = {"handover": tr("Handover"), "observations": tr("Noted facts"), "fold": tr("Note")}
         return names.get(row.tool, row.tool)
     return tr("Argument") if row.tool == "argument" else row.tool
 

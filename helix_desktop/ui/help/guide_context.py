@@ -112,24 +112,24 @@ def noted_sections() -> tuple[Section, ...]:
             ),
         ),
         Section(
-            tr("Observations"),
+            tr("Older messages"),
             (
                 tr(
                     "When messages without a note pass {start} of the context window, a model writes "
-                    "observations about them in the background: dated facts, decisions and results. They "
+                    "facts about them in the background: dated events, decisions and results. They "
                     "replace these messages when the context passes {place} of the context window, or "
                     "earlier when it costs little.",
                     start=format_whole_percent(policy.observe_at),
                     place=format_whole_percent(policy.observe_place_at),
                 ),
                 tr(
-                    "When the observations pass {share} of the context window, they are refined: merged into "
-                    "fewer, without outdated facts.",
+                    "When these facts pass {share} of the context window, they are merged into fewer: "
+                    "outdated facts are dropped.",
                     share=format_whole_percent(policy.reflect_at),
                 ),
                 tr(
-                    "An observation leaves the context when a later one says that it's done or over. It "
-                    "stays in the timeline."
+                    "A fact leaves the context when a later one says that it's done or over. It stays in the "
+                    "timeline."
                 ),
             ),
         ),
@@ -222,7 +222,8 @@ def policy_sections() -> tuple[Section, ...]:
                 tr(
                     "The default policy keeps the newest steps word for word: at most {steps} steps and "
                     "{tokens} tokens. It caches older outputs in batches when that saves more than it "
-                    "costs, notes old steps, and compacts at {share} of the context window.",
+                    "costs, replaces old steps with short notes, and compacts at {share} of the context "
+                    "window.",
                     steps=policy.protect_steps,
                     tokens=format_integer(policy.protect_tokens),
                     share=format_whole_percent(policy.handover_at),

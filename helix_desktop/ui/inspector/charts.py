@@ -245,9 +245,9 @@ def _level_text(level: Level) -> str:
     share = format_whole_percent(level.share)
     match level.kind:
         case "observe":
-            return tr("At {share}: observations of older messages are written", share=share)
+            return tr("At {share}: a model notes facts about older messages", share=share)
         case "place":
-            return tr("At {share}: observations replace the messages", share=share)
+            return tr("At {share}: the noted facts replace these messages", share=share)
         case "handover":
             return tr("At {share}: older messages are summarized", share=share)
         case "panic":
@@ -259,7 +259,7 @@ def _saving_name(saving: Saving) -> str:
         case "fold":
             return tr("Noted")
         case "observations":
-            return tr("Noted as observations")
+            return tr("Noted as facts")
         case "handover":
             return tr("Summarized")
     return tr("Cached")

@@ -28,13 +28,13 @@ def next_rewrite_text(forecast: Forecast, gauge: UsageGauge) -> str:
     frees = format_tokens(-round(due.saved * gauge.ratio))
     if not due.calls:
         if due.is_fold:
-            return tr("Notes old steps with the next request · {tokens} tokens", tokens=frees)
+            return tr("A note replaces old steps with the next request · {tokens} tokens", tokens=frees)
         return tr("Caches old outputs with the next request · {tokens} tokens", tokens=frees)
     if due.is_fold:
         return tr.plural(
             due.calls,
-            "Notes old steps in about %n model call · {tokens} tokens",
-            "Notes old steps in about %n model calls · {tokens} tokens",
+            "A note replaces old steps in about %n model call · {tokens} tokens",
+            "A note replaces old steps in about %n model calls · {tokens} tokens",
             tokens=frees,
         )
     return tr.plural(
@@ -95,7 +95,7 @@ def _after_summary_text(summary: SummaryForecast, after: RequestCost) -> str:
     fresh = format_tokens(after.fresh)
     if summary.kind == "observations":
         text = tr(
-            "With observations, the request has about {total} tokens instead of {before}, "
+            "With these facts, the request has about {total} tokens instead of {before}, "
             "{fresh} of them new.",
             total=total,
             before=before,
@@ -180,7 +180,7 @@ def _observation_texts(forecast: Forecast, policy: ContextPolicy, gauge: UsageGa
     share = forecast.unobserved * gauge.ratio / gauge.window
     return (
         tr(
-            "Observations are written when unobserved messages fill {share}; now they fill {used}.",
+            "Facts are noted when messages without a note fill {share}; now they fill {used}.",
             share=format_whole_percent(policy.observe_at),
             used=format_whole_percent(share),
         ),

@@ -45,7 +45,7 @@ _LABELS: dict[RowKind, UserText] = {
     "environment": text("Environment"),
     "instructions": text("Instructions"),
     "handover": text("Handover"),
-    "observations": text("Observations"),
+    "observations": text("Noted facts"),
     "fold": text("Noted steps"),
     "pinned": text("Pinned"),
     "user": text("You"),
@@ -149,13 +149,13 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy) -> str:
     count, ratio = len(observations.observations), ratio_before(transcript, seq)
     if policy.observe_place_at <= policy.observe_at:
         ready = tr.plural(
-            count, "%n observation ready for the next request", "%n observations ready for the next request"
+            count, "%n noted fact ready for the next request", "%n noted facts ready for the next request"
         )
     else:
         ready = tr.plural(
             count,
-            "%n observation ready: used at {share}, with another change, or when the provider cache expires",
-            "%n observations ready: used at {share}, with another change, or when the provider cache expires",
+            "%n noted fact ready: used at {share}, with another change, or when the provider cache expires",
+            "%n noted facts ready: used at {share}, with another change, or when the provider cache expires",
             share=format_whole_percent(policy.observe_place_at),
         )
     change = format_token_change(round(observations.before * ratio), round(observations.tokens * ratio))

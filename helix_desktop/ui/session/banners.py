@@ -130,7 +130,7 @@ def spend_banner(ask: SpendRequest) -> Banner:
         allow = BannerAction("allow", tr("Compact"))
         actions = (allow, BannerAction(_NO_MODEL, tr("Compact without a model")), refuse)
     else:
-        what = tr("Update observations? {estimate}.", estimate=estimate_text(estimate))
+        what = tr("Note older messages? {estimate}.", estimate=estimate_text(estimate))
         unless = tr("Otherwise, the context stays as it is.")
         actions = (BannerAction("allow", tr("Update")), refuse)
     return Banner(_SPENDING[ask.work], "info", what, why, unless, actions, dismissable=False)

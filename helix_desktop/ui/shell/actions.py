@@ -74,7 +74,7 @@ SPECS: dict[str, ActionSpec] = {
     "steer": ActionSpec(text("Steer current turn"), display_shortcut="Ctrl+Shift+Enter"),
     "side_question": ActionSpec(text("Ask a side question…"), ("Ctrl+Shift+A",)),
     "compact_now": ActionSpec(text("Compact conversation…"), ("Ctrl+Shift+K",)),
-    "observe_now": ActionSpec(text("Update observations now")),
+    "observe_now": ActionSpec(text("Note older messages now")),
     "undo_compaction": ActionSpec(text("Undo last context change"), ("Ctrl+Alt+Z",)),
     "redo_compaction": ActionSpec(text("Redo last context change")),
     "hold_compaction": ActionSpec(text("Hold compaction"), checkable=True),

@@ -21,7 +21,13 @@ from helix_desktop.ui.timeline.card_data import (
     TimelineCard,
     UndoCard,
 )
-from helix_desktop.words.left_context import explain_cached, explain_noted, explain_summarized
+from helix_desktop.words.left_context import (
+    explain_cached,
+    explain_facts,
+    explain_merged_facts,
+    explain_noted,
+    explain_summarized,
+)
 from helix_desktop.words.rewrites import masked_contents_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
@@ -123,14 +129,14 @@ def chooser_text(card: FormCard) -> str:
 
 def _observations_title(card: ObservationsCard) -> str:
     if card.is_reflection:
-        return tr("Refined observations {number}", number=card.number)
-    return tr("Observations {number}", number=card.number)
+        return tr("Merged facts {number}", number=card.number)
+    return tr("Noted facts {number}", number=card.number)
 
 
 def _placed_title(card: PlacedCard) -> str:
     if not card.number:
-        return tr("Noted as observations")
-    return tr("Noted as observations {number}", number=card.number)
+        return tr("Noted as facts")
+    return tr("Noted as facts {number}", number=card.number)
 
 
 def _fold_title(card: FoldCard) -> str:
@@ -160,7 +166,7 @@ def fold_text(card: FoldCard) -> str:
 
 def running_text(what: Attempt) -> str:
     """Return what is under way."""
-    return tr("Compacting") if what == "handover" else tr("Updating observations")
+    return tr("Compacting") if what == "handover" else tr("Noting older messages")
 
 
 def phase_text(phase: Phase) -> str:
@@ -181,9 +187,9 @@ def group_text(group: Group | None) -> str:
     texts: dict[Group | None, str] = {
         None: tr("All"),
         "handovers": tr("Summarized"),
-        "observations": tr("Observations"),
-        "reflections": tr("Refined observations"),
-        "placements": tr("Noted as observations"),
+        "observations": tr("Noted facts"),
+        "reflections": tr("Merged facts"),
+        "placements": tr("Noted as facts"),
         "notes": tr("Noted"),
         "sweeps": tr("Cached"),
         "forms": tr("Large outputs"),
@@ -198,8 +204,8 @@ def explain_group(group: Group | None) -> str:
     """Return what the cards of a kind are about; empty where the name says it."""
     texts: dict[Group | None, str] = {
         "handovers": explain_summarized(),
-        "observations": tr("Facts about older messages, written in the background for later use."),
-        "reflections": tr("Observations merged into fewer, without outdated facts."),
+        "observations": explain_facts(),
+        "reflections": explain_merged_facts(),
         "placements": explain_noted(),
         "notes": explain_noted(),
         "sweeps": explain_cached(),
@@ -215,7 +221,7 @@ def point_kind_text(kind: PointKind) -> str:
     texts: dict[PointKind, str] = {
         "sweep": tr("after outputs were cached"),
         "fold": tr("after steps were noted"),
-        "observations": tr("after messages were noted as observations"),
+        "observations": tr("after messages were noted as facts"),
         "handover": tr("after messages were summarized"),
         "form": tr("after you sent an output in another form"),
         "exclude": tr("after you excluded something"),

@@ -35,7 +35,7 @@ from helix_desktop.ui.timeline.cards import (
     time_label,
     undo_button,
 )
-from helix_desktop.words.left_context import explain_noted
+from helix_desktop.words.left_context import explain_facts, explain_merged_facts, explain_noted
 from helix_desktop.words.numbers import format_integer, format_token_change
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
@@ -71,6 +71,7 @@ class ObservationsView(Card):
         facts = tr.plural(len(card.facts), "%n fact", "%n facts")
         change, (state, _) = format_token_change(card.before, card.after), observations_state(card)
         self.setAccessibleName(" · ".join((card_title(card), facts, change, state)))
+        self.setToolTip(explain_merged_facts() if card.is_reflection else explain_facts())
         self.body.addWidget(self._heading(now_ms))
         self.body.addWidget(FlowBox(self._pills()))
         if card.coverage:
@@ -142,7 +143,7 @@ class ObservationsView(Card):
         pill.setToolTip(tr("Priority {number} of {count}", number=fact.priority, count=_MINOR))
         if fact.is_over:
             pill, role = Pill(tr("Past", "fact that no longer holds")), "faint"
-            pill.setToolTip(tr("A later observation says that it no longer holds. It left the context."))
+            pill.setToolTip(tr("A later fact says that it no longer holds. It left the context."))
         holder = QWidget()
         holder.setFixedWidth(max(_PRIORITY_PX, pill.width()))
         inside = QHBoxLayout(holder)

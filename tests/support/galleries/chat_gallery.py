@@ -308,7 +308,7 @@ def _divider_rows() -> list[Row]:
     back = (ShowInTimeline(40), Undo(40))
     form = "You sent run_command pytest -q tests/unit in full · 12.4k tokens"
     summary = "Cached: 3 outputs and arguments of 2 steps · saved 4.4k tokens"
-    placed = "46 messages noted as observations · saved 22k tokens"
+    placed = "46 messages noted as facts · saved 22k tokens"
     pinned = "You pinned read_file docs/DESIGN.md · always kept in context"
     return [
         DividerRow(row_key("d2"), "handover", "137 messages summarized · 104k → 31k tokens", actions=back),
@@ -317,7 +317,7 @@ def _divider_rows() -> list[Row]:
         DividerRow(
             row_key("d7"),
             "observations",
-            "Observations prepared (12 facts) · from 46 messages",
+            "12 facts noted for later · from 46 messages",
             actions=back[:1],
             is_quiet=True,
         ),

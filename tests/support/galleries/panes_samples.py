@@ -370,7 +370,7 @@ def long_timeline_state() -> TimelineState:
                  "Errors and warnings only", "", "6.2k tokens"),
         FailureCard(453, at, "The server rejected the request.", "The message is too large.", retry="turn",
                     safe="Every message and output until then is stored.", is_turn=True),
-        FailureCard(458, at, "Observations failed. Nothing was changed.", "The model said nothing."),
+        FailureCard(458, at, "Older messages weren't noted. Nothing was changed.", "The model said nothing."),
         observations_card(1, 456, placed_seq=457, is_undone=True,
                      fallback="The summary model's window is too small."),
         *short.cards[2:],
@@ -423,9 +423,7 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
         WindowRow(0, "system", "System prompt", 1_120, "fixed", "First in every request"),
         WindowRow(0, "tools", "7 tools", 980, "fixed", "Tool descriptions"),
         WindowRow(210, "handover", "Handover", 2_300, "summarized", "Replaces 46 messages, up to e92"),
-        WindowRow(
-            211, "observations", "Observations", 1_240, "noted", "12 observations about messages up to e205"
-        ),
+        WindowRow(211, "observations", "Noted facts", 1_240, "noted", "12 facts about messages up to e205"),
         WindowRow(212, "fold", "Noted steps", 790, "noted", "Replaces 28 steps, e12 to e148"),
     )
     rest = []
@@ -461,7 +459,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("system", "System prompt", 1_120),
         Segment("tools", "Tools", 980),
         Segment("handover", "Handover", 1_300),
-        Segment("observations", "Observations", 1_240),
+        Segment("observations", "Noted facts", 1_240),
         Segment("fold", "Noted steps", 790),
         Segment("pinned", "Pinned", 610),
         Segment("user", "You", 640),
@@ -479,9 +477,9 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     return InspectorState(
         used, 24_000, is_estimated, "Reported by the provider", 0.85, 2_000, parts, window_rows(count), cache,
         policy_levels(PROFILES["balanced"]), "The provider counts 1.24 × Helix's count (median of 5 reports)",
-        "12 observations ready: used at 38 %, with another change, or when the provider cache expires "
+        "12 noted facts ready: used at 38 %, with another change, or when the provider cache expires "
         "· 9.1k → 1.2k tokens",
-        "Notes old steps in about 6 model calls · \N{MINUS SIGN}8.2k tokens",
+        "A note replaces old steps in about 6 model calls · \N{MINUS SIGN}8.2k tokens",
         (
             "Ready to be cached: 3.1k tokens.",
             "The next change resends 12k tokens once and saves 8.2k tokens in every later request.",

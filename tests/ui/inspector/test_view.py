@@ -67,8 +67,8 @@ def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> Non
     assert kinds["plain"] == "handover panic"
     assert kinds["off"] == ""
     width = pane.bar.width()
-    assert pane.bar.tooltip_at(width * 0.30) == "At 30 %: observations of older messages are written"
-    assert pane.bar.tooltip_at(width * 0.38) == "At 38 %: observations replace the messages"
+    assert pane.bar.tooltip_at(width * 0.30) == "At 30 %: a model notes facts about older messages"
+    assert pane.bar.tooltip_at(width * 0.38) == "At 38 %: the noted facts replace these messages"
     assert pane.bar.tooltip_at(width * 0.85 + 2) == "At 85 %: older messages are summarized"
     assert "panic" not in pane.bar.tooltip_at(width * 0.95)
     assert "95 %" in pane.bar.accessibleName()
@@ -118,7 +118,7 @@ def test_the_providers_count_is_set_against_ours(pane: Inspector) -> None:
 
 def test_prepared_rewrites_are_displayed_until_applied(pane: Inspector) -> None:
     assert pane.pending.isVisible()
-    assert "12 observations ready" in pane.pending.text()
+    assert "12 noted facts ready" in pane.pending.text()
     pane.set_state(replace(inspector_state(), pending_text=""))
     assert not pane.pending.isVisible()
 

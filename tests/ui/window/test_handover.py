@@ -423,7 +423,7 @@ async def test_older_messages_are_observed_on_request(qapp: QApplication, tmp_pa
         await rig.use_server(server)
         await rig.change_policy(**BY_HAND)
         rig.window.commands.observe_now.trigger()
-        await until(lambda: "The observations are up to date" in rig.banner_text(), "the reason")
+        await until(lambda: "All older messages are noted already" in rig.banner_text(), "the reason")
         for text in ("Read everything", "And now?", "And again?"):
             await rig.run_turn(text)
         before = rig.conversation.window.measure()[0]

@@ -56,17 +56,17 @@ async def test_the_approval_stays_in_its_session_until_it_is_answered(
     async with ChatServer(answers) as server, open_window(qapp, tmp_path) as rig:
         await talked(rig, server)
         first = rig.conversation.session.id
-        await until(lambda: "Update observations?" in rig.banner_text(), "the question")
+        await until(lambda: "Note older messages?" in rig.banner_text(), "the question")
         assert "price unknown" in rig.banner_text()
         await rig.wiring.workspace_controller.new_session()
-        assert "Update observations?" not in rig.banner_text()
+        assert "Note older messages?" not in rig.banner_text()
         await rig.wiring.workspace_controller.open_session(first)
-        assert "Update observations?" in rig.banner_text()
+        assert "Note older messages?" in rig.banner_text()
         await rig.run_turn("A word")
-        assert "Update observations?" in rig.banner_text()
+        assert "Note older messages?" in rig.banner_text()
         assert rig.events(ObservationsMade) == []
         click(rig, "spend-observations:allow")
-        await until(lambda: "Update observations?" not in rig.banner_text(), "no question")
+        await until(lambda: "Note older messages?" not in rig.banner_text(), "no question")
         await rig.wait_for_turn_end()
         (event,) = rig.events(ObservationsMade)
         rig.window.show_page("timeline")

@@ -44,10 +44,10 @@ def test_reflections_and_observations_are_distinguished() -> None:
     refined = msgspec.structs.replace(observed, reflection=True, replaces=(1,), tokens=20)
     placement = ObservationsPlaced(1, PlacementReason.THRESHOLD, 260, 0.38)
     assert lines(observed, placement, refined, ObservationsPlaced(3, PlacementReason.COLD, 20)) == [
-        "e1  observations prepared: 5 messages, 40 tokens, lab/m",
-        "e2  observations e1 added to the context (context reached 38 %): 260 tokens saved",
-        "e3  observations refined: 5 messages, 20 tokens, lab/m",
-        "e4  observations e3 added to the context (provider cache had expired): 20 tokens saved",
+        "e1  facts noted: 5 messages, 40 tokens, lab/m",
+        "e2  noted facts e1 added to the context (context reached 38 %): 260 tokens saved",
+        "e3  noted facts merged: 5 messages, 20 tokens, lab/m",
+        "e4  noted facts e3 added to the context (provider cache had expired): 20 tokens saved",
     ]
 
 

@@ -34,7 +34,7 @@ _BADGE_SENTENCES: dict[Badge, UserText] = {
     "excluded": text("Excluded by you. The agent can recall it."),
     "folded": text("Replaced by a note. The agent can recall it."),
     "left_out": text("Removed to fit the context window. The agent can recall it."),
-    "observed": text("Replaced by observations. The agent can recall it."),
+    "observed": text("Replaced by noted facts. The agent can recall it."),
     "handed_over": text("Replaced by a handover. The agent can recall it."),
     "pinned": text("Pinned: always kept in context."),
 }

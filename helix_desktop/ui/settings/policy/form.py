@@ -49,17 +49,17 @@ def _profile(name: str) -> Profile:
     match name:
         case "lean":
             description = tr(
-                "Sends the least: outputs are cached and steps noted early, and observations apply as soon "
-                "as they are ready."
+                "Sends the least: outputs are cached and old steps become short notes early. Facts that a "
+                "model notes replace older messages as soon as they are ready."
             )
         case "balanced":
             description = tr(
-                "The default: old outputs are cached and old steps noted, and observations apply when that "
-                "pays off."
+                "The default: old outputs are cached, old steps become short notes, and facts that a model "
+                "notes replace older messages, each when that pays off."
             )
         case "classic":
             description = tr(
-                "Caches old outputs in fixed batches and summarizes at 85 %. No notes, no observations."
+                "Caches old outputs in fixed batches and summarizes at 85 %. No notes before that."
             )
         case "plain":
             description = tr(
@@ -192,17 +192,17 @@ def _large_outputs(policy: ContextPolicy) -> PolicyGroup:
 def _observations(policy: ContextPolicy) -> PolicyGroup:
     share = partial(_share, policy)
     lead = tr(
-        "Older turns are noted as observations: dated facts that a model writes in the background. They "
-        "replace the turns when that pays off."
+        "A model notes dated facts about older turns in the background. They replace the turns when that "
+        "pays off."
     )
-    return PolicyGroup(tr("Observations"), lead, (
-        share("observe_at", tr("Write observations above"),
-              tr("Counts messages without observations. 0 turns observations off."), maximum=0.9),
-        share("observe_place_at", tr("Apply observations above"),
+    return PolicyGroup(tr("Noted facts"), lead, (
+        share("observe_at", tr("Note facts above"),
+              tr("Counts messages without a note. 0 turns this off."), maximum=0.9),
+        share("observe_place_at", tr("Use noted facts above"),
               tr("Counts the whole context. With the same number as above: as soon as they are ready."),
               maximum=0.9),
-        share("reflect_at", tr("Refine observations above"),
-              tr("Merges observations and drops outdated facts."), minimum=0.05, maximum=0.9),
+        share("reflect_at", tr("Merge noted facts above"),
+              tr("They become fewer: outdated facts are dropped."), minimum=0.05, maximum=0.9),
     ))  # fmt: skip
 
 
@@ -222,9 +222,9 @@ def _compaction(policy: ContextPolicy) -> PolicyGroup:
         field("handover_cooldown_s", tr("Wait between compactions"), tr("seconds"),
               tr("Doubles after each failure, up to four times as long.")),
         field("user_text_tokens", tr("Your messages kept word for word"), tokens,
-              tr("The newest that fit, at most 16 % of the context window. Also in notes and observations.")),
+              tr("The newest that fit, at most 16 % of the context window. Also in notes and noted facts.")),
         field("ledger_tokens", tr("List of files, commands, errors"), tokens,
-              tr("Also in merged notes and observations.")),
+              tr("Also in merged notes and noted facts.")),
     ))  # fmt: skip
 
 
@@ -248,6 +248,6 @@ def _budget(policy: ContextPolicy) -> PolicyGroup:
         field("budget_cost", tr("Cost in US dollars"), "$",
               tr("0: no limit. Only models with known prices count."), maximum=10**6),
         field("ask_above", tr("Background work asks above"), tokens,
-              tr("Compaction and observations ask before they read more than this, or more than half the "
+              tr("Compacting and noting facts ask before they read more than this, or more than half the "
                  "context window. 0: they never ask.")),
     ))  # fmt: skip

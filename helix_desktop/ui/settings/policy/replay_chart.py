@@ -53,7 +53,7 @@ def rewrite_text(rewrite: PolicyRewrite) -> str:
     kinds = {
         "sweep-made": tr("outputs cached"),
         "fold-made": tr("steps noted"),
-        "observations-placed": tr("messages noted as observations"),
+        "observations-placed": tr("messages noted as facts"),
         "handover-made": tr("messages summarized"),
     }
     change = format_token_change(rewrite.tokens_before, rewrite.tokens_after)

@@ -299,7 +299,7 @@ async def test_manual_observations() -> None:
     assert updates[-1].phase == "idle"
     covered = rig.conversation.session.transcript.between(observations.after, observations.upto)
     assert {item.turn for item in covered} == {1, 2}
-    with pytest.raises(CompactionRefused, match="The observations are up to date"):
+    with pytest.raises(CompactionRefused, match="All older messages are noted already"):
         rig.conversation.observations.start()
     await rig.assert_consistent()
 
