@@ -224,7 +224,6 @@ class ChatPage(QWidget):
         stack = column(self.find_bar, self._pages, below, gap=0)
         stack.setStretch(1, 1)
         self.setLayout(stack)
-        self._update_page()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """F3 goes on finding from anywhere on the page, with Shift back; Esc leads to the composer."""

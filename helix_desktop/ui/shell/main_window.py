@@ -56,7 +56,7 @@ tr = Translator("Window")
 
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
 
-CenterPage = Literal["welcome", "missing", "empty", "work"]
+CenterPage = Literal["blank", "welcome", "missing", "empty", "work"]
 """What the centre shows: first run, a missing folder, a workspace without an open session, or a session."""
 
 _DOUBLE_ESC_MS = 700
@@ -103,7 +103,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._may_close = False
         self._has_painted = False
         self._last_esc: int | None = None
-        self._center_page: CenterPage = "welcome"
+        self._center_page: CenterPage = "blank"
         self._theme = LIGHT
         self._pages: dict[str, QWidget] = {}
         self._workspace_lists: tuple[tuple[WorkspaceRow, ...], tuple[str, ...]] | None = None
@@ -117,7 +117,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.missing_folder: MissingFolderPage
         self.switcher: Switcher
         self._center, self.inspector_pane = QStackedWidget(), QFrame()
-        self._center.addWidget(QWidget())  # on screen until there are pages
+        self._blank = QWidget()  # on screen until it is known what to show
+        self._center.addWidget(self._blank)
         self.session_pages = QStackedWidget()
         self._center.addWidget(self.session_pages)
         self._panes = self._arrange()
@@ -136,7 +137,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._panes.set_available(sidebar=True, inspector=False)
 
     def add_pages(self, pages: WindowPages) -> None:
-        """Put in the pages, the places without a session, and the switcher; the welcome page is shown.
+        """Put in the pages, the places without a session, and the switcher; none of them is shown yet.
 
         Pages that were built in `session_pages` and `inspector_pane` come in faster: Qt styles all that is
         in a widget again when that gets a parent.
@@ -163,7 +164,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self._center.addWidget(place)
         self.inspector_pane.setLayout(column(pages.inspector))
         self._connect_pages()
-        self.show_center_page("welcome")
+        self.show_center_page("blank")
         self.help_windows.hide_followed_links()
         self.set_theme(self._theme)
 
@@ -261,10 +262,16 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             place.show_git(active.git if active else NO_GIT)
         self.setWindowTitle(tr("{workspace} — Helix Desktop", workspace=active.name) if active else APP_NAME)
 
+    @property
+    def is_blank(self) -> bool:
+        """True until the center shows something."""
+        return self._center_page == "blank"
+
     def show_center_page(self, center_page: CenterPage) -> None:
         """Show what the center is for now."""
         self._center_page = center_page
         pages = {
+            "blank": self._blank,
             "welcome": self.welcome,
             "missing": self.missing_folder,
             "empty": self.no_session,

@@ -286,6 +286,7 @@ class TopBar(QWidget):
         self.more.setMenu(more_menu(self, actions))
         self._arrange()
         self.show_session(None)
+        self._status.set_full_text("")  # not known yet
 
     def _arrange(self) -> None:
         status = row(self._dot, self._badge, self._status, self._git, gap=7)

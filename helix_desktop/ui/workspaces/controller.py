@@ -95,12 +95,18 @@ class WorkspaceController(QObject):
         """Show the workspace that was asked for, else the last one, else the welcome page."""
         for problem in self._services.problems:
             self._async_actions.show_error(problem)
-        if sample:
-            await self.open_sample()
-            return
-        if path is not None:
-            await self.open_folder(path)
-            return
+        try:
+            if sample:
+                await self.open_sample()
+            elif path is not None:
+                await self.open_folder(path)
+            else:
+                await self._open_last()
+        finally:
+            if self._window.is_blank:  # it could not be opened
+                self._show_welcome()
+
+    async def _open_last(self) -> None:
         listed = [record.id for record in self._services.registry.list_workspaces()]
         last = next(
             (workspace_id for workspace_id in self._services.settings.recent if workspace_id in listed),
@@ -111,8 +117,11 @@ class WorkspaceController(QObject):
             if self.session_controller.conversation is not None:
                 self._window.show_page(self._window.last_page())
         else:
-            self._window.show_center_page("welcome")
-            self._window.welcome.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._show_welcome()
+
+    def _show_welcome(self) -> None:
+        self._window.show_center_page("welcome")
+        self._window.welcome.setFocus(Qt.FocusReason.OtherFocusReason)
 
     async def open_sample(self) -> None:
         """Open the guided sample, at first with a session that is prepared now."""

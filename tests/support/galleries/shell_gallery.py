@@ -118,6 +118,7 @@ def make_window() -> MainWindow:
     names = ("Chat", "Cache", "Timeline", "Changes", "Context")
     window = MainWindow(memory)
     window.add_pages(WindowPages(*(placeholder(name) for name in names)))
+    window.show_center_page("welcome")
     return window
 
 

@@ -12,4 +12,5 @@ def make_window(saved_state: dict[str, bytes]) -> MainWindow:
     pages = WindowPages(QTextEdit(), QWidget(), QWidget(), QWidget(), QWidget())
     window = MainWindow(LayoutStore(lambda key: saved_state.get(key, b""), saved_state.__setitem__))
     window.add_pages(pages)
+    window.show_center_page("welcome")
     return window

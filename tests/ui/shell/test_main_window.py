@@ -472,7 +472,14 @@ def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow)
     appearance.deleteLater()
 
 
-def test_no_workspace_is_only_said_once_that_is_known(window: MainWindow) -> None:
-    assert window.sidebar._name.text() == ""
+def test_nothing_is_said_of_workspace_session_and_cache_until_it_is_known(window: MainWindow) -> None:
+    sidebar = window.sidebar
+    assert (sidebar._name.text(), window.top_bar.status()) == ("", "")
+    assert not sidebar._footer.isVisibleTo(sidebar)
     window.show_workspaces([])
-    assert window.sidebar._name.text() == "No workspace"
+    window.top_bar.show_session(None)
+    sidebar.show_cache("")
+    sidebar.show_closed("")
+    assert (sidebar._name.text(), window.top_bar.status()) == ("No workspace", "No session open")
+    assert sidebar._cache.full_text() == "Cache: empty"
+    assert sidebar._footer.isVisibleTo(sidebar)

@@ -100,7 +100,7 @@ class Sidebar(QFrame):
         self.setLayout(column(head, git, self._search_row(), self._stack, self._footer, gap=0))
         self.show_workspace("")
         self._name.setText("")  # not known yet
-        self.show_cache("")
+        self._footer.hide()
 
     def add_session_list(self) -> None:
         """Put in the session list, which the window's first frame does not wait for."""
@@ -114,9 +114,11 @@ class Sidebar(QFrame):
         self.session_list.archive_requested.connect(self.session_archive_requested)
         self.session_list.deleted.connect(self.session_deleted)
         self.search.textChanged.connect(self._filter)
-        for page in (self.session_list, self._empty_page(), self._nothing_found_page(), self._closed_page()):
+        pages = (self.session_list, self._empty_page(), self._nothing_found_page(), self._closed_page())
+        unknown = QWidget()  # until the sessions are known
+        for page in (*pages, unknown):
             self._stack.addWidget(page)
-        self._choose_page()
+        self._stack.setCurrentWidget(unknown)
 
     def _make_header(self) -> QHBoxLayout:
         return row(self._name, None, self._folder, self._new, margins=(11, 13, 8, 0), gap=2)
