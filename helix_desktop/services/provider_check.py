@@ -11,7 +11,7 @@ from http import HTTPStatus
 import msgspec
 
 from helix_desktop.agent.ports import Model
-from helix_desktop.domain.errors import AuthenticationFailed, HelixError, ModelError
+from helix_desktop.domain.errors import AuthenticationFailed, HelixError, ModelError, ModelRequestRejected
 from helix_desktop.domain.messages import (
     Message,
     ModelRequest,
@@ -51,6 +51,11 @@ _NO_TOOLS_ADVICE = text(
     "Choose a model that supports tools. llama.cpp needs --jinja. vLLM needs --enable-auto-tool-choice and "
     "the model's --tool-call-parser."
 )
+_NO_TOOLS_EFFECT = text(
+    "With this model the agent can't read files or run commands. It is now listed without tools, unless you "
+    "set it otherwise."
+)
+_UNKNOWN_TOOLS = text("This doesn't show whether the model can use tools.")
 _EXCERPT_CHARS = 60  # characters of an answer that are shown
 
 
@@ -79,9 +84,14 @@ class ProviderCheck:
         return all(step.state in {"ok", "skipped"} for step in self._steps.values())
 
     def _mark(
-        self, name: CheckStepName, state: CheckStepState, result: str = "", error: HelixError | None = None
+        self,
+        name: CheckStepName,
+        state: CheckStepState,
+        result: str = "",
+        error: HelixError | None = None,
+        has_tools: bool | None = None,
     ) -> None:
-        step = CheckStep(name, state, result)
+        step = CheckStep(name, state, result, has_tools=has_tools)
         if error is not None:
             step = msgspec.structs.replace(
                 step, detail=error.what, why=error.why, fix=error.fix, server_text=error.details
@@ -180,16 +190,21 @@ class ProviderCheck:
                     if isinstance(event, ModelResponse):
                         response = event
         except ModelError as error:
-            fix = join_sentences(error.fix, _NO_TOOLS_ADVICE)
+            is_refused = isinstance(error, ModelRequestRejected)
+            effect = _NO_TOOLS_EFFECT if is_refused else _UNKNOWN_TOOLS
+            fix = join_sentences(error.fix, effect, _NO_TOOLS_ADVICE)
             failure = ModelError(error.what, error.why, fix, details=error.details)
-            self._mark("tools", "failed", error=failure)
+            self._mark("tools", "failed", error=failure, has_tools=False if is_refused else None)
             return
         problem = _tool_call_problem(response)
         if problem:
             what = text("{model} didn't call the tool as asked.", model=model.info.name)
-            self._mark("tools", "failed", error=ModelError(what, problem, _NO_TOOLS_ADVICE))
+            has_called = response is not None and bool(response.calls)
+            effect = _UNKNOWN_TOOLS if has_called else _NO_TOOLS_EFFECT
+            failure = ModelError(what, problem, join_sentences(effect, _NO_TOOLS_ADVICE))
+            self._mark("tools", "failed", error=failure, has_tools=None if has_called else False)
         else:
-            self._mark("tools", "ok", text("Called {tool} as asked.", tool=_TOOL.name))
+            self._mark("tools", "ok", text("Called {tool} as asked.", tool=_TOOL.name), has_tools=True)
 
 
 def _answer_text(duration_ms: int) -> UserText:

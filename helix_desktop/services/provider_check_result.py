@@ -11,7 +11,10 @@ CheckStepState = Literal["waiting", "running", "ok", "failed", "skipped"]
 
 
 class CheckStep(msgspec.Struct, frozen=True):
-    """One step of the test: what was found, or what failed, why, and what to do; `server_text` on request."""
+    """One step of the test: what was found, or what failed, why, and what to do; `server_text` on request.
+
+    `has_tools`: whether the model calls tools, where the step has shown it.
+    """
 
     name: CheckStepName
     state: CheckStepState = "waiting"
@@ -19,6 +22,7 @@ class CheckStep(msgspec.Struct, frozen=True):
     why: str = ""
     fix: str = ""
     server_text: str = ""
+    has_tools: bool | None = None
 
 
 UNTESTED_STEPS: tuple[CheckStep, ...] = tuple(

@@ -63,11 +63,12 @@ class ProviderStatus:
 
 @dataclass(frozen=True, slots=True)
 class CheckNotice:
-    """A notice of what was done, or of what went wrong."""
+    """A notice of what was done, or of what went wrong; `server_text` on request."""
 
     name: str
     state: TestState
     detail: str = ""
+    server_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,8 @@ async def test_a_model_that_answers_with_text() -> None:
     assert (steps["streaming"].state, steps["tools"].state) == ("ok", "failed")
     assert "I cannot do that" in steps["tools"].why
     assert "--jinja" in steps["tools"].fix
+    assert "the agent can't read files or run commands" in steps["tools"].fix
+    assert steps["tools"].has_tools is False
 
 
 @pytest.mark.parametrize(
@@ -133,6 +135,7 @@ async def test_a_wrong_call(call: Call, reason: str) -> None:
     steps, _ = await final_steps(script)
     assert steps["tools"].state == "failed"
     assert reason in steps["tools"].why
+    assert steps["tools"].has_tools is None
 
 
 async def test_a_server_that_refuses_tools_is_distinguished_from_one_that_fails() -> None:
@@ -144,6 +147,7 @@ async def test_a_server_that_refuses_tools_is_distinguished_from_one_that_fails(
     steps, _ = await final_steps(script)
     assert steps["tools"].why == "tools are not supported"
     assert "--jinja" in steps["tools"].fix
+    assert steps["tools"].has_tools is False
 
 
 async def test_what_a_server_says_when_it_denies_tools_is_shown() -> None:

@@ -64,7 +64,7 @@ class _StepRow(QWidget):
         self._server_text = SelectableText("", 12, "faint")
         self._server_text.setParent(self)
         self._server_text.hide()
-        self._server_fold = Disclosure(DisclosureHead(tr("Details"), "", "muted"), lambda: self._server_text)
+        self._server_fold = _server_disclosure(self._server_text)
         words = column(self._details, self._fix, self._server_fold, gap=1)
         line = row(self._icon, self._name, words, gap=8)
         line.setStretch(2, 1)
@@ -86,6 +86,10 @@ class _StepRow(QWidget):
         self._server_fold.setVisible(bool(step.server_text))
         state = tr("{step}: {state}.", step=_STEP_NAMES[step.name], state=_STATE_TEXTS[step.state])
         self.setAccessibleName(join_sentences(state, details, fix).removesuffix("."))
+
+
+def _server_disclosure(words: SelectableText) -> Disclosure:
+    return Disclosure(DisclosureHead(tr("Details"), "", "muted"), lambda: words)
 
 
 class _ScrollContent(QWidget):
@@ -161,11 +165,18 @@ class ProviderCheckView(Themed, QWidget):
         for line in notices:
             face = IconLabel(*_STATE_ICONS[line.state][:1], px=15, color_token=_STATE_ICONS[line.state][1])
             face.tint(self._theme)
-            words = " · ".join(filter(None, (line.name, line.detail)))
-            notice = label(words, "error" if line.state == "failed" else "note", wrap=True)
-            parts = row(face, notice, gap=8)
-            parts.setStretch(1, 1)
+            sentence = " · ".join(filter(None, (line.name, line.detail)))
+            notice = label(sentence, "error" if line.state == "failed" else "note", wrap=True)
             line_widget = QWidget()
+            texts = column(notice, gap=1)
+            if line.server_text:
+                words = SelectableText(line.server_text, 12, "faint")
+                words.setParent(line_widget)
+                words.hide()
+                texts.addWidget(_server_disclosure(words))
+            parts = row(face, texts, gap=8)
+            parts.setStretch(1, 1)
+            parts.setAlignment(face, Qt.AlignmentFlag.AlignTop)
             line_widget.setLayout(parts)
             accessible = (
                 tr("{name}: {detail}", name=line.name, detail=line.detail) if line.detail else line.name

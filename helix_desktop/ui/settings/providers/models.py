@@ -37,6 +37,7 @@ class ProviderModels(QWidget):
         self._entries: dict[str, ModelEntry] = {}
         self._default_model = ""
         self._offered: dict[str, SourcedSpec] = {}
+        self._tested_tools: dict[str, bool] = {}  # whether the models that were tested call tools
         self._spec_lookup: SpecLookup = lambda _: resolve_spec()
         self._saved_headers: Set[tuple[str, str]] = frozenset()
         self.secret_headers: dict[tuple[str, str], str] = {}
@@ -119,6 +120,7 @@ class ProviderModels(QWidget):
         self.spec_form.extras_form.clear()
         self._entries = {entry.name: entry for entry in entries}
         self._default_model, self._spec_lookup, self._offered = default_model, spec_lookup, {}
+        self._tested_tools = {}
         self.checklist.hide()
         self.show_error("")
         self.set_suggestions(())
@@ -144,11 +146,12 @@ class ProviderModels(QWidget):
         self.set_suggestions(tuple(offered))
         self._refresh()
 
-    def show_tool_call(self, name: str) -> None:
-        """Take over that a model of this server has called a tool: its test has shown it."""
+    def show_tool_test(self, name: str, has_tools: bool) -> None:
+        """Take over whether a model calls tools: its test has shown it, whatever the server's list says."""
         entry = self._entries.get(name)
         if entry is not None:
-            spec = msgspec.structs.replace(entry.told or ModelSpec(), tools=True)
+            self._tested_tools[name] = has_tools
+            spec = msgspec.structs.replace(entry.told or ModelSpec(), tools=has_tools)
             self._entries[name] = msgspec.structs.replace(entry, told=spec)
             self._refresh()
 
@@ -203,7 +206,9 @@ class ProviderModels(QWidget):
         if offered is None:
             return entry
         spec = offered.spec
-        if spec.tools is None and entry.told is not None:
+        if entry.name in self._tested_tools:
+            spec = msgspec.structs.replace(spec, tools=self._tested_tools[entry.name])
+        elif spec.tools is None and entry.told is not None:
             spec = msgspec.structs.replace(spec, tools=entry.told.tools)
         return msgspec.structs.replace(entry, told=spec, told_by=offered.source)
 

@@ -76,7 +76,8 @@ class ProvidersPresenter:
     def _show_error(self, error: HelixError) -> None:
         """Errors of this page stand in it."""
         detail = translate(join_sentences(error.why, error.fix))
-        self._editor.show_notices([CheckNotice(translate(error.what), "failed", detail)])
+        notice = CheckNotice(translate(error.what), "failed", detail, translate(error.details))
+        self._editor.show_notices([notice])
 
     async def show(self) -> None:
         """Show the providers as they are now."""
@@ -230,8 +231,9 @@ class ProvidersPresenter:
         try:
             models, secrets = self._services.models, form.secret_headers
             await models.test(provider, model, form.key, self._show_steps, secrets)
-            if any((step.name, step.state) == ("tools", "ok") for step in self._steps):
-                self._editor.models.show_tool_call(model)
+            for step in self._steps:
+                if step.has_tools is not None:
+                    self._editor.models.show_tool_test(model, step.has_tools)
             self._editor.models.set_offered(await models.list_models(provider, form.key, secrets))
         except asyncio.CancelledError:
             self._show_steps(tuple(_as_stopped(tick) for tick in self._steps))
