@@ -122,7 +122,7 @@ class Timeline(Themed, QWidget):
 
     def set_state(self, state: TimelineState) -> None:
         """Show another state; cards that are the same stay, and so does the place on screen."""
-        self._state = state
+        self._state, self._is_known = state, True
         self.filter_bar.set_cards(state.cards)
         self._show_numbers()
         self.present.setVisible(state.present is not None)
@@ -137,6 +137,7 @@ class Timeline(Themed, QWidget):
     def clear(self) -> None:
         """Show nothing of the former session while another one is read."""
         self.set_state(TimelineState())
+        self._is_known = False
         self.empty.hide()
         self.scroll_to_top()
 
@@ -150,7 +151,7 @@ class Timeline(Themed, QWidget):
             self.running.show_card(card)
         bare = card is None and not self._state.cards and self._state.present is None
         had_focus = self._scroll.hasFocus() or self.empty.button.hasFocus()
-        self.empty.setVisible(bare)
+        self.empty.setVisible(bare and self._is_known)
         self._scroll.setVisible(not bare)
         self.setFocusProxy(self.empty.button if bare else self._scroll)  # PgUp and PgDn scroll at once
         if had_focus:  # else Qt gives the keyboard to whatever comes next

@@ -194,6 +194,14 @@ def test_a_running_compaction_displays_its_phase_and_can_be_cancelled(qtbot: QtB
     assert not pane.running.isVisible()
 
 
+def test_a_session_that_is_not_read_yet_is_not_said_to_be_empty(pane: Timeline) -> None:
+    pane.clear()
+    pane.set_running(None)
+    assert not pane.empty.isVisible()
+    pane.set_state(TimelineState())
+    assert pane.empty.isVisible()
+
+
 def test_the_focus_stays_when_the_first_card_arrives(qtbot: QtBot, pane: Timeline) -> None:
     parent = QWidget()
     qtbot.addWidget(parent)
