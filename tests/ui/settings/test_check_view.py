@@ -1,13 +1,15 @@
-"""The notices of the provider page."""
+"""What a provider's test shows: its notices, and what it says of a model."""
 
 from __future__ import annotations
 
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec, resolve_spec
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.settings.forms import CheckNotice
 from helix_desktop.ui.settings.providers.check_view import ProviderCheckView
+from helix_desktop.ui.settings.providers.models import ProviderModels
 
 
 def test_what_a_server_said_is_shown_on_request(qtbot: QtBot) -> None:
@@ -23,3 +25,15 @@ def test_what_a_server_said_is_shown_on_request(qtbot: QtBot) -> None:
     (details,) = (fold for fold in view.findChildren(Disclosure) if fold.isVisible())
     details.head.click()
     assert text.isVisible()
+
+
+def test_what_a_test_shows_of_tools_counts_more_than_the_server_list(qtbot: QtBot) -> None:
+    models = ProviderModels()
+    qtbot.addWidget(models)
+    models.set_spec_lookup(lambda entry: resolve_spec(SourcedSpec("server", "", entry.told or ModelSpec())))
+    models.add("small")
+    models.set_offered({"small": SourcedSpec("server", "/v1/models", ModelSpec(tools=True))})
+    assert models.table.cell_texts()[0][4] == "yes"
+    models.show_tool_test("small", False)
+    models.set_offered({"small": SourcedSpec("server", "/v1/models", ModelSpec(tools=True))})
+    assert models.table.cell_texts()[0][4] == "no"

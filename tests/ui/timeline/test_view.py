@@ -198,8 +198,6 @@ def test_a_session_that_is_not_read_yet_is_not_said_to_be_empty(pane: Timeline) 
     pane.clear()
     pane.set_running(None)
     assert not pane.empty.isVisible()
-    pane.set_state(TimelineState())
-    assert pane.empty.isVisible()
 
 
 def test_the_focus_stays_when_the_first_card_arrives(qtbot: QtBot, pane: Timeline) -> None:
