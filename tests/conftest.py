@@ -123,10 +123,16 @@ def pytest_runtestloop() -> None:
     gc.enable()
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give Qt-loop tests the application first: the loop is made from it."""
-    if metafunc.definition.get_closest_marker("qt_loop") and "qapp" not in metafunc.fixturenames:
-        metafunc.fixturenames.insert(0, "qapp")
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Give Qt-loop tests the application first: the loop is made from it.
+
+    Earlier is too early: the loop is a parameter, and for tests with parameters pytest finds out anew what
+    they ask for.
+    """
+    if not isinstance(item, pytest.Function) or "qapp" in item.fixturenames:
+        return
+    if item.get_closest_marker("qt_loop"):
+        item.fixturenames.insert(0, "qapp")
 
 
 def pytest_asyncio_loop_factories(

@@ -11,17 +11,22 @@ from pathlib import Path
 import keyring
 import keyring.errors
 import pytest
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 pytest_plugins = ["pytester"]
 
 CONFTEST = Path(__file__).parent.parent / "conftest.py"
 
-BREAKING = """
-    import builtins, logging, socket, threading, time
+IMPORTS = """
+    import builtins, logging, signal, socket, subprocess, sys, threading
+    import pytest
+    from PySide6.QtCore import QCoreApplication
     from PySide6.QtWidgets import QWidget
-    def test_thread(): threading.Thread(target=time.sleep, args=(3,), daemon=False).start()
+"""
+
+BREAKING = """
+    ending = threading.Event()
+    def test_thread(): threading.Thread(target=ending.wait, daemon=False).start()
     def test_window(qapp): builtins.kept = QWidget()
     def test_error(): logging.getLogger("helix").error("it broke")
     def test_address():
@@ -30,6 +35,7 @@ BREAKING = """
     def test_name():
         try: socket.getaddrinfo("example.org", 80)
         except OSError: pass
+    def test_end(): ending.set()  # else the process would wait for the thread
 """
 
 COMPLAINTS = [
@@ -40,46 +46,48 @@ COMPLAINTS = [
     "tried to reach example.org",
 ]
 
+# The loop comes first: nothing else has made an application by then.
+KEEPING = """
+    @pytest.mark.asyncio
+    @pytest.mark.qt_loop
+    @pytest.mark.parametrize("number", [1, 2])
+    async def test_loop(number):
+        assert QCoreApplication.instance() is not None
+    def test_joined_thread():
+        thread = threading.Thread(target=int); thread.start(); thread.join()
+    def test_closed_window(qtbot):
+        window = QWidget(); qtbot.addWidget(window); window.show()
+    @pytest.mark.expect_errors("it broke")
+    def test_expected_error(): logging.getLogger("helix").error("it broke")
+    def test_loopback():
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), 1).close()
+            server.accept()[0].close()
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM])
+    def test_signal(number):
+        code = f"import os, time; os.kill(os.getpid(), {number:d}); time.sleep(9)"
+        assert subprocess.run([sys.executable, "-S", "-c", code], stderr=-3).returncode == -number
+"""
+KEEPING_TESTS = 10  # two loops, a thread, a window, an error, a socket, three signals, the end
 
-def test_breaking_a_rule_fails_with_its_name(pytester: pytest.Pytester) -> None:
-    """Each test itself passes; its guard fails it, once, with the reason."""
+
+def test_only_breaking_a_rule_fails_and_with_its_name(pytester: pytest.Pytester) -> None:
+    """Each test itself passes; the guard of a rule that it breaks fails it, once, with the reason.
+
+    Joined threads, closed windows, typed errors, loopback, signals to children, and the Qt loop before
+    anything else has made an application are allowed.
+    """
     rules = CONFTEST.read_text(encoding="utf-8")
     patient, impatient = "_THREAD_GRACE_S = 20.0", "_THREAD_GRACE_S = 0.1"
     assert patient in rules
     pytester.makeconftest(rules.replace(patient, impatient))
-    pytester.makepyfile(BREAKING)
+    pytester.makepyfile(IMPORTS + KEEPING + BREAKING)
     # Its own process: an audit hook stays for good, and Qt's application is one per process.
-    outcome = pytester.runpytest_subprocess("-p", "no:cacheprovider")
-    outcome.assert_outcomes(passed=len(COMPLAINTS), errors=len(COMPLAINTS))
-    outcome.stdout.fnmatch_lines([f"*{complaint}*" for complaint in COMPLAINTS])
-
-
-def test_keeping_the_rules_passes(pytester: pytest.Pytester) -> None:
-    """Joined threads, closed windows, typed errors, loopback, and signals to children are allowed."""
-    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8"))
-    pytester.makepyfile("""
-        import logging, signal, socket, subprocess, sys, threading
-        import pytest
-        from PySide6.QtWidgets import QWidget
-        def test_thread():
-            thread = threading.Thread(target=int); thread.start(); thread.join()
-        def test_window(qtbot):
-            window = QWidget(); qtbot.addWidget(window); window.show()
-        @pytest.mark.expect_errors("it broke")
-        def test_error(): logging.getLogger("helix").error("it broke")
-        def test_loopback():
-            with socket.create_server(("127.0.0.1", 0)) as server:
-                socket.create_connection(server.getsockname(), 1).close()
-                server.accept()[0].close()
-        @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM])
-        def test_signal(number):
-            code = f"import os, time; os.kill(os.getpid(), {number:d}); time.sleep(9)"
-            assert subprocess.run([sys.executable, "-S", "-c", code], stderr=-3).returncode == -number
-    """)
     # As in the background of a shell, below nohup: both signals are ignored, and children inherit that.
     background = ("/bin/sh", "-c", 'trap "" INT HUP; exec "$@"', "sh")
     done = pytester.run(*background, sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
-    done.assert_outcomes(passed=7)
+    done.assert_outcomes(passed=KEEPING_TESTS + len(COMPLAINTS), errors=len(COMPLAINTS))
+    done.stdout.fnmatch_lines([f"*{complaint}*" for complaint in COMPLAINTS])
 
 
 def test_no_keychain_answers() -> None:
@@ -108,7 +116,7 @@ async def test_coroutines_run_on_the_qt_loop(qtbot: QtBot) -> None:
 
 
 @pytest.mark.qt_loop
-async def test_each_test_gets_a_new_qt_loop(qapp: QApplication) -> None:
+async def test_each_test_gets_a_new_qt_loop() -> None:
     """A second Qt loop in one process works, with sockets and threads too."""
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -453,7 +453,7 @@ class TestCancelling:
                 await server.abandoned.wait()
 
     @pytest.mark.qt_loop
-    async def test_it_works_and_cancels_on_the_qt_loop(self, dialect: DialectCase, qapp: object) -> None:
+    async def test_it_works_and_cancels_on_the_qt_loop(self, dialect: DialectCase) -> None:
         http = HttpClient()
         rig = Rig(dialect, http, SleepRecorder())
         async with rig.serving(text_reply("ok"), StreamedReply(Text("a"), Hang())) as server:

@@ -183,7 +183,7 @@ async def test_many_commands_run_concurrently(tmp_path: Path) -> None:
 
 
 @pytest.mark.qt_loop
-async def test_the_same_under_the_qt_loop(qapp: object, tmp_path: Path) -> None:
+async def test_the_same_under_the_qt_loop(tmp_path: Path) -> None:
     box = make_tools(tmp_path)
     (tmp_path / "a.txt").write_text("needle\n")
     result = await box.run(make_call("run_command", command="echo hi; exit 4"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 
 import msgspec
 
@@ -229,8 +230,9 @@ def line_counts(state: ChangesState) -> dict[Contents, tuple[int, int]]:
     return counts
 
 
+@cache
 def sample_diff(row: FileRow) -> FileDiff:
-    """The diff of a file of the samples."""
+    """The diff of a file of the samples, which every page of them shows again."""
     before, after = (CONTENTS.get(digest) for digest in row.contents)
     return diff_states(row.before, before, row.after, after)
 
