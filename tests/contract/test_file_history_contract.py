@@ -79,7 +79,7 @@ async def history(files: Files, tmp_path: Path) -> AsyncIterator[FileHistory]:
     history.listen(lambda: is_complete.set() if history.coverage.is_complete else None)
     await history.start()
     if not history.coverage.is_complete:
-        await asyncio.wait_for(is_complete.wait(), 20)
+        await asyncio.wait_for(is_complete.wait(), 60)
     yield history
     await history.close()
 

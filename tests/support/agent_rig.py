@@ -40,7 +40,7 @@ from tests.support.memory_files import MemoryFiles
 from tests.support.message_linter import lint
 from tests.support.scripted_model import ScriptedModel, WordCounter
 
-_TIMEOUT_S = 20
+_TIMEOUT_S = 60
 PROMPTS = {
     **load_prompts(),
     "system": "You are an agent.",

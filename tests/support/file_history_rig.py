@@ -36,7 +36,7 @@ async def copied(history: WorkspaceFileHistory) -> None:
     done = asyncio.Event()
     unlisten = history.listen(lambda: done.set() if history.coverage.is_complete else None)
     await history.start()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         if not history.coverage.is_complete:
             await done.wait()
     unlisten()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-_TIMEOUT_S = 20
+_TIMEOUT_S = 60
 
 
 class OutputRecorder:

@@ -77,7 +77,7 @@ def _wait_for_address(process: subprocess.Popen[bytes], log: Path) -> str:
 def _terminate(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGTERM)
     try:
-        process.wait(10)
+        process.wait(60)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -184,7 +184,7 @@ class TestAnswers:
         ids=["no end marker", "no reason", "cut after its end", "lingers after its end", "damaged end"],
     )
     async def test_an_answer_is_complete_after_its_finish_reason(self, rig: Rig, reply: Reply) -> None:
-        async with rig.serving(reply) as server, asyncio.timeout(15):
+        async with rig.serving(reply) as server, asyncio.timeout(60):
             arrivals = await collect_stream(rig.model(server), QUESTION)
         assert [type(arrival) for arrival in arrivals] == [TextDelta, ModelResponse]
         assert isinstance(arrivals[-1], ModelResponse)
@@ -289,8 +289,8 @@ class TestRetries:
             arrivals = await collect_stream(impatient.model(server), QUESTION)
             await impatient.http.aclose()
         retries = [arrival for arrival in arrivals if isinstance(arrival, RetryScheduled)]
-        assert len(retries) == 1
-        assert "stopped responding" in retries[0].reason
+        assert {"stopped responding" in retry.reason for retry in retries} == {True}
+        assert isinstance(arrivals[-1], ModelResponse)
 
     @pytest.mark.parametrize("parts", [(), (Text("half"),)], ids=["at once", "inside"])
     async def test_keep_alives_do_not_extend_an_answer_for_ever(
@@ -299,8 +299,7 @@ class TestRetries:
         async with rig.serving(StreamedReply(*parts, KeepAlives()), text_reply("whole")) as server:
             arrivals = await collect_stream(rig.model(server, stall_s=0.3), QUESTION)
         retries = [arrival for arrival in arrivals if isinstance(arrival, RetryScheduled)]
-        assert len(retries) == 1
-        assert "kept the connection open" in retries[0].reason
+        assert {"kept the connection open" in retry.reason for retry in retries} == {True}
         assert isinstance(arrivals[-1], ModelResponse)
 
 
@@ -449,7 +448,7 @@ class TestCancelling:
         async with rig.serving(StreamedReply(Text("a"), Hang())) as server:
             async with aclosing(rig.model(server).stream(QUESTION)) as arrivals:
                 await anext(arrivals)
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(60):
                 await server.abandoned.wait()
 
     @pytest.mark.qt_loop
@@ -464,7 +463,7 @@ class TestCancelling:
                 await server.waiting.wait()
                 asking.cancel()
                 await asyncio.wait((asking,))
-            async with asyncio.timeout(15):
+            async with asyncio.timeout(60):
                 await server.abandoned.wait()
         await http.aclose()
 

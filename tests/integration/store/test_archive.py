@@ -272,12 +272,12 @@ async def test_closing_ends_an_export_and_leaves_no_file(tmp_path: Path) -> None
 
     def wait(*_: int) -> None:
         begun.set()
-        export_started.wait(10)
+        export_started.wait(60)
 
     export = asyncio.gather(
         export_store(store, str(tmp_path / "a.helix"), "", START_MS, wait), return_exceptions=True
     )
-    await asyncio.to_thread(begun.wait, 10)
+    await asyncio.to_thread(begun.wait, 60)
     close = asyncio.gather(store.close())
     await asyncio.sleep(0)
     export_started.set()

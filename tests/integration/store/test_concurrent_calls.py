@@ -12,6 +12,7 @@ import pytest
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, StoreClosed
 from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, make_content, tool_answer_event, user_message_event
 from tests.support.store.store_threads import store_threads
@@ -103,20 +104,23 @@ async def test_a_cancelled_commit_is_stored_completely_or_not_at_all(tmp_path: P
 
 async def test_many_large_writes_wait_without_stopping_the_event_loop(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
-    bodies = [random.Random(number).randbytes(6_000_000) for number in range(20)]
+    bodies = [random.Random(number).randbytes(6_000_000) for number in range(14)]  # 12 fill the queue
     contents = [make_content(data) for data in bodies]
-    beats = 0
+    stored = 0
 
-    async def beat() -> None:
-        nonlocal beats
-        while True:
-            await asyncio.sleep(0.001)
-            beats += 1
+    async def commit(content: Content) -> None:
+        nonlocal stored
+        await store.commit(Commit("s", contents=[content]))
+        stored += 1
 
-    heart = asyncio.ensure_future(beat())  # noqa: TID251 - a test owns its tasks
-    await asyncio.gather(*(store.commit(Commit("s", contents=[content])) for content in contents))
-    heart.cancel()
-    assert beats > 20
+    stored_at_each_turn = set()
+    async with asyncio.TaskGroup() as group:
+        for content in contents:
+            group.create_task(commit(content))
+        while stored < len(contents):
+            await asyncio.sleep(0)
+            stored_at_each_turn.add(stored)
+    assert len(stored_at_each_turn) > 2, "the loop turned while they were written one by one"
     for content in contents:
         assert await store.get(content.digest) == content.data
     await store.close()

@@ -90,7 +90,7 @@ async def test_a_read_during_a_repair_is_not_quarantined_again(
 
     def read_then_write(handle: Database, batch: WriteBatch) -> None:
         with pytest.raises(ContentDamaged):
-            asyncio.run_coroutine_threadsafe(store.get(digest), loop).result(20)
+            asyncio.run_coroutine_threadsafe(store.get(digest), loop).result(60)
         write(handle, batch)
 
     try:

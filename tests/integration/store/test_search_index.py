@@ -105,11 +105,11 @@ async def test_an_index_that_fails_with_its_store_still_reports_that_it_cannot_a
     work = Indexer(files.store_files.search_index, files.database, contents)
     thread = SearchThread("index", work, None)
     try:
-        assert thread.submit(lambda index: index.sequence).result(10)
+        assert thread.submit(lambda index: index.sequence).result(60)
         files.database.close()  # like a full disk, until there is space
         for _ in range(2):
-            assert thread.submit(fail_as_the_disk).result(10) is None
-        thread.indexed().result(10)
+            assert thread.submit(fail_as_the_disk).result(60) is None
+        thread.indexed().result(60)
     finally:
         thread.close()
         files.lock.release()
@@ -389,7 +389,7 @@ async def test_texts_are_indexed_while_a_search_goes_on(tmp_path: Path) -> None:
     try:
         await fill_store(store, DATAS)
         expected = await search_digests(store, "wave tide", 100)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while (results := await store.search("wave tide", limit=100)).unindexed:
                 assert [hit.entry.digest for hit in results.hits] == expected
         assert [hit.entry.digest for hit in results.hits] == expected
@@ -447,8 +447,16 @@ async def test_a_wait_for_the_index_ends_with_its_thread(tmp_path: Path, filled:
 async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_texts, "_MAX_BATCH_BYTES", 1)
     store = await open_store(tmp_path, index_after=0.0)
-    await fill_store(store, DATAS)
-    await store.close()
+    await asyncio.wrap_future(store._index.synced())
+    is_free = threading.Event()
+    busy = store._index.submit(lambda _: is_free.wait())
+    await fill_store(store, DATAS[: index_thread._AT_ONCE // 2])
+    indexed = store._index.indexed()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(store.close())
+        assert await asyncio.to_thread(store._index._ending.wait, 60)
+        is_free.set()
+    assert (busy.result(), indexed.result()) == (True, None)
     waiting = hit_count(tmp_path, "SELECT count(*) FROM entries WHERE text = 0")
     assert waiting > 0
     assert hit_count(tmp_path, "SELECT sequence FROM state") > 0, "the entries are known all the same"
@@ -468,7 +476,7 @@ async def test_closing_does_not_wait_for_very_many_changes(
     await fill_store(store, [b"late tide %d" % number for number in range(30)])
     closing_thread = threading.Thread(target=store._index.close)
     closing_thread.start()
-    assert store._index._ending.wait(10)
+    assert store._index._ending.wait(60)
     is_free.set()
     closing_thread.join()
     await store.close()

@@ -85,7 +85,7 @@ from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.store.remote.open_store import open_store
 
 async def store_one(data):
-    store = await open_store(Path(sys.argv[1]), sys.argv[2], timeout_s=20)
+    store = await open_store(Path(sys.argv[1]), sys.argv[2], timeout_s=60)
     try:
         await store.commit(Commit("s", contents=[Content(digest_of(data), data)]))
     except StoreClosed:
@@ -302,8 +302,9 @@ async def test_twenty_workspaces_at_once_leak_nothing(tmp_path: Path) -> None:
     def addresses() -> list[Path]:
         return list(tmp_path.rglob(ENDPOINT_FILE))
 
-    def open_files() -> int:
-        return len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    def open_files() -> set[str]:
+        here = Path("/proc/self/fd")
+        return {os.readlink(path) for path in here.iterdir() if path.is_symlink()} if here.exists() else set()
 
     before, tasks = open_files(), len(asyncio.all_tasks())
     identities = [f"{number:08d}-0000-4000-8000-000000000001" for number in range(20)]
@@ -318,7 +319,7 @@ async def test_twenty_workspaces_at_once_leak_nothing(tmp_path: Path) -> None:
             again = await connect(tmp_path / identity, identity)
             assert await again.events("s") == [user_message_event(1, identity)]
             await again.close()
-    assert open_files() == before
+    assert open_files() <= before  # what an earlier test left may be closed meanwhile
     assert len(asyncio.all_tasks()) == tasks
     assert not addresses()
 

@@ -10,7 +10,7 @@ from queue import SimpleQueue
 
 from tests.support.model_servers.chat_server import ChatServer, Script
 
-_START_S = 30.0
+_START_S = 60.0
 
 
 @contextmanager

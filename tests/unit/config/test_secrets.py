@@ -66,7 +66,7 @@ def chain() -> Iterator[Chain]:
 
 @pytest.fixture
 def secrets(chain: Chain) -> Iterator[SecretStore]:
-    store = SecretStore(ENVIRON, lambda: chain, timeout_s=5)
+    store = SecretStore(ENVIRON, lambda: chain, timeout_s=60)
     yield store
     chain.unlocked.set()
     store.close()

@@ -68,7 +68,7 @@ class Desktop:
     async def next_call(self, method: str) -> tuple[Any, ...]:
         """Return the arguments of the next call of a method."""
         while True:
-            name, body = await asyncio.wait_for(self.calls.get(), 10)
+            name, body = await asyncio.wait_for(self.calls.get(), 60)
             if name == method:
                 return body
 
@@ -115,7 +115,7 @@ async def test_each_notification_leads_to_its_own_place_and_all_are_taken_back()
         service.show("Done", "It is", "second session")
         await desktop.next_call("Notify")
         await desktop.click(1)
-        assert await asyncio.wait_for(clicked.get(), 10) == "first session"
+        assert await asyncio.wait_for(clicked.get(), 60) == "first session"
         service.withdraw()
         assert await desktop.next_call("CloseNotification") == (2,)
         await scope.close()

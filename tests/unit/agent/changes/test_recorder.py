@@ -66,7 +66,7 @@ async def test_a_stopped_turn_has_what_its_call_changed(cut_off_at: str) -> None
         rig.history.gate.clear()
     await rig.conversation.send("Go.")
     if cut_off_at == "call":
-        await asyncio.wait_for(rig.tools.started.wait(), 20)
+        await asyncio.wait_for(rig.tools.started.wait(), 60)
     else:
         await rig.wait_until(lambda: rig.files.read("a.txt") == b"half\n")
         await asyncio.sleep(0)

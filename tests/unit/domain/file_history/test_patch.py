@@ -87,7 +87,7 @@ def _apply(folder: Path, patch: str, *options: str) -> None:
         input=patch.encode(errors="surrogateescape"),
         check=True,
         capture_output=True,
-        timeout=20,
+        timeout=60,
     )
 
 

@@ -6,14 +6,11 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext
 from helix_desktop.system.task_scope import TaskScope
 
 
-@pytest.mark.timeout(20)
 async def test_a_failure_during_the_stop_does_not_restart_it(tmp_path: Path) -> None:
     """A task group hides a cancellation behind its child's failure: the window would wait forever."""
     loading = asyncio.Event()

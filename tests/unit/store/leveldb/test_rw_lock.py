@@ -12,14 +12,14 @@ from helix_desktop.store.leveldb.rw_lock import ReadWriteLock
 
 def test_readers_share_and_the_writer_waits_for_them() -> None:
     gate = ReadWriteLock()
-    both_entered = threading.Barrier(3, timeout=10)
+    both_entered = threading.Barrier(3, timeout=60)
     leave = threading.Event()
     order: list[str] = []
 
     def use() -> None:
         with gate.shared:
             both_entered.wait()
-            leave.wait(10)
+            leave.wait(60)
             order.append("used")
 
     def replace() -> None:
@@ -32,7 +32,7 @@ def test_readers_share_and_the_writer_waits_for_them() -> None:
         replacing = pool.submit(replace)
         leave.set()
         for thread in (*users, replacing):
-            thread.result(10)
+            thread.result(60)
     assert order == ["used", "used", "replaced"]
 
 
