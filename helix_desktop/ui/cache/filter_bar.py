@@ -81,7 +81,7 @@ class CacheFilterBar(Themed, QWidget):
         self.session.setToolTip(tr("Used by this session"))
         self.counter = TextLine("", 12, role="muted")
         self.more = IconButton("ellipsis", tr("More actions"))
-        self.progress_row, self.search_row = ProgressRow(), ProgressRow()
+        self.progress_row, self.search_row = ProgressRow(_verifying_text), ProgressRow(_indexing_text)
         self._lay_out()
         self._wire()
         self._update_saved()
@@ -234,32 +234,6 @@ class CacheFilterBar(Themed, QWidget):
             self._selected = max(count, 1)
             self._update_counter()
 
-    def show_progress(self, progress: CacheProgress | None) -> None:
-        """Show how far a long work is; None: it is over."""
-        if progress is None:
-            self.progress_row.show_work("", 0, 0)
-            return
-        words = tr.plural(
-            progress.total,
-            "Verifying {done} of %n entry",
-            "Verifying {done} of %n entries",
-            done=progress.done,
-        )
-        self.progress_row.show_work(words, progress.done, progress.total)
-
-    def show_indexing(self, progress: CacheProgress | None) -> None:
-        """Show how far the index is that a search would be faster with; None: the search is over."""
-        if progress is None:
-            self.search_row.show_work("", 0, 0)
-            return
-        words = tr.plural(
-            progress.total,
-            "Indexing… {done} of %n entry; results so far",
-            "Indexing… {done} of %n entries; results so far",
-            done=progress.done,
-        )
-        self.search_row.show_work(words, progress.done, progress.total)
-
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         set_style_sheet(
@@ -305,6 +279,22 @@ class CacheFilterBar(Themed, QWidget):
                 for choice in self._options.values()
             ]
         )
+
+
+def _verifying_text(progress: CacheProgress) -> str:
+    return tr.plural(
+        progress.total, "Verifying {done} of %n entry", "Verifying {done} of %n entries", done=progress.done
+    )
+
+
+def _indexing_text(progress: CacheProgress) -> str:
+    """Return how far the index is that a search would be faster with."""
+    return tr.plural(
+        progress.total,
+        "Indexing… {done} of %n entry; results so far",
+        "Indexing… {done} of %n entries; results so far",
+        done=progress.done,
+    )
 
 
 def _show_word(button: PushButton, word: str, is_shown: bool) -> None:

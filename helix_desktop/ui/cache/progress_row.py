@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QWidget
 
+from helix_desktop.ui.cache.rows import CacheProgress
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.mirror import set_margins
@@ -18,8 +21,9 @@ class ProgressRow(QWidget):
 
     cancel_requested = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, describe: Callable[[CacheProgress], str]) -> None:
         super().__init__()
+        self._describe = describe
         row = QHBoxLayout(self)
         set_margins(row, 0, 0, 6, 0)
         row.setSpacing(12)
@@ -32,11 +36,12 @@ class ProgressRow(QWidget):
         row.addWidget(cancel)
         self.hide()
 
-    def show_work(self, text: str, done: int, total: int) -> None:
-        """Show how far it is; an empty text: it is over."""
-        self.setVisible(bool(text))
-        if text:
+    def show_progress(self, progress: CacheProgress | None) -> None:
+        """Show how far the work is; None: it is over."""
+        self.setVisible(progress is not None)
+        if progress is not None:
+            text = self._describe(progress)
             self.text.set_text(text)
-            self.bar.setRange(0, max(1, total))
-            self.bar.setValue(done)
+            self.bar.setRange(0, max(1, progress.total))
+            self.bar.setValue(progress.done)
             self.bar.setAccessibleName(text)

@@ -147,7 +147,7 @@ class CacheBrowser(Themed, QWidget):
 
     def set_progress(self, progress: CacheProgress | None) -> None:
         """Show a long work with its Cancel; None: it is over."""
-        self.filter_bar.show_progress(progress)
+        self.filter_bar.progress_row.show_progress(progress)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the background."""
@@ -361,7 +361,8 @@ class CacheBrowser(Themed, QWidget):
         is_stale = self._is_listed and cache_filter != self._current_filter  # as the rows are
         is_behind = self._is_searching and not is_stale and self._unindexed > 0
         total = self._totals.entries
-        self.filter_bar.show_indexing(CacheProgress(total - self._unindexed, total) if is_behind else None)
+        indexing = CacheProgress(total - self._unindexed, total) if is_behind else None
+        self.filter_bar.search_row.show_progress(indexing)
         is_searched = cache_filter != self._canceled_filter and not self._is_searching
         is_complete = is_searched and self._notice.isHidden()
         waiting = listed or not is_complete or is_stale or not cache_filter.is_narrowing

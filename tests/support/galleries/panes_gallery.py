@@ -195,7 +195,7 @@ async def cache_failed(scope: TaskScope, theme: Theme) -> QWidget:
     source.error = StoreError(
         verbatim("The stored data can't be read."),
         verbatim("Nothing was lost: every output is on the disk."),
-        verbatim("Close other programs that use the data folder, and refresh."),
+        verbatim("Close other programs that use the data folder, then retry."),
     )
     pane.set_source(source)
     await settle()

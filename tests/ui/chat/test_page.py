@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.page import ChatPage, NextMessages
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, QuestionRow, Row, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.themed import retint
 from tests.support.galleries.chat_gallery import QUESTION
 from tests.support.window.buttons import find_button
 from tests.support.window.chat_geometry import row_key
-
-
-@pytest.fixture
-def view(qtbot: QtBot) -> Iterator[ChatView]:
-    """A conversation without its page, all of it built at once."""
-    chat_view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(chat_view)
-    chat_view.chat_viewport.slice_s = float("inf")
-    chat_view.resize(800, 600)
-    with qtbot.waitExposed(chat_view):
-        chat_view.show()
-    yield chat_view
-    chat_view.close()
 
 
 def _pairs(count: int) -> list[Row]:

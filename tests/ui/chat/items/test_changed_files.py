@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-import pytest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.ui.chat.actions import OpenChanges, ReadChanges, SessionAction
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, changed_files_content
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import CallChanges, ToolRow
 from helix_desktop.ui.chat.viewport.view import ChatView
-from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import row_key
 
 CARD = ToolRow(
@@ -35,18 +29,6 @@ CONTENT = changed_files_content(
     ],
     2,
 )
-
-
-@pytest.fixture
-def view(qtbot: QtBot) -> Iterator[ChatView]:
-    fonts.load(resources_dir() / "fonts")
-    chat_view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(chat_view)
-    chat_view.resize(800, 600)
-    with qtbot.waitExposed(chat_view):
-        chat_view.show()
-    yield chat_view
-    chat_view.highlighter.finish()
 
 
 def card(view: ChatView) -> RowItem:

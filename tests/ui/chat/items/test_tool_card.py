@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -12,7 +11,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.chat.actions import (
     OpenCacheEntry,
     Pin,
@@ -23,12 +21,10 @@ from helix_desktop.ui.chat.actions import (
     Undo,
 )
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import Badge, DividerRow, HeadAndTail, OriginalOutput, ToolRow
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.tool_menu import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
-from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from tests.support.window.buttons import trigger
 from tests.support.window.chat_geometry import row_key
@@ -41,22 +37,6 @@ CARD = ToolRow(
 PREVIEW = replace(CARD, form="preview", tokens=590, lines=2)
 COMPACT = replace(PREVIEW, form="compact", instructions="the failing tests", chosen_by="agent")
 ORIGINAL = OriginalOutput(HeadAndTail("first of all", "last of all", 900), 12_400)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _fonts(qapp: object) -> None:
-    fonts.load(resources_dir() / "fonts")
-
-
-@pytest.fixture
-def view(qtbot: QtBot) -> Iterator[ChatView]:
-    chat_view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(chat_view)
-    chat_view.resize(800, 600)
-    with qtbot.waitExposed(chat_view):
-        chat_view.show()
-    yield chat_view
-    chat_view.highlighter.finish()
 
 
 def sheet(view: ChatView) -> RowItem:

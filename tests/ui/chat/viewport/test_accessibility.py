@@ -19,22 +19,8 @@ from helix_desktop.ui.chat.viewport.accessibility import RowButton
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.galleries.chat_gallery import DIGEST, rows_of_all_kinds, rows_of_subagents
 from tests.support.window.chat_geometry import row_key
-
-
-@pytest.fixture
-def view(qtbot: QtBot) -> Iterator[ChatView]:
-    chat_view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(chat_view)
-    # visible rows are built at once, however busy the machine
-    chat_view.chat_viewport.slice_s = float("inf")
-    chat_view.resize(800, 600)
-    with qtbot.waitExposed(chat_view):
-        chat_view.show()
-    yield chat_view
-    chat_view.close()
 
 
 def _children(node: QAccessibleInterface) -> list[QAccessibleInterface]:

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import row_key
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _fonts(qapp: object) -> None:
     fonts.load(resources_dir() / "fonts")
-
-
-@pytest.fixture
-def view(qtbot: QtBot) -> Iterator[ChatView]:
-    chat_view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(chat_view)
-    # visible rows are built at once, however busy the machine
-    chat_view.chat_viewport.slice_s = float("inf")
-    chat_view.resize(800, 600)
-    with qtbot.waitExposed(chat_view):
-        chat_view.show()
-    yield chat_view
-    chat_view.close()
 
 
 def _pairs(count: int) -> list[Row]:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
-from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_decorations import inline_code_rects
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.chat.viewport.view import ChatView
@@ -27,17 +23,6 @@ CARD = ToolRow(
 )  # fmt: skip
 ANSWER = AssistantRow(row_key("a"), "Run this:\n\n```py\nvalue = 1\n```\n\nאחר כך רצים")
 NOTICE = NoticeRow(row_key("n"), "error", "The provider refused.", "The key has expired.", "אפשר לבחור מפתח")
-
-
-@pytest.fixture
-def view(qtbot: QtBot, right_to_left: None) -> Iterator[ChatView]:
-    chat_view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(chat_view)
-    chat_view.resize(800, 600)
-    with qtbot.waitExposed(chat_view):
-        chat_view.show()
-    yield chat_view
-    chat_view.highlighter.finish()
 
 
 def dark_columns(image: QImage, top: int, bottom: int) -> list[int]:
@@ -56,6 +41,7 @@ def painted(text: TextLayout) -> QImage:
     return image
 
 
+@pytest.mark.usefixtures("right_to_left")
 def test_a_card_begins_at_the_right_and_opens_at_the_left(view: ChatView) -> None:
     view.chat_viewport.model.reset([CARD])
     card = row_widget(view, "t")
@@ -67,6 +53,7 @@ def test_a_card_begins_at_the_right_and_opens_at_the_left(view: ChatView) -> Non
     assert "head line" in row_widget(view, "t").text()
 
 
+@pytest.mark.usefixtures("right_to_left")
 def test_the_menu_of_a_card_begins_where_its_button_begins(view: ChatView) -> None:
     view.chat_viewport.model.reset([CARD])
     dots = hit_area_point(view, "t", "menu:card")
@@ -79,6 +66,7 @@ def test_the_menu_of_a_card_begins_where_its_button_begins(view: ChatView) -> No
     menu.close()
 
 
+@pytest.mark.usefixtures("right_to_left")
 def test_code_begins_at_the_left_and_a_paragraph_where_its_letters_begin(view: ChatView) -> None:
     view.chat_viewport.model.reset([ANSWER])
     width = view.viewport().width()
@@ -91,6 +79,7 @@ def test_code_begins_at_the_left_and_a_paragraph_where_its_letters_begin(view: C
     assert max(inside) < width / 4
 
 
+@pytest.mark.usefixtures("right_to_left")
 @pytest.mark.parametrize(
     ("start", "end", "selected"), [("key has", "expired", "key has expired"), ("לבחור", "מפתח", "לבחור מפתח")]
 )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.actions import ControlTurn
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow, Row
 from helix_desktop.ui.chat.viewport.view import ChatView
-from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import row_key, row_widget, text_point
 
 NOTICE = NoticeRow(
@@ -25,17 +21,6 @@ NOTICE = NoticeRow(
     "Set another key.",
     (ControlTurn("retry"),),
 )
-
-
-@pytest.fixture
-def view(qtbot: QtBot) -> Iterator[ChatView]:
-    chat_view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(chat_view)
-    chat_view.resize(800, 600)
-    with qtbot.waitExposed(chat_view):
-        chat_view.show()
-    yield chat_view
-    chat_view.close()
 
 
 def drag(view: ChatView, start: str, end: str) -> None:
