@@ -121,7 +121,7 @@ async def _run_window(
 
     instance.activated.connect(wake)
     file_events = FileOpenEvents(app, wake, window_context.actions.show_error)
-    early_targets = launch.early_events.drain() if launch.early_events else []
+    early_targets = file_events.listen(launch.early_events) if launch.early_events else []
     controllers.workspace_controller.workspace_opened.connect(
         lambda workspace_id: window_context.actions.start(
             asyncio.to_thread(marker.add_workspace, workspace_id), "note workspace"

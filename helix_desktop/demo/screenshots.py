@@ -63,7 +63,7 @@ class ScreenshotWriter:
         """Save a screenshot of the window, or of `widget`, in each mode that is wanted. Raises HelixError."""
         appearance = self._window_context.appearance
         modes_in_use = tuple(mode for mode in modes if mode in self.options.modes)
-        # The mode in force first: to restyle the whole window takes a third of a second.
+        # The mode in force first: the other one has to restyle the whole window.
         for mode in sorted(modes_in_use, key=lambda mode: mode != appearance.mode):
             if appearance.mode != mode:
                 appearance.set_mode(mode)

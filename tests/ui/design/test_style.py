@@ -6,10 +6,10 @@ from dataclasses import fields
 from typing import get_args
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QFontDatabase, QImage, QPalette
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
@@ -151,6 +151,69 @@ def test_appearance_switches_theme_and_text_size_live(qapp: QApplication) -> Non
     assert qapp.palette().window().color().name() == DARK.canvas
     appearance.set_mode("light")
     appearance.deleteLater()
+
+
+class StyleChanges(QLabel):
+    """Counts how often it is styled."""
+
+    count = 0
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Count."""
+        super().changeEvent(event)
+        self.count += event.type() == QEvent.Type.StyleChange
+
+
+def nested(widget: QWidget, depth: int) -> QWidget:
+    """Return a widget with the given one so deep in it."""
+    for _ in range(depth):
+        outer = QFrame()
+        outer.setProperty("role", "card")
+        layout = QVBoxLayout(outer)
+        layout.addWidget(widget)
+        widget = outer
+    return widget
+
+
+def test_another_style_sheet_styles_each_widget_once(qtbot: QtBot, qapp: QApplication) -> None:
+    stylesheet.apply(qapp, LIGHT)
+    words = StyleChanges("words")
+    window = nested(words, 8)
+    qtbot.addWidget(window)
+    with qtbot.waitExposed(window):
+        window.show()
+    words.count = 0
+    stylesheet.apply(qapp, LIGHT, 20)
+    assert words.count == 1
+    stylesheet.apply(qapp, LIGHT)
+
+
+def test_what_is_hidden_takes_the_new_colors_a_moment_later(qtbot: QtBot, qapp: QApplication) -> None:
+    appearance = stylesheet.Appearance(qapp, "light")
+    appearance.apply_stylesheet()
+    shown, hidden, gone = QLabel("shown"), QLabel("hidden"), QLabel("gone")
+    window = nested(shown, 1)
+    qtbot.addWidget(window)
+    for label in (hidden, gone):
+        label.setParent(window)
+    with qtbot.waitExposed(window):
+        window.show()
+    hidden.hide()
+
+    appearance.set_mode("dark")
+    gone.deleteLater()
+
+    assert words_color(shown) == DARK.text
+    qtbot.waitUntil(lambda: words_color(hidden) == DARK.text)
+    appearance.set_mode("light")
+    hidden.show()
+    qtbot.waitUntil(lambda: words_color(hidden) == LIGHT.text)
+    appearance.deleteLater()
+
+
+def words_color(label: QLabel) -> str:
+    """Return the color that a label writes in."""
+    return label.palette().color(QPalette.ColorRole.WindowText).name()
 
 
 def test_tinted_children_follow_the_theme(qtbot: QtBot) -> None:

@@ -222,6 +222,7 @@ async def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_pat
     targets: list[str] = []
     errors: list[HelixError] = []
     openings = FileOpenEvents(qapp, targets.append, errors.append)
+    assert openings.listen(EarlyFileOpenEvents(qapp)) == []
     (tmp_path / "a b.helix").touch()
     for event in (
         QFileOpenEvent(str(tmp_path / "a b.helix")),
@@ -252,5 +253,4 @@ async def test_files_opened_before_the_first_frame_are_queued(qapp: QApplication
     assert ["File not found" in error.what for error in errors] == [True]
     assert openings.first_target([]) == ""
     openings.handle(targets[0])
-    qapp.removeEventFilter(openings)
     assert opened == [f"{IMPORT_PREFIX}{second}"]

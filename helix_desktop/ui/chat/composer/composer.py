@@ -110,7 +110,7 @@ class Composer(Themed, QWidget):
         self._unsaved = QElapsedTimer()
         self._arrange()
         self._connect()
-        self.set_theme(theme)
+        self._show_style(ChatStyle(theme, 1.0, self.devicePixelRatioF()))
 
     @property
     def enter_sends(self) -> bool:
@@ -182,8 +182,15 @@ class Composer(Themed, QWidget):
 
     def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
         """Take the colors of a theme, and a zoom (1.0 is 15 px text)."""
-        zoom = zoom if zoom is not None else self._style.zoom
-        style = self._style = self.frame.chat_style = ChatStyle(theme, zoom, self.devicePixelRatioF())
+        current = self._style
+        look = (theme, current.zoom if zoom is None else zoom, self.devicePixelRatioF())
+        if look == (current.theme, current.zoom, current.ratio):
+            return  # the window gives a new theme to all parts, and the zoom with it to the chat
+        self._show_style(ChatStyle(*look))
+
+    def _show_style(self, style: ChatStyle) -> None:
+        theme = style.theme
+        self._style = self.frame.chat_style = style
         self._chips.set_style(style)
         self.completer.set_style(style)
         self.editor.setFont(style.font(BODY))

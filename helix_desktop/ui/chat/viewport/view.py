@@ -100,23 +100,28 @@ class ChatView(Themed, QAbstractScrollArea):
         self._ring = FocusRing(self)
         mark_pane_stop(self)
         Spinner(self.chat_viewport)
-        self._zoom = 1.0
         self.is_past = False
         TopicLinks(self).changed.connect(self._take_opened_topics)
         self._connect()
-        self.set_theme(theme)
+        self._show_style()
         self.chat_viewport.reset()
 
     def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
         """Show everything in another theme, or at another zoom (1.0 is 15 px text), at the same place."""
-        self._zoom = zoom if zoom is not None else self._zoom
-        style = ChatStyle(theme, self._zoom, self.devicePixelRatioF())
-        self.chat_viewport.item_cache.set_style(style)
-        self._new_rows_button.set_style(style)
-        self._ring.tint(theme)
-        set_style_sheet(self, _style(theme))
+        current = self.chat_viewport.style
+        look = (theme, current.zoom if zoom is None else zoom, self.devicePixelRatioF())
+        if look == (current.theme, current.zoom, current.ratio):
+            return  # the window gives a new theme to all parts, and the zoom with it to the chat
+        self.chat_viewport.item_cache.set_style(ChatStyle(*look))
+        self._show_style()
         self.chat_viewport.refresh()
         self.chat_viewport.repaint()
+
+    def _show_style(self) -> None:
+        style = self.chat_viewport.style
+        self._new_rows_button.set_style(style)
+        self._ring.tint(style.theme)
+        set_style_sheet(self, _style(style.theme))
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.polisher import Polisher, change_style_sheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 
 ThemeMode = Literal["system", "light", "dark"]
@@ -273,7 +274,7 @@ def prepare(app: QApplication, theme: Theme, text_px: int = fonts.BASE_PX) -> No
 def apply(app: QApplication, theme: Theme, text_px: int = fonts.BASE_PX) -> None:
     """Apply a theme and a text size in pixels to the whole application; may be called again at any time."""
     prepare(app, theme, text_px)
-    app.setStyleSheet(stylesheet(theme, text_px))
+    change_style_sheet(app, stylesheet(theme, text_px))
 
 
 def _blend(background: str, foreground: str, share: float) -> str:
@@ -298,6 +299,7 @@ class Appearance(QObject):
         self._app = app
         self._mode: ThemeMode = mode
         self._text_px = text_px
+        self._polisher = Polisher(app, self)
         app.styleHints().colorSchemeChanged.connect(self._on_system_theme)
         prepare(app, self.theme, text_px)
 
@@ -320,17 +322,17 @@ class Appearance(QObject):
 
     def apply_stylesheet(self) -> None:
         """Apply the style sheet, once the window is built."""
-        self._apply()
+        self._change_all()
 
     def set_mode(self, mode: ThemeMode) -> None:
         """Choose system, light or dark."""
         self._mode = mode
-        self._apply()
+        self._change_colors()
 
     def set_text_px(self, px: int) -> None:
         """Choose a text size; the nearest of TEXT_PX is taken."""
         self._text_px = min(TEXT_PX, key=lambda size: abs(size - px))
-        self._apply()
+        self._change_all()
 
     def zoom(self, steps: int) -> None:
         """Go some text sizes up or down; 0 returns to 100 %."""
@@ -342,9 +344,14 @@ class Appearance(QObject):
 
     def _on_system_theme(self) -> None:
         if self._mode == "system":
-            self._apply()
+            self._change_colors()
 
-    def _apply(self) -> None:
+    def _change_colors(self) -> None:
         theme = self.theme
-        apply(self._app, theme, self._text_px)
+        prepare(self._app, theme, self._text_px)
+        self._polisher.change_colors(stylesheet(theme, self._text_px))
         self.changed.emit(theme)
+
+    def _change_all(self) -> None:
+        apply(self._app, self.theme, self._text_px)
+        self.changed.emit(self.theme)
