@@ -7,8 +7,8 @@ import logging
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from helix_desktop.domain.store.entries import (
@@ -18,6 +18,7 @@ from helix_desktop.domain.store.entries import (
     EntryPage,
     EntrySort,
     SessionSummary,
+    SortColumn,
 )
 from helix_desktop.domain.store.entry_order import matches_filter, sort_position, tiebreak_prefix
 from helix_desktop.store.core import keys
@@ -31,6 +32,18 @@ _RUN_ENTRIES = 2_000  # sorted at once: about 2 ms
 _SCAN_PAGE_ENTRIES = 2_000  # entries per page when all are listed
 
 _log = logging.getLogger(__name__)
+
+
+class _Place(Struct, frozen=True, order=True, gc=False):
+    """The position of an entry in an order, and its digest.
+
+    The garbage collector, which stops the window, does not look at a million of them as at tuples.
+    """
+
+    first: int | str
+    second: int | str
+    third: int | str
+    digest: bytes
 
 
 def is_stored_order(entry_query: EntryQuery) -> bool:
@@ -84,15 +97,20 @@ def _sorted_digests(entries: Iterator[CacheEntry], sort: EntrySort) -> bytes:
     They are sorted in runs that are merged: sorting, or freeing, a million at once keeps the interpreter from
     all other threads for seconds.
     """
-    places = ((*sort_position(entry, sort.column), bytes.fromhex(entry.digest)) for entry in entries)
-    runs: list[Iterator[tuple[Any, ...]]] = []
+    places = (_place(entry, sort.column) for entry in entries)
+    runs: list[Iterator[_Place]] = []
     while run := sorted(islice(places, _RUN_ENTRIES), reverse=sort.descending):
         runs.append(iter(run))
     merged = heapq.merge(*runs, reverse=sort.descending)
     parts: list[bytes] = []
-    while part := b"".join([place[-1] for place in islice(merged, _RUN_ENTRIES)]):
+    while part := b"".join([place.digest for place in islice(merged, _RUN_ENTRIES)]):
         parts.append(part)
     return b"".join(parts)
+
+
+def _place(entry: CacheEntry, column: SortColumn) -> _Place:
+    first, second, third = (*sort_position(entry, column), 0, 0)[:3]
+    return _Place(first, second, third, bytes.fromhex(entry.digest))
 
 
 def read_tools(view: ReadView) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import Content, EntryFilter, EntrySort
+from helix_desktop.domain.store.entries import CacheEntry, Content, EntryFilter, EntrySort
 from helix_desktop.store.core.entry_query import build_query
 from helix_desktop.store.core.keys import Span
 from helix_desktop.store.leveldb import listings
@@ -66,6 +67,24 @@ async def test_a_list_by_size_reads_every_record_once(
     assert len(paged) == 97
     assert scans == 1
     await store.close()
+
+
+def test_the_garbage_collector_has_nothing_to_look_at_in_a_sorted_list() -> None:
+    """It stops the window for all that was allocated since it ran last: 40 ms for a list of a million."""
+    digests = [digest_of(b"%d" % n) for n in range(3_000)]
+    counts = list[int]()
+
+    def entries() -> Iterator[CacheEntry]:
+        yield from (CacheEntry(digest, 1, 1, 1, "t", "f", "", "output", 1, 1) for digest in digests)
+        counts.append(gc.get_count()[0])
+
+    was_enabled = gc.isenabled()
+    gc.disable()
+    gc.collect()
+    listings._sorted_digests(entries(), EntrySort("size"))
+    if was_enabled:
+        gc.enable()
+    assert counts[0] < 300
 
 
 async def test_moving_one_to_the_trash_looks_into_no_logs_for_the_others(tmp_path: Path) -> None:
