@@ -24,7 +24,6 @@ from helix_desktop.ui.handover.dialog import HandoverDialog
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
-    PlainReply,
     Reply,
     StreamedReply,
     Text,
@@ -96,40 +95,191 @@ async def _closed(rig: WindowRig) -> None:
     await until(lambda: rig.wiring.rewrites.handover_presenter is None, "the dialog closed")
 
 
-async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_path: Path) -> None:
+async def _undo(rig: WindowRig) -> None:
+    """Undo the newest handover: all of the history is in the context again."""
+    rig.window.commands.undo_compaction.trigger()
+    await until(lambda: rig.conversation.session.transcript.handover is None, "undone")
+
+
+async def test_a_draft_is_written_judged_changed_and_handed_over(qapp: QApplication, tmp_path: Path) -> None:
+    """Nothing is recorded before "Hand over"; what was recorded is undone, and a new draft begins anew."""
     model = Summariser()
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
-        dialog = await _work(rig, server)
-        before = rig.conversation.window.measure()[0]
-        dialog.focus_input.setText("the fourth file")
-        press(dialog, "write_draft")
-        await until(lambda: dialog.step == "draft", "the draft")
-        assert "the fourth file" in model.prompts[0]
-        assert rig.events(HandoverMade) == []
-        assert rig.conversation.window.measure()[0] == before
-        assert [line for line in dialog.editor.toPlainText().splitlines() if line.startswith("## ")] == [
-            f"## {title}" for title in SECTIONS
-        ]
-        text = dialog.editor.toPlainText().replace("- Words about it.", "- My own words.", 1)
-        dialog.editor.setPlainText(text)
-        press(dialog, "hand_over")
-        await _closed(rig)
-        (handover,) = rig.events(HandoverMade)
-        assert (handover.trigger, handover.edited, handover.focus) == (
-            HandoverTrigger.MANUAL,
-            True,
-            "the fourth file",
-        )
-        assert handover.sections[0].bullets[0].text == "My own words."
-        assert rig.conversation.window.measure()[0].estimate < before.estimate
-        await until(lambda: any(row.kind == "handover" for row in rig.rows(DividerRow)), "the divider")
-        assert "what_is:summarized" in _hit_names(rig)
-        rig.window.help_windows.show_topic("summarized")
-        assert "what_is:summarized" not in _hit_names(rig)
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.change_policy(**BY_HAND)
+        await _check_an_empty_history(rig)
+        await rig.run_turn("And now?")
+        await _check_stopping(rig, model)
+        await _check_own_words(rig, model)
+        await _check_short_summary(rig, model)
+        await _undo(rig)
+        await _check_invalid_text(rig)
+        await _undo(rig)
+        await _check_without_a_model(rig, model)
+        await _undo(rig)
+        await _check_shorter_range(rig, model)
 
-        rig.window.commands.undo_compaction.trigger()
-        await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
-        assert rig.conversation.window.measure()[0] == before
+
+async def _check_an_empty_history(rig: WindowRig) -> None:
+    """Without anything to compact no dialog opens: a banner says so until there is something."""
+    rig.window.commands.compact_now.trigger()
+    await until(lambda: "Nothing to compact yet" in rig.banner_text(), "the reason")
+    frames = rig.window.banners.findChildren(QFrame)
+    assert [frame.property("level") for frame in frames if frame.property("role") == "banner"] == ["info"]
+    assert not [dialog for dialog in rig.window.findChildren(HandoverDialog) if dialog.isVisible()]
+    await rig.run_turn("Read everything")
+    assert rig.banner_text() == "", "what it asked for has been done"
+    await _closed(rig)
+
+
+async def _check_stopping(rig: WindowRig, model: Summariser) -> None:
+    """Writing can be stopped and restarted."""
+    go = asyncio.Event()
+    model.summary = StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds."))
+    dialog = await _open(rig)
+    press(dialog, "write_draft")
+    await until(lambda: "- Wor" in dialog.model_output.toPlainText(), "what has arrived")
+    press(dialog, "cancel")
+    await until(lambda: dialog.step == "choose", "the choice again")
+    assert dialog.problem == ""
+    model.summary = text_reply(SUMMARY)
+    press(dialog, "write_draft")
+    await until(lambda: dialog.step == "draft", "the draft")
+    press(dialog, "cancel")
+    await _closed(rig)
+    assert rig.events(HandoverMade) == []
+    assert "compaction" not in rig.window.jobs.job_ids()
+    go.set()
+
+
+def _shown_labels(dialog: HandoverDialog) -> list[str]:
+    return [words.text() for words in dialog.findChildren(QLabel) if words.isVisible()]
+
+
+async def _check_own_words(rig: WindowRig, model: Summariser) -> None:
+    """The user names a focus, changes the draft and hands over; undo brings everything back."""
+    model.summary = text_reply(SUMMARY)
+    model.prompts.clear()
+    dialog = await _open(rig)
+    before = rig.conversation.window.measure()[0]
+    dialog.focus_input.setText("the fourth file")
+    press(dialog, "write_draft")
+    await until(lambda: dialog.step == "draft", "the draft")
+    assert "the fourth file" in model.prompts[0]
+    assert rig.events(HandoverMade) == []
+    assert rig.conversation.window.measure()[0] == before
+    assert [line for line in dialog.editor.toPlainText().splitlines() if line.startswith("## ")] == [
+        f"## {title}" for title in SECTIONS
+    ]
+    text = dialog.editor.toPlainText().replace("- Words about it.", "- My own words.", 1)
+    dialog.editor.setPlainText(text)
+    press(dialog, "hand_over")
+    await _closed(rig)
+    (handover,) = rig.events(HandoverMade)
+    assert (handover.trigger, handover.edited, handover.focus) == (
+        HandoverTrigger.MANUAL,
+        True,
+        "the fourth file",
+    )
+    assert handover.sections[0].bullets[0].text == "My own words."
+    assert rig.conversation.window.measure()[0].estimate < before.estimate
+    await until(lambda: any(row.kind == "handover" for row in rig.rows(DividerRow)), "the divider")
+    assert "what_is:summarized" in _hit_names(rig)
+    rig.window.help_windows.show_topic("summarized")
+    assert "what_is:summarized" not in _hit_names(rig)
+
+    rig.window.commands.undo_compaction.trigger()
+    await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
+    assert rig.conversation.window.measure()[0] == before
+
+
+async def _check_invalid_text(rig: WindowRig) -> None:
+    """A text that is no handover is reported in place, and can be changed back."""
+    made = len(rig.events(HandoverMade))
+    dialog = await _open(rig)
+    press(dialog, "write_draft")
+    await until(lambda: dialog.step == "draft", "the draft")
+    text = dialog.editor.toPlainText()
+    dialog.editor.setPlainText("## Something else\n- Words.")
+    press(dialog, "hand_over")
+    await until(lambda: dialog.problem, "the problem")
+    assert "isn't one of the six headings" in dialog.problem
+    assert len(rig.events(HandoverMade)) == made
+    dialog.editor.setPlainText(text)
+    await until(dialog.commit_button.isEnabled, "ready again")
+    press(dialog, "hand_over")
+    await _closed(rig)
+    (handover,) = rig.events(HandoverMade)[made:]
+    assert not handover.edited
+
+
+async def _check_short_summary(rig: WindowRig, model: Summariser) -> None:
+    """The draft says why it may say too little; the user can have it written again, or accept it."""
+    thin = text_reply("\n".join(f"## {title}\n- Done. [e4]" for title in SECTIONS))
+    model.summary = thin
+    made = len(rig.events(HandoverMade))
+    dialog = await _open(rig)
+    press(dialog, "write_draft")
+    await until(lambda: dialog.step == "draft", "the draft")
+    assert any("tokens of history" in words for words in _shown_labels(dialog))
+    assert dialog.editor.toPlainText().count("- Done. [e4]") == len(SECTIONS)
+    assert len(rig.events(HandoverMade)) == made
+    model.summary = text_reply(SUMMARY)
+    press(dialog, "write_draft")
+    await until(lambda: "words about it" in dialog.editor.toPlainText().lower(), "the longer draft")
+    assert not any("tokens of history" in words for words in _shown_labels(dialog))
+    model.summary = thin
+    press(dialog, "write_draft")
+    await until(lambda: "- Done." in dialog.editor.toPlainText(), "the short draft")
+    press(dialog, "hand_over")
+    await _closed(rig)
+    (handover,) = rig.events(HandoverMade)[made:]
+    assert (handover.fallback, handover.refused) == ("", "")
+    assert not handover.model.startswith("no model")
+
+
+async def _check_without_a_model(rig: WindowRig, model: Summariser) -> None:
+    """A model that refuses leaves a draft made without it, and its record says so."""
+    model.summary = api_error(400, "no summaries today")
+    made = len(rig.events(HandoverMade))
+    dialog = await _open(rig)
+    press(dialog, "write_draft")
+    await until(lambda: dialog.step == "draft", "the draft")
+    press(dialog, "hand_over")
+    await _closed(rig)
+    (handover,) = rig.events(HandoverMade)[made:]
+    assert handover.model.startswith("no model")
+    assert handover.fallback
+
+
+async def _check_shorter_range(rig: WindowRig, model: Summariser) -> None:
+    """What is chosen in the chat ends there; what a handover covers already is run again."""
+    model.summary = text_reply(SUMMARY)
+    dialog = await _open(rig)
+    assert dialog.range_box.count() > 1
+    end = dialog.range_box.itemData(dialog.range_box.count() - 1)
+    dialog.reject()
+    await _closed(rig)
+    rig.chat.view.action_triggered.emit(SummarizeUpTo(end))
+    await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog for this range")
+    assert rig.wiring.rewrites.handover_presenter is not None
+    dialog = rig.wiring.rewrites.handover_presenter.dialog
+    await until(dialog.isVisible, "its ranges")
+    assert dialog.range_box.currentData() == end
+    press(dialog, "write_draft")
+    await until(lambda: dialog.step == "draft", "the draft")
+    press(dialog, "hand_over")
+    await _closed(rig)
+    assert rig.events(HandoverMade)[-1].upto == end
+    first = rig.conversation.session.transcript.items[0].seq
+    rig.chat.view.action_triggered.emit(SummarizeUpTo(first))  # covered already: that one again
+    await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog to run it again")
+    dialog = rig.wiring.rewrites.handover_presenter.dialog
+    await until(dialog.isVisible, "its ranges")
+    assert "again" in dialog.windowTitle()
+    dialog.reject()
+    await _closed(rig)
 
 
 def _hit_names(rig: WindowRig) -> list[str]:
@@ -180,204 +330,101 @@ async def test_a_dropped_sentence_is_put_back(qapp: QApplication, tmp_path: Path
         assert active[0] == second
 
 
-async def test_a_recorded_handover_is_edited(qapp: QApplication, tmp_path: Path) -> None:
-    """Six fields are checked while typing, compared, saved, undone; an undone one is read only."""
-    async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
-        (await _work(rig, server)).reject()
-        await _closed(rig)
-        handovers, rewrites = rig.conversation.handovers, rig.wiring.rewrites
-        await handovers.commit(await handovers.draft())
-        transcript = rig.conversation.session.transcript
-        (made,) = transcript.rewrites.handovers
-        rig.window.show_page("timeline")
-        await until(lambda: rig.views.timeline.card_widget(made), "the card")
-        press(rig.views.timeline.card_widget(made) or rig.views.timeline, "edit")
-        await until(lambda: rewrites.edit_presenter and rewrites.edit_presenter.dialog.sections, "fields")
-        assert rewrites.edit_presenter is not None
-        dialog = rewrites.edit_presenter.dialog
-        assert [section.title for section in dialog.sections] == [*SECTIONS]
-        assert not dialog.save_button.isEnabled()
-        before, first = dialog.tokens.text(), dialog.sections[0].text
-        assert "(" not in before
-        dialog.sections[0].editor.setPlainText("Other words, and a few more of them")
-        await until(lambda: dialog.tokens.text() != before, "counted")
-        dialog.sections[0].editor.setPlainText(first)
-        await until(lambda: dialog.tokens.text() == before, "as it was")
-        for section in dialog.sections:
-            section.editor.setPlainText("")
-        await until(lambda: "It is empty" in dialog.problem, "nothing to save")
-        press(dialog, "compare-original")
-        press(dialog.compared, "put_back")
-        assert dialog.sections[0].text == "- Words about it. [e4]"
-        press(dialog, "cancel")
-        dialog.sections[1].editor.setPlainText("My own words [e4]")
-        await until(lambda: dialog.tokens.text() != before and not dialog.problem, "checked again")
-        press(dialog, "save")
-        await until(lambda: rewrites.edit_presenter is None, "saved")
-        active = transcript.handover
-        assert active is not None
-        assert (active[1].revises, active[1].sections[1].bullets) == (made, (Bullet("My own words", (4,)),))
-        assert transcript.rewrites.handovers[made].sections[1].bullets[0].text == "Words about it."
-
-        await rig.conversation.window.undo(active[0])
-        rewrites.edit(active[0])
-        await until(lambda: rewrites.edit_presenter and rewrites.edit_presenter.dialog.isVisible(), "again")
-        dialog = rewrites.edit_presenter.dialog
-        await until(lambda: "undone" in dialog.reason.text(), "why it cannot be edited")
-        assert dialog.sections[1].editor.isReadOnly()
-        press(dialog, "edit-action")
-        await until(lambda: not dialog.sections[1].editor.isReadOnly(), "redone, it can be edited")
-        press(dialog, f"reset:{SECTIONS[1]}")
-        assert dialog.sections[1].text == "- Words about it. [e4]"
-        press(dialog, "cancel")
-        assert "aren't saved" in dialog.problem
-        press(dialog, "cancel")
-        await until(lambda: rewrites.edit_presenter is None, "closed")
-
-
-async def test_a_handover_is_run_again_after_a_look_at_what_differs(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_recorded_handover_is_run_again_and_edited(qapp: QApplication, tmp_path: Path) -> None:
+    """Run again, it is compared with the first one; edited, it is checked; an undone one is read only."""
     model = Summariser()
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
         (await _work(rig, server)).reject()
         await _closed(rig)
-        handovers, rewrites = rig.conversation.handovers, rig.wiring.rewrites
+        handovers = rig.conversation.handovers
         await handovers.commit(await handovers.draft())
         (first,) = rig.conversation.session.transcript.rewrites.handovers
-        rig.type_message("/compact the fourth file")  # nothing new to summarize
-        await until(lambda: rewrites.handover_presenter, "the dialog")
-        assert rewrites.handover_presenter is not None
-        dialog = rewrites.handover_presenter.dialog
-        await until(lambda: dialog.estimate_label.text().endswith("box/small"), "price and model")
-        model.summary = text_reply(SUMMARY.replace("Words about it.", "All new!", 1))
-        press(dialog, "write_draft")
-        await until(lambda: dialog.draft_page.is_comparing, "what differs")
-        assert dialog.draft_page.counts.text().startswith("1 dropped · 1 added")
-        press(dialog, "hand_over")
-        await _closed(rig)
-        again = rig.events(HandoverMade)[-1]
-        assert (again.replaces, again.focus) == ((first,), "the fourth file")
-        rows = {row.key.seq: row for row in rig.rows(DividerRow) if row.kind == "handover"}
-        assert not rows[first].is_undone
-        assert "undo" not in [button_name(action) for action in rows[first].actions]
-        rig.window.commands.undo_compaction.trigger()
-        active = rig.conversation.session.transcript
-        await until(lambda: active.handover and active.handover[0] == first, "the former one again")
+        await _check_running_again(rig, model, first)
+        await _check_editing(rig, first)
+        await _check_editing_undone(rig)
 
 
-async def test_a_shorter_range_covers_less(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
-        dialog = await _work(rig, server)
-        assert dialog.range_box.count() > 1
-        end = dialog.range_box.itemData(dialog.range_box.count() - 1)
-        dialog.reject()
-        await _closed(rig)
-        rig.chat.view.action_triggered.emit(SummarizeUpTo(end))
-        await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog for this range")
-        assert rig.wiring.rewrites.handover_presenter is not None
-        dialog = rig.wiring.rewrites.handover_presenter.dialog
-        await until(dialog.isVisible, "its ranges")
-        assert dialog.range_box.currentData() == end
-        press(dialog, "write_draft")
-        await until(lambda: dialog.step == "draft", "the draft")
-        press(dialog, "hand_over")
-        await _closed(rig)
-        assert rig.events(HandoverMade)[0].upto == end
-        first = rig.conversation.session.transcript.items[0].seq
-        rig.chat.view.action_triggered.emit(SummarizeUpTo(first))  # covered already: that one again
-        await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog to run it again")
-        dialog = rig.wiring.rewrites.handover_presenter.dialog
-        await until(dialog.isVisible, "its ranges")
-        assert "again" in dialog.windowTitle()
-        dialog.reject()
-        await _closed(rig)
+async def _check_running_again(rig: WindowRig, model: Summariser, first: int) -> None:
+    """What differs is shown before it takes the place of the first one; undo brings that one back."""
+    rewrites = rig.wiring.rewrites
+    rig.type_message("/compact the fourth file")  # nothing new to summarize
+    await until(lambda: rewrites.handover_presenter, "the dialog")
+    assert rewrites.handover_presenter is not None
+    dialog = rewrites.handover_presenter.dialog
+    await until(lambda: dialog.estimate_label.text().endswith("box/small"), "price and model")
+    model.summary = text_reply(SUMMARY.replace("Words about it.", "All new!", 1))
+    press(dialog, "write_draft")
+    await until(lambda: dialog.draft_page.is_comparing, "what differs")
+    assert dialog.draft_page.counts.text().startswith("1 dropped · 1 added")
+    press(dialog, "hand_over")
+    await _closed(rig)
+    again = rig.events(HandoverMade)[-1]
+    assert (again.replaces, again.focus) == ((first,), "the fourth file")
+    rows = {row.key.seq: row for row in rig.rows(DividerRow) if row.kind == "handover"}
+    assert not rows[first].is_undone
+    assert "undo" not in [button_name(action) for action in rows[first].actions]
+    rig.window.commands.undo_compaction.trigger()
+    active = rig.conversation.session.transcript
+    await until(lambda: active.handover and active.handover[0] == first, "the former one again")
 
 
-async def test_the_writing_can_be_stopped_and_restarted(qapp: QApplication, tmp_path: Path) -> None:
-    go = asyncio.Event()
-    model = Summariser(StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds.")))
-    async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
-        dialog = await _work(rig, server)
-        press(dialog, "write_draft")
-        await until(lambda: "- Wor" in dialog.model_output.toPlainText(), "what has arrived")
-        press(dialog, "cancel")
-        await until(lambda: dialog.step == "choose", "the choice again")
-        assert dialog.problem == ""
-        model.summary = text_reply(SUMMARY)
-        press(dialog, "write_draft")
-        await until(lambda: dialog.step == "draft", "the draft")
-        press(dialog, "cancel")
-        await _closed(rig)
-        assert rig.events(HandoverMade) == []
-        assert "compaction" not in rig.window.jobs.job_ids()
-        go.set()
+async def _check_editing(rig: WindowRig, made: int) -> None:
+    """Six fields are checked while typing, compared with the original, and saved."""
+    rewrites, transcript = rig.wiring.rewrites, rig.conversation.session.transcript
+    rig.window.show_page("timeline")
+    await until(lambda: rig.views.timeline.card_widget(made), "the card")
+    press(rig.views.timeline.card_widget(made) or rig.views.timeline, "edit")
+    await until(lambda: rewrites.edit_presenter and rewrites.edit_presenter.dialog.sections, "fields")
+    assert rewrites.edit_presenter is not None
+    dialog = rewrites.edit_presenter.dialog
+    assert [section.title for section in dialog.sections] == [*SECTIONS]
+    assert not dialog.save_button.isEnabled()
+    before, first = dialog.tokens.text(), dialog.sections[0].text
+    assert "(" not in before
+    dialog.sections[0].editor.setPlainText("Other words, and a few more of them")
+    await until(lambda: dialog.tokens.text() != before, "counted")
+    dialog.sections[0].editor.setPlainText(first)
+    await until(lambda: dialog.tokens.text() == before, "as it was")
+    for section in dialog.sections:
+        section.editor.setPlainText("")
+    await until(lambda: "It is empty" in dialog.problem, "nothing to save")
+    press(dialog, "compare-original")
+    press(dialog.compared, "put_back")
+    assert dialog.sections[0].text == "- Words about it. [e4]"
+    press(dialog, "cancel")
+    dialog.sections[1].editor.setPlainText("My own words [e4]")
+    await until(lambda: dialog.tokens.text() != before and not dialog.problem, "checked again")
+    press(dialog, "save")
+    await until(lambda: rewrites.edit_presenter is None, "saved")
+    active = transcript.handover
+    assert active is not None
+    assert (active[1].revises, active[1].sections[1].bullets) == (made, (Bullet("My own words", (4,)),))
+    assert transcript.rewrites.handovers[made].sections[1].bullets[0].text == "Words about it."
 
 
-async def test_an_invalid_text_is_reported_in_place(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
-        dialog = await _work(rig, server)
-        press(dialog, "write_draft")
-        await until(lambda: dialog.step == "draft", "the draft")
-        text = dialog.editor.toPlainText()
-        dialog.editor.setPlainText("## Something else\n- Words.")
-        press(dialog, "hand_over")
-        await until(lambda: dialog.problem, "the problem")
-        assert "isn't one of the six headings" in dialog.problem
-        assert rig.events(HandoverMade) == []
-        dialog.editor.setPlainText(text)
-        await until(dialog.commit_button.isEnabled, "ready again")
-        press(dialog, "hand_over")
-        await _closed(rig)
-        assert len(rig.events(HandoverMade)) == 1
-        assert not rig.events(HandoverMade)[0].edited
+async def _check_editing_undone(rig: WindowRig) -> None:
+    """An undone handover is read only until it is redone; changes are not thrown away unasked."""
+    rewrites, active = rig.wiring.rewrites, rig.conversation.session.transcript.handover
+    assert active is not None
+    await rig.conversation.window.undo(active[0])
+    rewrites.edit(active[0])
+    await until(lambda: rewrites.edit_presenter and rewrites.edit_presenter.dialog.isVisible(), "again")
+    dialog = rewrites.edit_presenter.dialog
+    await until(lambda: "undone" in dialog.reason.text(), "why it cannot be edited")
+    assert dialog.sections[1].editor.isReadOnly()
+    press(dialog, "edit-action")
+    await until(lambda: not dialog.sections[1].editor.isReadOnly(), "redone, it can be edited")
+    press(dialog, f"reset:{SECTIONS[1]}")
+    assert dialog.sections[1].text == "- Words about it. [e4]"
+    press(dialog, "cancel")
+    assert "aren't saved" in dialog.problem
+    press(dialog, "cancel")
+    await until(lambda: rewrites.edit_presenter is None, "closed")
 
 
-async def test_without_a_model_the_draft_explains_itself(qapp: QApplication, tmp_path: Path) -> None:
-    refused: PlainReply = api_error(400, "no summaries today")
-    async with ChatServer(Summariser(refused)) as server, open_window(qapp, tmp_path) as rig:
-        dialog = await _work(rig, server)
-        press(dialog, "write_draft")
-        await until(lambda: dialog.step == "draft", "the draft")
-        press(dialog, "hand_over")
-        await _closed(rig)
-        (handover,) = rig.events(HandoverMade)
-        assert handover.model.startswith("no model")
-        assert handover.fallback
-
-
-async def test_a_short_summary_of_a_long_history_is_for_the_user_to_judge(
+async def test_older_messages_are_observed_on_request_and_a_refused_text_is_tried_again(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """The draft says why it may say too little; the user can have it written again, or accept it."""
-    thin = "\n".join(f"## {title}\n- Done. [e4]" for title in SECTIONS)
-    model = Summariser(text_reply(thin))
-    async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
-        dialog = await _work(rig, server)
-        press(dialog, "write_draft")
-        await until(lambda: dialog.step == "draft", "the draft")
-        assert any("tokens of history" in words for words in _shown_labels(dialog))
-        assert dialog.editor.toPlainText().count("- Done. [e4]") == len(SECTIONS)
-        assert rig.events(HandoverMade) == []
-        model.summary = text_reply(SUMMARY)
-        press(dialog, "write_draft")
-        await until(lambda: "words about it" in dialog.editor.toPlainText().lower(), "the longer draft")
-        assert not any("tokens of history" in words for words in _shown_labels(dialog))
-        model.summary = text_reply(thin)
-        press(dialog, "write_draft")
-        await until(lambda: "- Done." in dialog.editor.toPlainText(), "the short draft")
-        press(dialog, "hand_over")
-        await _closed(rig)
-        (handover,) = rig.events(HandoverMade)
-        assert (handover.fallback, handover.refused) == ("", "")
-        assert not handover.model.startswith("no model")
-
-
-def _shown_labels(dialog: HandoverDialog) -> list[str]:
-    return [words.text() for words in dialog.findChildren(QLabel) if words.isVisible()]
-
-
-async def test_a_refused_summary_is_kept_and_can_be_retried(qapp: QApplication, tmp_path: Path) -> None:
     """Observations that say nothing: the notice and the card say so, and both offer another try."""
     model = Summariser()
     model.observed = "- (1) Things were done."
@@ -385,6 +432,8 @@ async def test_a_refused_summary_is_kept_and_can_be_retried(qapp: QApplication, 
         await rig.open_folder("project", FILES)
         await rig.use_server(server)
         await rig.change_policy(**BY_HAND)
+        rig.window.commands.observe_now.trigger()
+        await until(lambda: "All older messages are noted already" in rig.banner_text(), "the reason")
         for text in ("Read everything", "And now?", "And again?"):
             await rig.run_turn(text)
         rig.window.commands.observe_now.trigger()
@@ -394,46 +443,20 @@ async def test_a_refused_summary_is_kept_and_can_be_retried(qapp: QApplication, 
         assert rig.events(ObservationsMade) == []
         notice = next(row for row in rig.rows(NoticeRow) if action_names(row) == ("observe_again",))
         rig.window.show_page("timeline")
-        seq = notice.key.seq
-        again = f"timeline-try-again-{seq}"
+        again = f"timeline-try-again-{notice.key.seq}"
         await until(lambda: rig.window.findChild(QAbstractButton, again), "the button")
+        before = rig.conversation.window.measure()[0]
         model.observed = OBSERVED
         press_action(rig.chat.view, notice, "observe_again")
         await until(lambda: rig.events(ObservationsPlaced), "the observations in place")
         await until(lambda: not rig.window.findChild(QAbstractButton, again), "no button any more")
 
-
-async def test_an_empty_history_is_reported_without_a_dialog(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", FILES)
-        await rig.use_server(server)
-        rig.window.commands.compact_now.trigger()
-        await until(lambda: "Nothing to compact yet" in rig.banner_text(), "the reason")
-        frames = rig.window.banners.findChildren(QFrame)
-        assert [frame.property("level") for frame in frames if frame.property("role") == "banner"] == ["info"]
-        assert not [dialog for dialog in rig.window.findChildren(HandoverDialog) if dialog.isVisible()]
-        await rig.run_turn("Read everything")
-        assert rig.banner_text() == "", "what it asked for has been done"
-        await _closed(rig)
-
-
-async def test_older_messages_are_observed_on_request(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", FILES)
-        await rig.use_server(server)
-        await rig.change_policy(**BY_HAND)
-        rig.window.commands.observe_now.trigger()
-        await until(lambda: "All older messages are noted already" in rig.banner_text(), "the reason")
-        for text in ("Read everything", "And now?", "And again?"):
-            await rig.run_turn(text)
-        before = rig.conversation.window.measure()[0]
-        rig.window.commands.observe_now.trigger()
-        await until(lambda: rig.events(ObservationsPlaced), "the observations in place")
         (event,) = rig.events(ObservationsMade)
         assert [observation.priority for observation in event.observations] == [1, 3]
         assert rig.events(ObservationsPlaced)[0].reason is PlacementReason.MANUAL
         assert rig.conversation.window.measure()[0].estimate < before.estimate
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "observations" and not row.is_quiet)
+        rig.window.show_page("chat")
         press_action(rig.chat.view, divider, "view")
         await until(lambda: rig.views.timeline.card_widget(divider.key.seq), "the card")
         press_action(rig.chat.view, divider, "undo")
