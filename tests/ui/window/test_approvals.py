@@ -32,27 +32,36 @@ def wants_to_run(request: dict[str, object]) -> Reply:
     return text_reply("Ended.")
 
 
-async def _ask(rig: WindowRig, server: ChatServer) -> None:
-    await rig.open_folder("project", {"a.txt": "words"})
+async def _ask(rig: WindowRig, server: ChatServer, folder: str) -> None:
+    await rig.open_folder(folder, {"a.txt": "words"})
     await rig.use_server(server)
 
 
-async def test_once_runs_the_call_and_asks_again_next_time(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _ask(rig, server)
+async def test_yes_and_no_once_and_never(qapp: QApplication, tmp_path: Path) -> None:
+    """Each answer has a workspace of its own; several questions at once are numbered."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_once(rig)
+        await _check_a_denial(rig)
+        await _check_never(rig)
+        await _check_numbers(rig)
+
+
+async def _check_once(rig: WindowRig) -> None:
+    async with ChatServer(wants_to_run) as server:
+        await _ask(rig, server, "once")
         rig.type_message("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
         status = rig.window.top_bar.status
         await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
-        assert not (tmp_path / "project" / "made.txt").exists()
+        assert not (rig.folder / "once" / "made.txt").exists()
         assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
         approval = await rig.answer_approval("once")
         assert "echo done > made.txt" in approval.detail
         assert "echo done > made.txt" in approval.offers[0]
         await rig.wait_for_turn_end()
-        assert (tmp_path / "project" / "made.txt").exists()
+        assert (rig.folder / "once" / "made.txt").exists()
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
-        assert status().startswith("Ready")
+        await until(lambda: status().startswith("Ready"), "the top bar says so again")
 
         rig.type_message("Again")
         await rig.answer_approval("once")
@@ -60,18 +69,16 @@ async def test_once_runs_the_call_and_asks_again_next_time(qapp: QApplication, t
         assert [event.decision for event in rig.events(ApprovalGiven)] == ["once", "once"]
 
 
-async def test_a_denial_and_its_reason_are_reported_to_the_model_and_nothing_runs(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _ask(rig, server)
+async def _check_a_denial(rig: WindowRig) -> None:
+    async with ChatServer(wants_to_run) as server:
+        await _ask(rig, server, "denial")
         rig.type_message("Go")
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
         assert [row.state for row in rig.rows(ToolRow)] == ["denied"]
         assert rig.events(ToolAnswered)[0].outcome == "denied"
         assert "did not allow" in server.bodies[-1]["messages"][-1]["content"]
-        assert not (tmp_path / "project" / "made.txt").exists()
+        assert not (rig.folder / "denial" / "made.txt").exists()
 
         rig.type_message("Again")
         await until(lambda: rig.rows(ApprovalRow), "a question")
@@ -84,39 +91,12 @@ async def test_a_denial_and_its_reason_are_reported_to_the_model_and_nothing_run
         await rig.wait_for_turn_end()
         assert server.bodies[-1]["messages"][-1]["content"].endswith("The user says: Write it to out.txt")
         assert rig.events(ApprovalGiven)[-1].words == "Write it to out.txt"
-        assert not (tmp_path / "project" / "made.txt").exists()
+        assert not (rig.folder / "denial" / "made.txt").exists()
 
 
-async def test_for_this_session_is_listed_during_the_session_and_not_saved(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _ask(rig, server)
-        rig.type_message("Go")
-        await rig.answer_approval("session")
-        await rig.wait_for_turn_end()
-        await rig.run_turn("Again")
-        assert [event.decision for event in rig.events(ApprovalGiven)] == ["session", "session"]
-        assert rig.wiring.services.registry.get(rig.workspace.id).rules == ()
-        await rig.wiring.workspace_controller.new_session()
-        rig.type_message("Elsewhere")
-        await rig.answer_approval("session")
-        await rig.wait_for_turn_end()
-        page = rig.wiring.settings.dialog.permissions
-        await rig.wiring.settings.show("permissions")
-        await until(lambda: "Until Helix Desktop closes" in page_text(page), "the rule")
-        press(page, "revoke")
-        await until(lambda: "Until Helix Desktop closes" not in page_text(page), "the rule gone")
-        assert rig.conversation.permissions.rules == ()
-        press(page, "change_trust")
-        await until(lambda: "Nothing runs in it." in page_text(page), "no trust")
-        assert not rig.composer.isEnabled()
-        rig.wiring.settings.dialog.close()
-
-
-async def test_never_is_saved_and_stronger_than_yes(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _ask(rig, server)
+async def _check_never(rig: WindowRig) -> None:
+    async with ChatServer(wants_to_run) as server:
+        await _ask(rig, server, "never")
         rig.type_message("Go")
         approval = await rig.answer_approval("never")
         await rig.wait_for_turn_end()
@@ -125,7 +105,45 @@ async def test_never_is_saved_and_stronger_than_yes(qapp: QApplication, tmp_path
         assert approval.offers[0].startswith("Run: echo done > made.txt")
         await rig.run_turn("Again")
         assert [event.rule for event in rig.events(ApprovalGiven)] == ["", rule.text]
-        assert not (tmp_path / "project" / "made.txt").exists()
+        assert not (rig.folder / "never" / "made.txt").exists()
+
+
+async def _check_numbers(rig: WindowRig) -> None:
+    def three(request: dict[str, object]) -> Reply:
+        messages = request["messages"]
+        assert isinstance(messages, list)
+        if messages[-1]["role"] == "user":
+            calls = (Call("run_command", f'{{"command": "true {n}"}}', id=f"c{n}") for n in range(3))
+            return StreamedReply(*calls)
+        return text_reply("Ended.")
+
+    async with ChatServer(three) as server:
+        await _ask(rig, server, "several")
+        rig.window.resize(1000, 560)  # too low for three cards
+        rig.type_message("Go")
+        await until(
+            lambda: [row.position for row in rig.rows(ApprovalRow)][2:] == ["3 of 3"], "three questions"
+        )
+        first = rig.chat.model.index_of(rig.rows(ApprovalRow)[0].key)
+        assert first is not None
+        placed_row = rig.chat.view.chat_viewport.placed_row
+        await until(
+            lambda: (placed := placed_row(first)) is not None and placed.y >= 0, "the first one in sight"
+        )
+        rig.conversation.decide("c2", "once")
+        await until(
+            lambda: [row.position for row in rig.rows(ApprovalRow)] == ["1 of 2", "2 of 2"], "two left"
+        )
+        assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
+        await rig.wiring.session_controller.chat.show(None)
+        await rig.wiring.session_controller.chat.show(rig.conversation)
+        assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
+        await rig.answer_approval("deny")
+        await until(lambda: [row.position for row in rig.rows(ApprovalRow)] == [""], "one left")
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+        assert [row.state for row in rig.rows(ToolRow)] == ["denied", "denied", "ok"]
+        assert rig.chat.view.is_following
 
 
 def saved_rules(rig: WindowRig) -> list[str]:
@@ -138,11 +156,46 @@ def page_text(page: PermissionsPage) -> str:
     return "\n".join(label.text() for label in page.findChildren(QLabel) if not label.isHidden())
 
 
-async def test_always_saves_the_displayed_rule_that_is_listed_with_its_use_until_it_is_revoked(
+async def test_a_question_waits_on_its_session_and_a_rule_is_kept_as_long_as_it_says(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _ask(rig, server)
+    """For this session, for the workspace; a question goes with its turn."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_waiting(rig)
+        await _check_always(rig)
+        await _check_for_this_session(rig)
+
+
+async def _check_waiting(rig: WindowRig) -> None:
+    async with ChatServer(wants_to_run) as server:
+        await _ask(rig, server, "waiting")
+        first = rig.workspace.id
+        rig.type_message("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        await rig.open_folder("other")
+        rig.window.commands.switch_workspace.trigger()
+        badges = {row.id: row.badge for row in rig.window.switcher.matching_workspaces()}
+        assert badges[first] == "waiting"
+        rig.window.switcher.hide()
+        assert not rig.rows(ApprovalRow)
+
+        await rig.wiring.workspace_controller.open_workspace(first)
+        assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
+        await rig.answer_approval("once")
+        await rig.wait_for_turn_end()
+        assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
+
+        rig.type_message("Again")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        await asyncio.wait_for(rig.conversation.stop(), 30)
+        await rig.wait_for_turn_end()
+        assert not rig.rows(ApprovalRow)
+        assert [row.state for row in rig.rows(ToolRow)] == ["ok", "interrupted"]
+
+
+async def _check_always(rig: WindowRig) -> None:
+    async with ChatServer(wants_to_run) as server:
+        await _ask(rig, server, "always")
         rig.type_message("Go")
         sentence = (await rig.answer_approval("always")).offers[0]
         assert sentence.startswith("Run: echo done > made.txt")
@@ -188,67 +241,26 @@ async def test_always_saves_the_displayed_rule_that_is_listed_with_its_use_until
         rig.wiring.settings.dialog.close()
 
 
-async def test_several_approvals_are_numbered(qapp: QApplication, tmp_path: Path) -> None:
-    def three(request: dict[str, object]) -> Reply:
-        messages = request["messages"]
-        assert isinstance(messages, list)
-        if messages[-1]["role"] == "user":
-            calls = (Call("run_command", f'{{"command": "true {n}"}}', id=f"c{n}") for n in range(3))
-            return StreamedReply(*calls)
-        return text_reply("Ended.")
-
-    async with ChatServer(three) as server, open_window(qapp, tmp_path) as rig:
-        await _ask(rig, server)
-        rig.window.resize(1000, 560)  # too low for three cards
+async def _check_for_this_session(rig: WindowRig) -> None:
+    async with ChatServer(wants_to_run) as server:
+        await _ask(rig, server, "session-only")
         rig.type_message("Go")
-        await until(
-            lambda: [row.position for row in rig.rows(ApprovalRow)][2:] == ["3 of 3"], "three questions"
-        )
-        first = rig.chat.model.index_of(rig.rows(ApprovalRow)[0].key)
-        assert first is not None
-        placed = rig.chat.view.chat_viewport.placed_row(first)
-        assert placed is not None
-        assert placed.y >= 0, "the first one is in sight"
-        rig.conversation.decide("c2", "once")
-        await until(
-            lambda: [row.position for row in rig.rows(ApprovalRow)] == ["1 of 2", "2 of 2"], "two left"
-        )
-        assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
-        await rig.wiring.session_controller.chat.show(None)
-        await rig.wiring.session_controller.chat.show(rig.conversation)
-        assert [row.state for row in rig.rows(ToolRow)] == ["approval", "approval", "waiting"]
-        await rig.answer_approval("deny")
-        await until(lambda: [row.position for row in rig.rows(ApprovalRow)] == [""], "one left")
-        await rig.answer_approval("deny")
+        await rig.answer_approval("session")
         await rig.wait_for_turn_end()
-        assert [row.state for row in rig.rows(ToolRow)] == ["denied", "denied", "ok"]
-        assert rig.chat.view.is_following
-
-
-async def test_a_question_waits_while_another_workspace_is_on_screen_and_goes_with_its_turn(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
-        await _ask(rig, server)
-        first = rig.workspace.id
-        rig.type_message("Go")
-        await until(lambda: rig.rows(ApprovalRow), "a question")
-        await rig.open_folder("other")
-        rig.window.commands.switch_workspace.trigger()
-        badges = {row.id: row.badge for row in rig.window.switcher.matching_workspaces()}
-        assert badges[first] == "waiting"
-        rig.window.switcher.hide()
-        assert not rig.rows(ApprovalRow)
-
-        await rig.wiring.workspace_controller.open_workspace(first)
-        assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
-        await rig.answer_approval("once")
+        await rig.run_turn("Again")
+        assert [event.decision for event in rig.events(ApprovalGiven)] == ["session", "session"]
+        assert rig.wiring.services.registry.get(rig.workspace.id).rules == ()
+        await rig.wiring.workspace_controller.new_session()
+        rig.type_message("Elsewhere")
+        await rig.answer_approval("session")
         await rig.wait_for_turn_end()
-        assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
-
-        rig.type_message("Again")
-        await until(lambda: rig.rows(ApprovalRow), "a question")
-        await asyncio.wait_for(rig.conversation.stop(), 30)
-        await rig.wait_for_turn_end()
-        assert not rig.rows(ApprovalRow)
-        assert [row.state for row in rig.rows(ToolRow)] == ["ok", "interrupted"]
+        page = rig.wiring.settings.dialog.permissions
+        await rig.wiring.settings.show("permissions")
+        await until(lambda: "Until Helix Desktop closes" in page_text(page), "the rule")
+        press(page, "revoke")
+        await until(lambda: "Until Helix Desktop closes" not in page_text(page), "the rule gone")
+        assert rig.conversation.permissions.rules == ()
+        press(page, "change_trust")
+        await until(lambda: "Nothing runs in it." in page_text(page), "no trust")
+        assert not rig.composer.isEnabled()
+        rig.wiring.settings.dialog.close()

@@ -31,7 +31,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.buttons import find_buttons, press
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 SECRET = "sk-live-Zq83hd02jfQ"
@@ -55,9 +55,9 @@ def labels(dialog: RedactDialog) -> str:
     return "\n".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisibleTo(dialog))
 
 
-async def leaked(rig: WindowRig, server: ChatServer) -> str:
+async def leaked(rig: WindowRig, server: ChatServer, folder: str = "project") -> str:
     """Run a turn in which a secret was sent, read and repeated; return the session."""
-    await rig.open_folder("project", {"env.txt": f"KEY={SECRET}\n"})
+    await rig.open_folder(folder, {"env.txt": f"KEY={SECRET}\n"})
     await rig.use_server(server)
     await rig.run_turn(f"My key is {SECRET}, look into env.txt.")
     return rig.conversation.session.id
@@ -78,14 +78,16 @@ async def forget_dialog(rig: WindowRig) -> RedactDialog:
     return redaction.presenter.dialog
 
 
-async def test_a_deleted_session_leaves_the_list_and_undo_restores_it(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with (
-        ChatServer(replies_in_order(text_reply("One."), text_reply("Two."))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.open_folder("project")
+async def test_sessions_are_deleted_and_restored(qapp: QApplication, tmp_path: Path) -> None:
+    """Deleting one of two, then the only one of a workspace."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_a_deleted_session(rig)
+        await _check_the_only_session(rig)
+
+
+async def _check_a_deleted_session(rig: WindowRig) -> None:
+    async with ChatServer(replies_in_order(text_reply("One."), text_reply("Two."))) as server:
+        await rig.open_folder("two")
         await rig.use_server(server)
         await rig.run_turn("The first")
         first = rig.conversation.session.id
@@ -105,54 +107,43 @@ async def test_a_deleted_session_leaves_the_list_and_undo_restores_it(
         assert "moved to the trash" not in rig.banner_text()
 
 
-async def test_the_only_session_can_be_deleted_too(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        rig.window.sidebar.session_deleted.emit(rig.conversation.session.id)
-        await until(lambda: rig.wiring.session_controller.conversation is None, "nothing open")
-        await until(rig.window.no_session.isVisible, "the empty page")
-        await rig.wiring.workspace_controller.new_session()
-        assert rig.conversation.session.transcript.turns == 0
+async def _check_the_only_session(rig: WindowRig) -> None:
+    await rig.open_folder("one")
+    rig.window.sidebar.session_deleted.emit(rig.conversation.session.id)
+    await until(lambda: rig.wiring.session_controller.conversation is None, "nothing open")
+    await until(rig.window.no_session.isVisible, "the empty page")
+    await rig.wiring.workspace_controller.new_session()
+    assert rig.conversation.session.transcript.turns == 0
 
 
 async def test_a_secret_is_looked_for_and_forgotten(qapp: QApplication, tmp_path: Path) -> None:
-    answers = replies_in_order(reading(), text_reply(f"It is {SECRET}."))
-    async with ChatServer(answers) as server, open_window(qapp, tmp_path) as rig:
-        session = await leaked(rig, server)
-        output = rig.events(ToolAnswered)[0]
-        rig.type_message(f"and {SECRET} again", send=False)
-        dialog = await forget_dialog(rig)
-        assert not dialog.search_button.isEnabled()
-        dialog.text_input.setPlainText(SECRET + "\n")
-        press(dialog, "search")
-        await until(lambda: dialog.step == "found", "what was found")
-        assert "1 cached output: removed permanently" in labels(dialog)
-        assert "session events: rewritten" in labels(dialog)
-        assert not dialog.redact_button.isEnabled()
-        QTest.keyClicks(dialog.confirm_input, confirmation_word())
-        press(dialog, "redact")
-        await until(lambda: dialog.step == "done", "the end")
-        press(dialog, "cancel")
-        await until(
-            lambda: rig.wiring.session_controller.conversation is not None,
-            "the session again",
-        )
-        assert rig.conversation.session.id == session
-        assert rig.events(UserSpoke)[0].text.startswith("My key is [FORGOTTEN ")
-        assert SECRET not in repr(rig.conversation.session.log)
-        await until(lambda: rig.composer.text().startswith("and [FORGOTTEN "), "the draft")
-        assert await rig.workspace.store.redaction.redacted_at(output.digest)
-        data = tmp_path / "data"
-        files = [path for path in data.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
-        assert files == []
+    """By its text, from the cache browser, and what cannot be looked for."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_failed_redactions(rig)
+        await _check_a_secret_in_a_session(rig)
+        await _check_an_output_of_the_cache(rig)
 
 
-async def test_an_output_is_forgotten_from_the_cache_browser(qapp: QApplication, tmp_path: Path) -> None:
-    async with (
-        ChatServer(replies_in_order(reading(), text_reply("Read."))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await leaked(rig, server)
+async def _check_failed_redactions(rig: WindowRig) -> None:
+    await rig.open_folder("nothing")
+    dialog = await forget_dialog(rig)
+    dialog.text_input.setPlainText("abc")
+    press(dialog, "search")
+    await until(lambda: "at least 4 characters" in labels(dialog), "the refusal")
+    assert dialog.step == "ask"
+    dialog.text_input.setPlainText("nowhere at all")
+    assert "at least" not in labels(dialog)
+    press(dialog, "search")
+    await until(lambda: dialog.step == "found", "nothing")
+    assert "No occurrences found." in labels(dialog)
+    assert dialog.redact_button.isHidden()
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    await until(lambda: rig.wiring.redaction.presenter is None, "the dialog gone")
+
+
+async def _check_an_output_of_the_cache(rig: WindowRig) -> None:
+    async with ChatServer(replies_in_order(reading(), text_reply("Read."))) as server:
+        await leaked(rig, server, "from-the-cache")
         output = rig.events(ToolAnswered)[0]
         rig.views.cache.entry_actions.redact_requested.emit(output.digest)
         redaction = rig.wiring.redaction
@@ -177,22 +168,36 @@ async def test_an_output_is_forgotten_from_the_cache_browser(qapp: QApplication,
         assert rig.events(UserSpoke)[0].text.startswith(f"My key is {SECRET}")
 
 
-async def test_failed_redactions_are_reported_in_the_dialog(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
+    answers = replies_in_order(reading(), text_reply(f"It is {SECRET}."))
+    async with ChatServer(answers) as server:
+        session = await leaked(rig, server)
+        output = rig.events(ToolAnswered)[0]
+        rig.type_message(f"and {SECRET} again", send=False)
         dialog = await forget_dialog(rig)
-        dialog.text_input.setPlainText("abc")
+        assert not dialog.search_button.isEnabled()
+        dialog.text_input.setPlainText(SECRET + "\n")
         press(dialog, "search")
-        await until(lambda: "at least 4 characters" in labels(dialog), "the refusal")
-        assert dialog.step == "ask"
-        dialog.text_input.setPlainText("nowhere at all")
-        assert "at least" not in labels(dialog)
-        press(dialog, "search")
-        await until(lambda: dialog.step == "found", "nothing")
-        assert "No occurrences found." in labels(dialog)
-        assert dialog.redact_button.isHidden()
-        QTest.keyClick(dialog, Qt.Key.Key_Escape)
-        await until(lambda: rig.wiring.redaction.presenter is None, "the dialog gone")
+        await until(lambda: dialog.step == "found", "what was found")
+        assert "1 cached output: removed permanently" in labels(dialog)
+        assert "session events: rewritten" in labels(dialog)
+        assert not dialog.redact_button.isEnabled()
+        QTest.keyClicks(dialog.confirm_input, confirmation_word())
+        press(dialog, "redact")
+        await until(lambda: dialog.step == "done", "the end")
+        press(dialog, "cancel")
+        await until(
+            lambda: rig.wiring.session_controller.conversation is not None,
+            "the session again",
+        )
+        assert rig.conversation.session.id == session
+        assert rig.events(UserSpoke)[0].text.startswith("My key is [FORGOTTEN ")
+        assert SECRET not in repr(rig.conversation.session.log)
+        await until(lambda: rig.composer.text().startswith("and [FORGOTTEN "), "the draft")
+        assert await rig.workspace.store.redaction.redacted_at(output.digest)
+        data = rig.folder / "data"
+        files = [path for path in data.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+        assert files == []
 
 
 @pytest.fixture
@@ -219,180 +224,203 @@ def history_of_a_deleted_session(rig: WindowRig) -> HistoryDatabase:
     return database
 
 
-async def test_a_cleanup_is_previewed_done_and_undone(
+async def test_a_cleanup_follows_the_rule_of_its_workspace(
     qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:
+    """By hand, by itself on opening, and by the rule of the page Data."""
     async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await old(rig, loose)
-        await until(lambda: "tidy" not in {task.get_name() for task in asyncio.all_tasks()}, "housekeeping")
-        former = history_of_a_deleted_session(rig)
-        keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
-        advance_clock(keep, 2 * DAY_MS)
-        rig.window.commands.clean_up.trigger()
-        await until(lambda: tidying.cleanup_dialog, "the dialog")
-        dialog = tidying.cleanup_dialog
-        assert dialog is not None
-        await until(dialog.collect_button.isEnabled, "the plan")
-        assert dialog.summary.text().startswith("3 entries can be removed")
-        assert dialog.entry_list.count() == 3
-        await until(lambda: dialog.history_button.isVisibleTo(dialog), "the file history")
-        press(dialog, "clean_history")
-        await until(lambda: not dialog.history_button.isVisibleTo(dialog), "its clean-up")
-        assert former.captures.all() == []
-        dialog.age.setCurrentIndex(2)
-        await until(lambda: dialog.summary.text() == "Nothing to clean up", "another plan")
-        dialog.age.setCurrentIndex(0)
-        await until(dialog.collect_button.isEnabled, "the plan again")
-        press(dialog, "collect")
-        await until(lambda: "3 entries moved to the trash" in rig.banner_text(), "the banner")
-        assert (await rig.workspace.store.page()).entries == ()
-        press(rig.window.banners, "undo")
-        await until(lambda: "to the trash" not in rig.banner_text(), "the banner gone")
-        assert len((await rig.workspace.store.page()).entries) == 3
+        await _check_a_cleanup_by_hand(rig, loose)
+        await _check_a_quota(rig, loose)
+        await _check_the_data_page(rig, loose)
 
 
-async def test_an_entry_is_trashed_with_a_key_and_restored(
+async def _check_a_cleanup_by_hand(rig: WindowRig, loose: list[Content]) -> None:
+    await rig.open_folder("by-hand")
+    await old(rig, loose)
+    await until(lambda: "tidy" not in {task.get_name() for task in asyncio.all_tasks()}, "housekeeping")
+    former = history_of_a_deleted_session(rig)
+    keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
+    advance_clock(keep, 2 * DAY_MS)
+    rig.window.commands.clean_up.trigger()
+    await until(lambda: tidying.cleanup_dialog, "the dialog")
+    dialog = tidying.cleanup_dialog
+    assert dialog is not None
+    await until(dialog.collect_button.isEnabled, "the plan")
+    assert dialog.summary.text().startswith("3 entries can be removed")
+    assert dialog.entry_list.count() == 3
+    await until(lambda: dialog.history_button.isVisibleTo(dialog), "the file history")
+    press(dialog, "clean_history")
+    await until(lambda: not dialog.history_button.isVisibleTo(dialog), "its clean-up")
+    assert former.captures.all() == []
+    dialog.age.setCurrentIndex(2)
+    await until(lambda: dialog.summary.text() == "Nothing to clean up", "another plan")
+    dialog.age.setCurrentIndex(0)
+    await until(dialog.collect_button.isEnabled, "the plan again")
+    press(dialog, "collect")
+    await until(lambda: "3 entries moved to the trash" in rig.banner_text(), "the banner")
+    assert (await rig.workspace.store.page()).entries == ()
+    press(rig.window.banners, "undo")
+    await until(lambda: "to the trash" not in rig.banner_text(), "the banner gone")
+    assert len((await rig.workspace.store.page()).entries) == 3
+
+
+async def _check_a_quota(rig: WindowRig, loose: list[Content]) -> None:
+    identity = await rig.open_folder("quota")
+    await old(rig, loose)
+    rig.wiring.services.registry.change(identity, quota=1)
+    services = rig.wiring.services
+    await rig.wiring.workspace_controller.close_workspace(identity)
+    moved = await services.open_workspace(identity)
+    keep = moved.store.retention
+    advance_clock(keep, 2 * DAY_MS)
+    await rig.wiring.workspace_controller.open_workspace(identity)
+    async with asyncio.timeout(TIMEOUT_S):
+        while len((await keep.trash()).entries) < len(loose):  # noqa: ASYNC110 - housekeeping sets no asyncio.Event
+            await asyncio.sleep(0.01)
+
+
+async def _check_the_data_page(rig: WindowRig, loose: list[Content]) -> None:
+    identity = await rig.open_folder("page")
+    await old(rig, loose)
+    settings, keep = rig.wiring.settings, rig.workspace.store.retention
+    await settings.show("data")
+    page, registry = settings.dialog.data, rig.wiring.services.registry
+    assert page.stored.text().startswith("3 entries, ")
+    assert page.removable.text() == "Nothing can be removed now"
+    advance_clock(keep, 2 * DAY_MS)
+    page.quota.setCurrentIndex(2)
+    page.quota.activated.emit(2)
+    await until(lambda: registry.get(identity).quota == 500 << 20, "the rule on record")
+    await until(lambda: page.removable.text().startswith("3 can be removed"), "the new plan")
+
+    card = page.history_card
+    card.place.setText("../elsewhere")
+    press(card, "include_place")
+    error = "The place must be a path in this workspace (got ../elsewhere)."
+    await until(lambda: any(error in words.text() for words in card.findChildren(QLabel)), "the error")
+    card.place.setText("build/output/")
+    press(card, "include_place")
+    await until(lambda: registry.get(identity).history_included == ("build/output",), "the place")
+    await until(lambda: not card.place.text(), "the place on screen")
+    card.max_file.setCurrentIndex(0)
+    card.max_file.activated.emit(0)
+    await until(lambda: registry.get(identity).history_max_file == 1 << 20, "the limit")
+    press(card, "exclude:build/output")
+    await until(lambda: not registry.get(identity).history_included, "no place")
+
+    press(page, "clean_up")
+    tidying = rig.wiring.cleanup
+    await until(lambda: tidying.cleanup_dialog, "the dialog")
+    assert not settings.dialog.isVisible()
+    assert tidying.cleanup_dialog is not None
+    assert tidying.cleanup_dialog.rule == RetentionRule(quota=500 << 20)
+    assert tidying.cleanup_dialog.automatic.isChecked()
+    press(tidying.cleanup_dialog, "cancel")
+    await until(lambda: tidying.cleanup_dialog is None, "the dialog gone")
+
+
+async def test_the_trash_is_filled_listed_restored_and_emptied(
     qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:
+    """Each step has a workspace of its own."""
     async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.workspace.store.commit(Commit("old", contents=loose))
-        rig.window.show_page("cache")
-        table = rig.views.cache.table
-        await until(lambda: table.model().rowCount() == 3, "the entries")
-        table.focus_table()
-        await until(lambda: table.current_row() is not None, "what is known of it")
-        digest = table.current_digest()
-        QTest.keyClick(table, Qt.Key.Key_Delete)
-        await until(lambda: "1 entry moved to the trash" in rig.banner_text(), "the banner")
-        await until(lambda: table.model().rowCount() == 2, "the others")
-        assert [entry.digest for entry in (await rig.workspace.store.retention.trash()).entries] == [digest]
-        press(rig.window.banners, "undo")
-        await until(lambda: table.model().rowCount() == 3, "all of them")
-        assert "to the trash" not in rig.banner_text()
+        await _check_a_key(rig, loose)
+        await _check_very_many(rig)
+        await _check_the_dialog(rig, loose)
+        await _check_the_list(rig, loose)
 
 
-async def test_very_many_entries_go_to_the_trash_after_a_question(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_a_key(rig: WindowRig, loose: list[Content]) -> None:
+    await rig.open_folder("key")
+    await rig.workspace.store.commit(Commit("old", contents=loose))
+    rig.window.show_page("cache")
+    table = rig.views.cache.table
+    await until(lambda: table.model().rowCount() == 3, "the entries")
+    table.focus_table()
+    await until(lambda: table.current_row() is not None, "what is known of it")
+    digest = table.current_digest()
+    QTest.keyClick(table, Qt.Key.Key_Delete)
+    await until(lambda: "1 entry moved to the trash" in rig.banner_text(), "the banner")
+    await until(lambda: table.model().rowCount() == 2, "the others")
+    assert [entry.digest for entry in (await rig.workspace.store.retention.trash()).entries] == [digest]
+    press(rig.window.banners, "undo")
+    await until(lambda: table.model().rowCount() == 3, "all of them")
+    assert "to the trash" not in rig.banner_text()
+
+
+async def _check_very_many(rig: WindowRig) -> None:
     """Del with all rows selected gave no answer while a large store was looked through."""
     data = [b"%d of very many" % number for number in range(1_001)]
     contents = [Content(digest_of(each), each, "grep", "a.py", "of very many", 4) for each in data]
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.workspace.store.commit(Commit("old", contents=contents))
-        request = rig.views.cache.entry_actions.trash_requested.emit
-        for answer, left in (("cancel", 1_001), ("trash", 0)):
-            request([content.digest for content in contents])
-            await until(QApplication.activeModalWidget, "the question")
-            dialog = QApplication.activeModalWidget()
-            assert dialog is not None
-            assert dialog.windowTitle() == "Move 1,001 entries to the trash?"
-            press(dialog, answer)
-            await until(lambda: not QApplication.activeModalWidget(), "its end")
-            if not left:
-                await until(lambda: "1,001 entries moved to the trash" in rig.banner_text(), "the outcome")
-            trash = await rig.workspace.store.retention.trash()
-            assert len(trash.entries) == 1_001 - left
-        assert not rig.window.jobs.job_ids()
-
-
-async def test_the_trash_restores_and_is_emptied(
-    qapp: QApplication, tmp_path: Path, loose: list[Content]
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await old(rig, loose)
-        keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
-        await keep.collect([content.digest for content in loose], grace_ms=-DAY_MS)
-        rig.window.commands.trash.trigger()
-        await until(
-            lambda: tidying.trash_dialog and tidying.trash_dialog.entry_list.count() == 3, "the trash"
-        )
-        dialog = tidying.trash_dialog
+    await rig.open_folder("many")
+    await rig.workspace.store.commit(Commit("old", contents=contents))
+    request = rig.views.cache.entry_actions.trash_requested.emit
+    for answer, left in (("cancel", 1_001), ("trash", 0)):
+        request([content.digest for content in contents])
+        await until(QApplication.activeModalWidget, "the question")
+        dialog = QApplication.activeModalWidget()
         assert dialog is not None
-        assert not dialog.restore_button.isEnabled()
-        dialog.entry_list.setCurrentRow(0)
-        press(dialog, "bring_back")
-        await until(lambda: dialog.entry_list.count() == 2, "one less")
-        assert len((await rig.workspace.store.page()).entries) == 1
-        press(dialog, "empty_trash")
-        assert dialog.entry_list.count() == 2
-        press(dialog, "empty_trash")
-        await until(lambda: dialog.entry_list.count() == 0, "nothing")
-        assert (await rig.workspace.store.totals()).entries == 1
-        assert dialog.empty_state.isVisible()
-        assert not find_buttons(dialog, "empty_trash")
-        press(dialog, "close")
-        await until(lambda: tidying.trash_dialog is None, "the dialog gone")
+        assert dialog.windowTitle() == "Move 1,001 entries to the trash?"
+        press(dialog, answer)
+        await until(lambda: not QApplication.activeModalWidget(), "its end")
+        if not left:
+            await until(lambda: "1,001 entries moved to the trash" in rig.banner_text(), "the outcome")
+        trash = await rig.workspace.store.retention.trash()
+        assert len(trash.entries) == 1_001 - left
+    assert not rig.window.jobs.job_ids()
 
 
-async def test_a_workspace_enforces_its_quota_when_it_is_opened(
-    qapp: QApplication, tmp_path: Path, loose: list[Content]
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project")
-        await old(rig, loose)
-        rig.wiring.services.registry.change(identity, quota=1)
-        services = rig.wiring.services
-        await rig.wiring.workspace_controller.close_workspace(identity)
-        moved = await services.open_workspace(identity)
-        keep = moved.store.retention
-        advance_clock(keep, 2 * DAY_MS)
-        await rig.wiring.workspace_controller.open_workspace(identity)
+async def _check_the_dialog(rig: WindowRig, loose: list[Content]) -> None:
+    await rig.open_folder("dialog")
+    await old(rig, loose)
+    keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
+    await keep.collect([content.digest for content in loose], grace_ms=-DAY_MS)
+    rig.window.commands.trash.trigger()
+    await until(lambda: tidying.trash_dialog and tidying.trash_dialog.entry_list.count() == 3, "the trash")
+    dialog = tidying.trash_dialog
+    assert dialog is not None
+    assert not dialog.restore_button.isEnabled()
+    dialog.entry_list.setCurrentRow(0)
+    press(dialog, "bring_back")
+    await until(lambda: dialog.entry_list.count() == 2, "one less")
+    assert len((await rig.workspace.store.page()).entries) == 1
+    press(dialog, "empty_trash")
+    assert dialog.entry_list.count() == 2
+    press(dialog, "empty_trash")
+    await until(lambda: dialog.entry_list.count() == 0, "nothing")
+    assert (await rig.workspace.store.totals()).entries == 1
+    assert dialog.empty_state.isVisible()
+    assert not find_buttons(dialog, "empty_trash")
+    press(dialog, "close")
+    await until(lambda: tidying.trash_dialog is None, "the dialog gone")
 
-        trashed: list[int] = []
 
-        async def open_workspace() -> None:
-            trashed[:] = [len((await keep.trash()).entries)]
+async def _check_the_list(rig: WindowRig, loose: list[Content]) -> None:
+    await rig.open_folder("list")
+    await old(rig, loose)
+    await rig.workspace.store.retention.collect([content.digest for content in loose[:2]], grace_ms=-DAY_MS)
+    rig.window.show_page("cache")
+    cache = rig.views.cache
 
-        for _ in range(200):
-            await open_workspace()
-            if trashed == [3]:
-                break
-        assert trashed == [3]
+    def listed() -> list[str]:
+        return [cache.model.digest_at(number) for number in range(cache.model.rowCount())]
 
-
-async def test_the_data_page_displays_the_size_and_saves_the_rule_and_what_the_file_history_covers(
-    qapp: QApplication, tmp_path: Path, loose: list[Content]
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project")
-        await old(rig, loose)
-        settings, keep = rig.wiring.settings, rig.workspace.store.retention
-        await settings.show("data")
-        page, registry = settings.dialog.data, rig.wiring.services.registry
-        assert page.stored.text().startswith("3 entries, ")
-        assert page.removable.text() == "Nothing can be removed now"
-        advance_clock(keep, 2 * DAY_MS)
-        page.quota.setCurrentIndex(2)
-        page.quota.activated.emit(2)
-        await until(lambda: registry.get(identity).quota == 500 << 20, "the rule on record")
-        await until(lambda: page.removable.text().startswith("3 can be removed"), "the new plan")
-
-        card = page.history_card
-        card.place.setText("../elsewhere")
-        press(card, "include_place")
-        error = "The place must be a path in this workspace (got ../elsewhere)."
-        await until(lambda: any(error in words.text() for words in card.findChildren(QLabel)), "the error")
-        card.place.setText("build/output/")
-        press(card, "include_place")
-        await until(lambda: registry.get(identity).history_included == ("build/output",), "the place")
-        await until(lambda: not card.place.text(), "the place on screen")
-        card.max_file.setCurrentIndex(0)
-        card.max_file.activated.emit(0)
-        await until(lambda: registry.get(identity).history_max_file == 1 << 20, "the limit")
-        press(card, "exclude:build/output")
-        await until(lambda: not registry.get(identity).history_included, "no place")
-
-        press(page, "clean_up")
-        tidying = rig.wiring.cleanup
-        await until(lambda: tidying.cleanup_dialog, "the dialog")
-        assert not settings.dialog.isVisible()
-        assert tidying.cleanup_dialog is not None
-        assert tidying.cleanup_dialog.rule == RetentionRule(quota=500 << 20)
-        assert tidying.cleanup_dialog.automatic.isChecked()
-        press(tidying.cleanup_dialog, "cancel")
-        await until(lambda: tidying.cleanup_dialog is None, "the dialog gone")
+    await until(lambda: listed() == [loose[2].digest], "what is not in the trash")
+    cache.filter_bar.toggle(state_option("in_trash"))
+    await until(lambda: set(listed()) == {content.digest for content in loose[:2]}, "what is")
+    await until(lambda: cache.table.current_row() is not None, "a row")
+    row = cache.table.current_row()
+    assert row is not None
+    assert row.state == "in_trash"
+    cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
+    (menu,) = [menu for menu in cache.table.findChildren(QMenu) if menu.isVisible()]
+    (action,) = [action for action in menu.actions() if action.objectName() == "cache-restore"]
+    action.trigger()
+    menu.close()
+    await until(lambda: len(listed()) == 1, "one less")
+    assert (await rig.workspace.store.entry(row.digest)).trashed == 0
+    cache.filter_bar.clear()
+    await until(lambda: len(listed()) == 2, "both that are not in the trash")
 
 
 async def test_an_entry_is_pinned_from_its_menu_and_a_needed_one_stays_with_the_reason(
@@ -429,36 +457,3 @@ async def test_an_entry_is_pinned_from_its_menu_and_a_needed_one_stays_with_the_
         cache.entry_actions.trash_requested.emit([loose[0].digest])
         await until(lambda: "It is pinned." in rig.banner_text(), "the other reason")
         assert (await rig.workspace.store.retention.trash()).entries == ()
-
-
-async def test_the_trash_is_listed_in_the_cache_browser_and_restores(
-    qapp: QApplication, tmp_path: Path, loose: list[Content]
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await old(rig, loose)
-        await rig.workspace.store.retention.collect(
-            [content.digest for content in loose[:2]], grace_ms=-DAY_MS
-        )
-        rig.window.show_page("cache")
-        cache = rig.views.cache
-
-        def listed() -> list[str]:
-            return [cache.model.digest_at(number) for number in range(cache.model.rowCount())]
-
-        await until(lambda: listed() == [loose[2].digest], "what is not in the trash")
-        cache.filter_bar.toggle(state_option("in_trash"))
-        await until(lambda: set(listed()) == {content.digest for content in loose[:2]}, "what is")
-        await until(lambda: cache.table.current_row() is not None, "a row")
-        row = cache.table.current_row()
-        assert row is not None
-        assert row.state == "in_trash"
-        cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
-        (menu,) = [menu for menu in cache.table.findChildren(QMenu) if menu.isVisible()]
-        (action,) = [action for action in menu.actions() if action.objectName() == "cache-restore"]
-        action.trigger()
-        menu.close()
-        await until(lambda: len(listed()) == 1, "one less")
-        assert (await rig.workspace.store.entry(row.digest)).trashed == 0
-        cache.filter_bar.clear()
-        await until(lambda: len(listed()) == 2, "both that are not in the trash")
