@@ -179,6 +179,7 @@ class TextLine(Themed, QWidget):
         self._font_spec = (px, weight, mono)
         self._font = ui_font(*self._font_spec)
         self._metrics = QFontMetricsF(self._font)
+        self._full_size = QSize()
         self.elide = Qt.TextElideMode.ElideRight
         self.is_fixed_width = False  # never narrower than its text
         self.align = Qt.AlignmentFlag.AlignLeft
@@ -195,6 +196,7 @@ class TextLine(Themed, QWidget):
         if text == self._text and self.accessibleName() == text:
             return
         self._text = text
+        self._full_size = QSize()
         self.setAccessibleName(text)
         self._update_tooltip()
         self.updateGeometry()
@@ -210,11 +212,15 @@ class TextLine(Themed, QWidget):
         super().tint(theme)
         self._font = ui_font(*self._font_spec)
         self._metrics = QFontMetricsF(self._font)
+        self._full_size = QSize()
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:
         """Return the size of the whole text."""
-        return QSize(int(self._metrics.horizontalAdvance(self._text)) + 2, int(self._metrics.height()) + 2)
+        if not self._full_size.isValid():  # measured once: layouts ask dozens of times for each change
+            width, height = self._metrics.horizontalAdvance(self._text), self._metrics.height()
+            self._full_size = QSize(int(width) + 2, int(height) + 2)
+        return self._full_size
 
     def minimumSizeHint(self) -> QSize:
         """Return the size of a few letters."""

@@ -14,6 +14,12 @@ _GAP = 8  # pixels between the text and what stands beside it
 _ROW_GAP = 4
 _ONE_LINE_PX = 10_000  # a width in which every text stands in one line
 _TWO_LINES = 1.5  # times the others' height: a text that high has several lines
+_CHANGES = {
+    QEvent.Type.LayoutRequest, QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.StyleChange,
+    QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange, QEvent.Type.LayoutDirectionChange,
+    QEvent.Type.PolishRequest, QEvent.Type.ChildAdded, QEvent.Type.ChildRemoved,
+}  # fmt: skip
+"""After these, the parts may need other places than before."""
 
 
 class BesideOrBelow(QWidget):
@@ -33,6 +39,7 @@ class BesideOrBelow(QWidget):
         They stand in the middle of a text of several lines, or `at_top`. `corner` ends the first line always.
         """
         super().__init__()
+        self._boxes_of_width: dict[int, tuple[QRect, QRect, QRect]] = {}
         self._at_top, self._corner = at_top, corner
         self._text, self._others, self._least_px = text, FlowBox(others, right_from=0), least_px
         for part in self._parts():
@@ -68,7 +75,10 @@ class BesideOrBelow(QWidget):
 
     def event(self, event: QEvent) -> bool:
         """Place both again when one of them has changed its size, also while this was hidden."""
-        if event.type() in {QEvent.Type.LayoutRequest, QEvent.Type.Show}:
+        kind = event.type()
+        if kind in _CHANGES:
+            self._boxes_of_width.clear()
+        if kind in {QEvent.Type.LayoutRequest, QEvent.Type.Show}:
             self.updateGeometry()
             self._place()
         return super().event(event)
@@ -90,7 +100,17 @@ class BesideOrBelow(QWidget):
             part.setGeometry(QStyle.visualRect(self.layoutDirection(), self.rect(), box))
 
     def _boxes(self, width: int) -> tuple[QRect, QRect, QRect]:
-        """Return where the text, the others and the corner stand at a width."""
+        """Return where the text, the others and the corner stand at a width.
+
+        Layouts around this ask dozens of times for each change. Only a visible widget hears of changes.
+        """
+        if not self.isVisible():
+            return self._compute_boxes(width)
+        if width not in self._boxes_of_width:
+            self._boxes_of_width[width] = self._compute_boxes(width)
+        return self._boxes_of_width[width]
+
+    def _compute_boxes(self, width: int) -> tuple[QRect, QRect, QRect]:
         corner, room = self._corner_size(), width - self._corner_room()
         hint = self._others.sizeHint()  # all in one row
         left = room - hint.width() - _GAP
