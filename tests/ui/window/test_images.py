@@ -24,16 +24,32 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def test_an_image_that_was_dropped_is_sent_byte_for_byte(qapp: QApplication, tmp_path: Path) -> None:
+async def test_images_are_dropped_pasted_sent_and_refused(qapp: QApplication, tmp_path: Path) -> None:
+    """Each step has a session of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_counts(rig)
+        await _check_a_dropped_image(rig)
+        await _check_a_large_screenshot(rig)
+        await _check_a_model_without_vision(rig)
+        await _check_a_refused_image(rig)
+
+
+async def _check_the_counts(rig: WindowRig) -> None:
+    (rig.folder / "lamp.png").write_bytes(png(320, 200, 7))
+    await rig.open_folder("project")
+    drop(rig, rig.folder / "lamp.png")
+    await until(rig.attachment_labels, "the image stands above the text")
+    await until(lambda: "1 entry" in rig.window.sidebar._cache.text(), "the sidebar counts it")
+    await until(lambda: _inspector_says(rig, "Entries: 1 · "), "the inspector counts it")
+
+
+async def _check_a_dropped_image(rig: WindowRig) -> None:
     data = png(320, 200, 7)
-    (tmp_path / "lamp.png").write_bytes(data)
-    async with (
-        ChatServer(replies_in_order(text_reply("A lamp."))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.open_folder("project")
+    (rig.folder / "lamp.png").write_bytes(data)
+    async with ChatServer(replies_in_order(text_reply("A lamp."))) as server:
+        await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server, images=True)
-        drop(rig, tmp_path / "lamp.png")
+        drop(rig, rig.folder / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
         assert rig.attachment_labels()[0].startswith("lamp.png · ")
         assert rig.composer.text() == ""
@@ -51,14 +67,11 @@ async def test_an_image_that_was_dropped_is_sent_byte_for_byte(qapp: QApplicatio
         assert rig.attachment_labels() == []
 
 
-async def test_a_large_pasted_screenshot_is_scaled_down(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_a_large_screenshot(rig: WindowRig) -> None:
     pixels = QImage(3_000, 1_500, QImage.Format.Format_RGB32)
     pixels.fill(QColor("teal"))
-    async with (
-        ChatServer(replies_in_order(text_reply("Teal."))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.open_folder("project")
+    async with ChatServer(replies_in_order(text_reply("Teal."))) as server:
+        await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server, images=True)
         mime = QMimeData()
         mime.setImageData(pixels)
@@ -75,15 +88,12 @@ async def test_a_large_pasted_screenshot_is_scaled_down(qapp: QApplication, tmp_
         assert identify_image(await rig.workspace.store.get(image.digest), image.digest, image.label) == image
 
 
-async def test_a_model_without_vision_is_named_on_the_chip(qapp: QApplication, tmp_path: Path) -> None:
-    (tmp_path / "lamp.png").write_bytes(png(32, 20))
-    async with (
-        ChatServer(replies_in_order(text_reply("I cannot see it."))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.open_folder("project")
+async def _check_a_model_without_vision(rig: WindowRig) -> None:
+    (rig.folder / "lamp.png").write_bytes(png(32, 20))
+    async with ChatServer(replies_in_order(text_reply("I cannot see it."))) as server:
+        await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
-        drop(rig, tmp_path / "lamp.png")
+        drop(rig, rig.folder / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
         assert rig.attachment_labels() == ["lamp.png · images not supported"]
         rig.type_message("What is this?")
@@ -92,16 +102,13 @@ async def test_a_model_without_vision_is_named_on_the_chip(qapp: QApplication, t
         assert "[Image left out: lamp.png" in server.requests[-1].json["messages"][-1]["content"]
 
 
-async def test_a_refused_image_is_named_and_left_out_with_a_click(qapp: QApplication, tmp_path: Path) -> None:
-    (tmp_path / "lamp.png").write_bytes(png(320, 200, 7))
+async def _check_a_refused_image(rig: WindowRig) -> None:
+    (rig.folder / "lamp.png").write_bytes(png(320, 200, 7))
     refused = api_error(400, "Could not process image")
-    async with (
-        ChatServer(replies_in_order(refused, text_reply("A lamp."))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.open_folder("project")
+    async with ChatServer(replies_in_order(refused, text_reply("A lamp."))) as server:
+        await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server, images=True)
-        drop(rig, tmp_path / "lamp.png")
+        drop(rig, rig.folder / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
         rig.type_message("What is this?")
         await until(lambda: rig.rows(NoticeRow), "it was refused")
@@ -116,16 +123,6 @@ async def test_a_refused_image_is_named_and_left_out_with_a_click(qapp: QApplica
         assert len(rig.rows(UserRow)) == 1
         (sweep,) = [row for row in rig.rows(DividerRow) if row.kind == "sweep"]
         assert "undo" in action_names(sweep)
-
-
-async def test_a_pasted_image_counts_in_the_cache_at_once(qapp: QApplication, tmp_path: Path) -> None:
-    (tmp_path / "lamp.png").write_bytes(png(320, 200, 7))
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        drop(rig, tmp_path / "lamp.png")
-        await until(rig.attachment_labels, "the image stands above the text")
-        await until(lambda: "1 entry" in rig.window.sidebar._cache.text(), "the sidebar counts it")
-        await until(lambda: _inspector_says(rig, "Entries: 1 · "), "the inspector counts it")
 
 
 def _inspector_says(rig: WindowRig, start: str) -> bool:

@@ -62,11 +62,33 @@ async def answer(rig: WindowRig, button: str) -> str:
     return dialog.windowTitle()
 
 
-async def test_an_output_is_excluded_by_x_and_comes_back_byte_for_byte(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
+async def test_rows_count_exclude_cache_and_recall(qapp: QApplication, tmp_path: Path) -> None:
+    """Each step has a session of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_estimate(rig)
+        await _check_the_keyboard(rig)
+        await _check_a_marker(rig)
+        await _check_exclusion(rig)
+        await _check_recall_from_the_cache(rig)
+
+
+async def _check_the_estimate(rig: WindowRig) -> None:
+    """Also: what a change sends again is no question where the provider reports no cache."""
+    async with ChatServer(reader) as server:
         await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        rig.type_message("Read it", send=False)
+        await until(lambda: "Message: ≈" in rig.composer._status.full_text(), "the estimate")
+        words = rig.composer._status.full_text()
+        rig.composer.set_text("")
+        await rig.run_turn("Read it")
+        assert f"Message: ≈ {row(rig, 'user').tokens} tokens" in words
+        assert not row(rig, "output").resent
+
+
+async def _check_exclusion(rig: WindowRig) -> None:
+    async with ChatServer(reader) as server:
+        await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
         await rig.run_turn("Read it")
         before = rig.conversation.window.measure()[0].request
@@ -87,33 +109,17 @@ async def test_an_output_is_excluded_by_x_and_comes_back_byte_for_byte(
         assert after.messages[: len(before.messages)] == before.messages
 
 
-async def test_a_message_counts_the_same_before_and_after_it_is_sent(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """Also: what a change sends again is no question where the provider reports no cache."""
-    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", FILES)
-        await rig.use_server(server)
-        rig.type_message("Read it", send=False)
-        await until(lambda: "Message: ≈" in rig.composer._status.full_text(), "the estimate")
-        words = rig.composer._status.full_text()
-        rig.composer.set_text("")
-        await rig.run_turn("Read it")
-        assert f"Message: ≈ {row(rig, 'user').tokens} tokens" in words
-        assert not row(rig, "output").resent
-
-
-async def test_an_output_becomes_a_marker_at_once_and_is_recalled(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", FILES)
+async def _check_a_marker(rig: WindowRig) -> None:
+    async with ChatServer(reader) as server:
+        await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
         await rig.run_turn("Read it")
         await until(lambda: row(rig, "output").cachable > 0, "the row of the output")
         full = row(rig, "output").tokens
         select(rig, "output")
         buttons = rig.views.inspector.requests.buttons
-        names = [button.accessibleName() for button in buttons.findChildren(IconButton) if button.isVisible()]
-        assert len(names) == len(set(names)) == 3
+        shown = [button for button in buttons.findChildren(IconButton) if button.isVisible()]
+        assert len(shown) == len({button.accessibleName() for button in shown}) == 3
         press(buttons, "row_cache")
         await answer(rig, "cache")
         await until(lambda: row(rig, "output").state == "cached", "the marker")
@@ -124,10 +130,10 @@ async def test_an_output_becomes_a_marker_at_once_and_is_recalled(qapp: QApplica
         await until(lambda: row(rig, "output").state == "full", "the output in full")
 
 
-async def test_a_click_leaves_the_keyboard_in_the_list(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_the_keyboard(rig: WindowRig) -> None:
     """It shows the row's place; arrows and the keys of the rows work after it, from any page."""
-    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", FILES)
+    async with ChatServer(reader) as server:
+        await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
         await rig.run_turn("Read it")
         await until(lambda: row(rig, "output").can_exclude, "the row of the output")
@@ -149,12 +155,10 @@ async def test_a_click_leaves_the_keyboard_in_the_list(qapp: QApplication, tmp_p
         await until(lambda: rig.conversation.session.transcript.rewrites.pinned, "the pin")
 
 
-async def test_a_cached_output_is_recalled_into_the_context_from_the_cache(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def _check_recall_from_the_cache(rig: WindowRig) -> None:
     """In the place of its marker, with the cost before; in full, the menu says why not."""
-    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", FILES)
+    async with ChatServer(reader) as server:
+        await rig.open_folder("cached", FILES)
         await rig.use_server(server)
         await rig.run_turn("Read it")
         (answer_event,) = rig.events(ToolAnswered)

@@ -100,135 +100,138 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
         assert "mcp__box__echo" in statuses(rig)
 
 
-async def test_switches_apply_at_once(qapp: QApplication, tmp_path: Path) -> None:
+async def test_servers_are_switched_changed_removed_and_repaired(qapp: QApplication, tmp_path: Path) -> None:
+    """Each step has a workspace of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_switches(rig)
+        await _check_consent(rig)
+        await _check_trust(rig)
+        await _check_a_failure(rig)
+        await _check_a_removed_server(rig)
+        await _check_invalid_json(rig)
+
+
+async def _check_switches(rig: WindowRig) -> None:
     """A disabled tool and a disabled server are not offered; the cost follows."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        page = await open_page(rig)
-        add_servers(rig, raw_server(name="box"))
-        card = await ready(page, "box")
-        assert "mcp__box__bang" in statuses(rig)
-        card.set_open("tools")
-        card.tools.switched.emit(["bang", "hang"])
-        await until(lambda: "4 of 6 tools" in card._cost.text(), "two off")
-        assert record(rig)[0].off == ("bang", "hang")
-        assert "mcp__box__bang" not in statuses(rig)
-        card.switched.emit("box", False)
-        await until(lambda: state(card) == "Off", "off")
-        await until(
-            lambda: not [name for name in statuses(rig) if name.startswith("mcp__")], "its tools gone"
-        )
-        card.switched.emit("box", True)
-        await ready(page, "box")
-        assert "mcp__box__echo" in statuses(rig)
+    await rig.open_folder("switches")
+    page = await open_page(rig)
+    add_servers(rig, raw_server(name="box"))
+    card = await ready(page, "box")
+    assert "mcp__box__bang" in statuses(rig)
+    card.set_open("tools")
+    card.tools.switched.emit(["bang", "hang"])
+    await until(lambda: "4 of 6 tools" in card._cost.text(), "two off")
+    assert record(rig)[0].off == ("bang", "hang")
+    assert "mcp__box__bang" not in statuses(rig)
+    card.switched.emit("box", False)
+    await until(lambda: state(card) == "Off", "off")
+    await until(lambda: not [name for name in statuses(rig) if name.startswith("mcp__")], "its tools gone")
+    card.switched.emit("box", True)
+    await ready(page, "box")
+    assert "mcp__box__echo" in statuses(rig)
 
 
-async def test_a_server_changed_by_others_waits_for_consent(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_consent(rig: WindowRig) -> None:
     """Nothing starts until the user has reviewed it; then it is stored as approved."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        page = await open_page(rig)
-        swapped = msgspec.structs.replace(raw_server(name="box"), env={"EVIL": "1"})
-        add_servers(rig, swapped)
-        await until(lambda: "box" in page.cards, "the card")
-        card = page.cards["box"]
-        await until(lambda: "Needs your approval" in state(card), "the question")
-        assert rig.wiring.services.mcp_servers.entries(rig.workspace.id)[0].approved != swapped.fingerprint
-        assert not [name for name in statuses(rig) if name.startswith("mcp__")]
-        assert "EVIL=1" in card._consent_details.text()
-        assert "The MCP server box needs your approval." in rig.banner_text()
-        assert "raw_server.py" in card._consent_details.text()
-        rig.wiring.services.registry.change(
-            rig.workspace.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
-        )
-        press(card, "allow")  # of the displayed state, which is outdated by now
-        await until(lambda: "was changed in the meantime" in page.error_text(), "the refusal")
-        assert not record(rig)[0].is_consented
-        rig.wiring.services.registry.change(rig.workspace.id, servers=(swapped,))
-        await rig.wiring.settings.show("mcp")
-        press(card, "allow")
-        await ready(page, "box")
-        assert record(rig)[0].is_consented
-        assert "approval" not in rig.banner_text()
+    await rig.open_folder("consent")
+    page = await open_page(rig)
+    swapped = msgspec.structs.replace(raw_server(name="box"), env={"EVIL": "1"})
+    add_servers(rig, swapped)
+    await until(lambda: "box" in page.cards, "the card")
+    card = page.cards["box"]
+    await until(lambda: "Needs your approval" in state(card), "the question")
+    assert rig.wiring.services.mcp_servers.entries(rig.workspace.id)[0].approved != swapped.fingerprint
+    assert not [name for name in statuses(rig) if name.startswith("mcp__")]
+    assert "EVIL=1" in card._consent_details.text()
+    assert "The MCP server box needs your approval." in rig.banner_text()
+    assert "raw_server.py" in card._consent_details.text()
+    rig.wiring.services.registry.change(
+        rig.workspace.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
+    )
+    press(card, "allow")  # of the displayed state, which is outdated by now
+    await until(lambda: "was changed in the meantime" in page.error_text(), "the refusal")
+    assert not record(rig)[0].is_consented
+    rig.wiring.services.registry.change(rig.workspace.id, servers=(swapped,))
+    await rig.wiring.settings.show("mcp")
+    press(card, "allow")
+    await ready(page, "box")
+    assert record(rig)[0].is_consented
+    assert "approval" not in rig.banner_text()
 
 
-async def test_nothing_starts_in_a_folder_without_trust(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_trust(rig: WindowRig) -> None:
     """Trust starts the servers, and taking it back ends them."""
-    async with open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project")
-        trusting = rig.wiring.trust
-        page = await open_page(rig)
-        await trusting.set_trusted(identity, trusted=False)
-        add_servers(rig, raw_server(name="box"))
-        await until(lambda: "box" in page.cards, "the card")
-        await until(lambda: state(page.cards["box"]) == "Folder not trusted", "nothing runs")
-        await trusting.set_trusted(identity, trusted=True)
-        await ready(page, "box")
-        await trusting.set_trusted(identity, trusted=False)
-        await until(lambda: state(page.cards["box"]) == "Folder not trusted", "ended")
-        assert rig.wiring.services.mcp_servers._hubs[identity].actor("box") is None
+    identity = await rig.open_folder("trust")
+    trusting = rig.wiring.trust
+    page = await open_page(rig)
+    await trusting.set_trusted(identity, trusted=False)
+    add_servers(rig, raw_server(name="box"))
+    await until(lambda: "box" in page.cards, "the card")
+    await until(lambda: state(page.cards["box"]) == "Folder not trusted", "nothing runs")
+    await trusting.set_trusted(identity, trusted=True)
+    await ready(page, "box")
+    await trusting.set_trusted(identity, trusted=False)
+    await until(lambda: state(page.cards["box"]) == "Folder not trusted", "ended")
+    assert rig.wiring.services.mcp_servers._hubs[identity].actor("box") is None
 
 
-async def test_a_failure_displays_the_reason_and_the_log_has_more(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_a_failure(rig: WindowRig) -> None:
     """The reason is on the card; editing it repairs it."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        page = await open_page(rig)
-        add_servers(rig, raw_server("crash", name="box"))
-        await until(lambda: "box" in page.cards and state(page.cards["box"]).startswith("Failed"), "failed")
-        card = page.cards["box"]
-        assert "cannot find the database" in card._reason.text()
-        assert "cannot find the database" in card.log.toPlainText()
-        card.set_open("edit")
-        card.editor.form._endpoint.setText("")
-        press(card.editor, "save_server")
-        assert "reach" in card.editor.form.errors()
-        card.editor.form._endpoint.setText(LINE)
-        card.editor.form._name.setText("better")
-        press(card.editor, "save_server")
-        await ready(page, "better")
-        assert [server.name for server in record(rig)] == ["better"]
+    await rig.open_folder("failure")
+    page = await open_page(rig)
+    add_servers(rig, raw_server("crash", name="box"))
+    await until(lambda: "box" in page.cards and state(page.cards["box"]).startswith("Failed"), "failed")
+    card = page.cards["box"]
+    assert "cannot find the database" in card._reason.text()
+    assert "cannot find the database" in card.log.toPlainText()
+    card.set_open("edit")
+    card.editor.form._endpoint.setText("")
+    press(card.editor, "save_server")
+    assert "reach" in card.editor.form.errors()
+    card.editor.form._endpoint.setText(LINE)
+    card.editor.form._name.setText("better")
+    press(card.editor, "save_server")
+    await ready(page, "better")
+    assert [server.name for server in record(rig)] == ["better"]
 
 
-async def test_a_removed_server_can_be_restored_with_its_secret(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_a_removed_server(rig: WindowRig) -> None:
     """Undo brings it back where it stood, and it starts again."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        page = await open_page(rig)
-        secret = raw_server(name="second", secret_env=("TOKEN",))
-        services, identity = rig.wiring.services, rig.workspace.id
-        await services.secrets.set(f"mcp/{identity}/second/TOKEN", "kept")
-        add_servers(rig, raw_server(name="first"), secret, raw_server(name="third"))
-        await ready(page, "second")
-        page.cards["second"].remove_requested.emit("second")
-        await until(lambda: list(page.cards) == ["first", "third"], "removed")
-        assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""
-        press(page, "undo")
-        await ready(page, "second")
-        assert list(page.cards) == ["first", "second", "third"]
-        assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == "kept"
+    await rig.open_folder("removed")
+    page = await open_page(rig)
+    secret = raw_server(name="second", secret_env=("TOKEN",))
+    services, identity = rig.wiring.services, rig.workspace.id
+    await services.secrets.set(f"mcp/{identity}/second/TOKEN", "kept")
+    add_servers(rig, raw_server(name="first"), secret, raw_server(name="third"))
+    await ready(page, "second")
+    page.cards["second"].remove_requested.emit("second")
+    await until(lambda: list(page.cards) == ["first", "third"], "removed")
+    assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""
+    press(page, "undo")
+    await ready(page, "second")
+    assert list(page.cards) == ["first", "second", "third"]
+    assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == "kept"
 
 
-async def test_invalid_json_is_reported_next_to_the_input(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_invalid_json(rig: WindowRig) -> None:
     """An incomplete block, a duplicate name; several servers at once."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {".mcp.json": '{"mcpServers": {"sly": {"command": "touch"}}}'})
-        page = await open_page(rig)
-        assert page.cards == {}
-        page.open_add()
-        page.add_box.paste.setPlainText('{"mcpServers": ')
-        assert "isn't valid JSON" in page.add_box._error.text()
-        two = msgspec.json.encode(
-            {
-                name: {"command": sys.executable, "args": ["-S", str(SCRIPTS_DIR / "raw_server.py")]}
-                for name in "ab"
-            }
-        )
-        page.add_box.paste.setPlainText(two.decode())
-        press(page.add_box, "add_all")
-        await ready(page, "b")
-        page.open_add()
-        page.add_box.paste.setPlainText(LINE)
-        page.add_box.editor.form._name.setText("a")
-        press(page.add_box, "save_server")
-        assert "already" in page.add_box.editor.form.errors()["name"]
+    await rig.open_folder("invalid", {".mcp.json": '{"mcpServers": {"sly": {"command": "touch"}}}'})
+    page = await open_page(rig)
+    assert page.cards == {}
+    page.open_add()
+    page.add_box.paste.setPlainText('{"mcpServers": ')
+    assert "isn't valid JSON" in page.add_box._error.text()
+    two = msgspec.json.encode(
+        {
+            name: {"command": sys.executable, "args": ["-S", str(SCRIPTS_DIR / "raw_server.py")]}
+            for name in "ab"
+        }
+    )
+    page.add_box.paste.setPlainText(two.decode())
+    press(page.add_box, "add_all")
+    await ready(page, "b")
+    page.open_add()
+    page.add_box.paste.setPlainText(LINE)
+    page.add_box.editor.form._name.setText("a")
+    press(page.add_box, "save_server")
+    assert "already" in page.add_box.editor.form.errors()["name"]

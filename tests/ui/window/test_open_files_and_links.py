@@ -126,56 +126,83 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         assert len(await rig.workspace.sessions()) == 1
 
 
-async def test_an_invalid_file_is_reported_without_a_question(qapp: QApplication, tmp_path: Path) -> None:
-    (tmp_path / "broken.helix").write_bytes(b"nothing")
+async def test_links_lead_to_their_target_and_broken_ones_change_nothing(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Links that are copied and followed, links to what is not there, files that cannot be read."""
     async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("shed")
-        knock(rig, IMPORT_PREFIX + str(tmp_path / "broken.helix"))
-        await until(lambda: "This file can't be imported." in rig.banner_text(), "the refusal")
-        knock(rig, IMPORT_PREFIX + str(tmp_path / "gone.helix"))
-        await until(lambda: "can't be read" in rig.banner_text(), "the refusal")
-        assert not rig.window.findChildren(QuestionDialog)
+        await _check_copied_links(rig)
+        await _check_broken_links(rig)
+        await _check_an_invalid_file(rig)
 
 
-async def test_links_are_copied_and_lead_back(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_an_invalid_file(rig: WindowRig) -> None:
+    (rig.folder / "broken.helix").write_bytes(b"nothing")
+    await rig.open_folder("shed")
+    knock(rig, IMPORT_PREFIX + str(rig.folder / "broken.helix"))
+    await until(lambda: "This file can't be imported." in rig.banner_text(), "the refusal")
+    knock(rig, IMPORT_PREFIX + str(rig.folder / "gone.helix"))
+    await until(lambda: "can't be read" in rig.banner_text(), "the refusal")
+    assert not rig.window.findChildren(QuestionDialog)
+
+
+async def _check_broken_links(rig: WindowRig) -> None:
+    shed = await rig.open_folder("shed")
+    for link, expected in (
+        ("helix:open?workspace=0c7f6b52-0f5e-4bb4-9d1c-2f1d9f6f2a10", "isn't on this computer"),
+        ("helix:run?command=rm", "This link can't be opened."),
+        (f"helix:content/{DIGEST}?workspace={shed}", DIGEST[:12]),
+        (f"helix:session/{'a' * 32}?workspace={shed}", "a session that isn't in shed"),
+    ):
+        knock(rig, link)
+        await until(partial(has, rig, expected), f"the notice {expected}")
+    assert rig.workspace.id == shed
+    assert not rig.window.findChildren(QuestionDialog)
+    garden = await rig.open_folder("garden")
+    await rig.wiring.workspace_controller.close_workspace(garden)
+    rig.wiring.services.registry.remove(garden)
+    knock(rig, f"helix:open?workspace={garden}")
+    await until(lambda: "garden, which was removed from the list" in rig.banner_text(), "the notice")
+
+
+async def _check_copied_links(rig: WindowRig) -> None:
     clipboard = QGuiApplication.clipboard()
-    async with open_window(qapp, tmp_path) as rig:
-        garden = await rig.open_folder("garden", {"a.txt": "words"})
-        await rig.run_turn("What is in this folder?")
-        session = rig.conversation.session.id
-        digest = rig.events(ToolAnswered)[0].digest
-        rig.wiring.navigation.show_cache_entry(digest)
-        cache = rig.views.cache
-        await until(lambda: cache.table.current_row() is not None, "the entry")
-        entry(row_menu(cache.entry_actions, cache.filter_bar), "cache-copy-link")
-        to_content = clipboard.text()
-        entry(
-            rig.window.sidebar.session_list.menu_for(rig.window.sidebar.session_list.index_of(session)),
-            "copy_link",
-        )
-        to_session = clipboard.text()
-        entry(rig.window.rail.menu_for(garden), "copy_link")
-        to_garden = clipboard.text()
-        assert to_content == f"helix:content/{digest}?workspace={garden}"
-        assert to_session == f"helix:session/{session}?workspace={garden}"
-        assert to_garden == f"helix:open?workspace={garden}"
+    garden = await rig.open_folder("garden", {"a.txt": "words"})
+    await rig.run_turn("What is in this folder?")
+    session = rig.conversation.session.id
+    digest = rig.events(ToolAnswered)[0].digest
+    rig.wiring.navigation.show_cache_entry(digest)
+    cache = rig.views.cache
+    await until(lambda: cache.table.current_row() is not None, "the entry")
+    entry(row_menu(cache.entry_actions, cache.filter_bar), "cache-copy-link")
+    to_content = clipboard.text()
+    entry(
+        rig.window.sidebar.session_list.menu_for(rig.window.sidebar.session_list.index_of(session)),
+        "copy_link",
+    )
+    to_session = clipboard.text()
+    entry(rig.window.rail.menu_for(garden), "copy_link")
+    to_garden = clipboard.text()
+    assert to_content == f"helix:content/{digest}?workspace={garden}"
+    assert to_session == f"helix:session/{session}?workspace={garden}"
+    assert to_garden == f"helix:open?workspace={garden}"
 
-        await rig.open_folder("shed")
-        knock(rig, to_garden)
-        await until(
-            lambda: rig.wiring.session_controller.workspace and rig.workspace.id == garden,
-            "the workspace",
-        )
-        await rig.open_folder("shed")
-        rig.window.show_page("chat")
-        knock(rig, to_content)
-        await until(lambda: rig.window.page() == "cache", "the cache")
-        await until(lambda: cache.table.current_digest() == digest, "the entry")
-        await rig.wiring.workspace_controller.new_session()
-        knock(rig, to_session)
-        await until(lambda: rig.conversation.session.id == session, "the session")
-        assert rig.window.page() == "chat"
-        assert not rig.banner_text()
+    await rig.open_folder("shed")
+    knock(rig, to_garden)
+    await until(
+        lambda: rig.wiring.session_controller.workspace and rig.workspace.id == garden,
+        "the workspace",
+    )
+    await rig.open_folder("shed")
+    rig.window.show_page("chat")
+    knock(rig, to_content)
+    await until(lambda: rig.window.page() == "cache", "the cache")
+    await until(lambda: cache.table.current_digest() == digest, "the entry")
+    await rig.wiring.workspace_controller.new_session()
+    knock(rig, to_session)
+    await until(lambda: rig.conversation.session.id == session, "the session")
+    assert rig.window.page() == "chat"
+    assert not rig.banner_text()
 
 
 async def test_a_workspace_that_is_not_open_is_opened_after_a_question(
@@ -196,26 +223,6 @@ async def test_a_workspace_that_is_not_open_is_opened_after_a_question(
         knock(rig, f"helix:open?workspace={garden}")
         press(await question(rig), "open")
         await until(lambda: rig.workspace.id == garden, "the workspace")
-
-
-async def test_a_broken_link_is_reported_and_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        shed = await rig.open_folder("shed")
-        for link, expected in (
-            ("helix:open?workspace=0c7f6b52-0f5e-4bb4-9d1c-2f1d9f6f2a10", "isn't on this computer"),
-            ("helix:run?command=rm", "This link can't be opened."),
-            (f"helix:content/{DIGEST}?workspace={shed}", DIGEST[:12]),
-            (f"helix:session/{'a' * 32}?workspace={shed}", "a session that isn't in shed"),
-        ):
-            knock(rig, link)
-            await until(partial(has, rig, expected), f"the notice {expected}")
-        assert rig.workspace.id == shed
-        assert not rig.window.findChildren(QuestionDialog)
-        garden = await rig.open_folder("garden")
-        await rig.wiring.workspace_controller.close_workspace(garden)
-        rig.wiring.services.registry.remove(garden)
-        knock(rig, f"helix:open?workspace={garden}")
-        await until(lambda: "garden, which was removed from the list" in rig.banner_text(), "the notice")
 
 
 async def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_path: Path) -> None:

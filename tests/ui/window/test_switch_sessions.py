@@ -29,7 +29,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.store.builders import make_summary, user_message_event
-from tests.support.window.window_rig import open_window, until
+from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -76,12 +76,24 @@ async def test_a_turn_in_the_background_is_complete_on_return(qapp: QApplication
         assert not rig.window.jobs.job_ids()
 
 
-async def test_a_pending_retry_is_still_displayed_on_return(qapp: QApplication, tmp_path: Path) -> None:
+async def test_switching_loses_nothing_and_mixes_nothing_up(qapp: QApplication, tmp_path: Path) -> None:
+    """What runs, waits or is typed belongs to its session; each step has a workspace of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_a_pending_retry(rig)
+        await _check_quick_switches(rig)
+        await _check_a_draft_that_loads(rig)
+        await _check_a_held_key(rig)
+        await _check_separate_data(rig)
+        await _check_sessions_of_another_process(rig)
+        await _check_an_older_reading(rig)
+
+
+async def _check_a_pending_retry(rig: WindowRig) -> None:
     go = asyncio.Event()
     busy = api_error(503, "busy", headers={"retry-after": "2"})
     reply = StreamedReply(Wait(go), Text("Here."))
-    async with ChatServer(replies_in_order(busy, reply)) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+    async with ChatServer(replies_in_order(busy, reply)) as server:
+        await rig.open_folder("retry")
         await rig.use_server(server)
         rig.type_message("Go")
         await until(lambda: rig.rows(NoticeRow), "the announcement")
@@ -103,21 +115,88 @@ async def test_a_pending_retry_is_still_displayed_on_return(qapp: QApplication, 
         assert not rig.rows(NoticeRow)
 
 
-async def test_two_quick_switches_end_at_the_last_one(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        first = await rig.open_folder("first", {"README.md": "# First"})
-        await rig.run_turn("What is the first?")
-        second = await rig.open_folder("second", {"README.md": "# Second"})
-        await rig.run_turn("What is the second?")
-        shell = rig.wiring.workspace_controller
-        for session, words in ((first, "What is the first?"), (second, "What is the second?")):
-            other = second if session == first else first
-            await asyncio.gather(
-                shell.open_workspace(session), shell.open_workspace(other), shell.open_workspace(session)
-            )
-            assert rig.workspace.id == session == rig.wiring.active_workspace.id
-            assert [row.text for row in rig.rows(UserRow)] == [words]
-            assert rig.window.sidebar.session_list.sessions()[0].title == words
+async def _check_quick_switches(rig: WindowRig) -> None:
+    first = await rig.open_folder("quick-first", {"README.md": "# First"})
+    await rig.run_turn("What is the first?")
+    second = await rig.open_folder("quick-second", {"README.md": "# Second"})
+    await rig.run_turn("What is the second?")
+    shell = rig.wiring.workspace_controller
+    for session, words in ((first, "What is the first?"), (second, "What is the second?")):
+        other = second if session == first else first
+        await asyncio.gather(
+            shell.open_workspace(session), shell.open_workspace(other), shell.open_workspace(session)
+        )
+        assert rig.workspace.id == session == rig.wiring.active_workspace.id
+        assert [row.text for row in rig.rows(UserRow)] == [words]
+        assert rig.window.sidebar.session_list.sessions()[0].title == words
+
+
+async def _check_a_draft_that_loads(rig: WindowRig) -> None:
+    await rig.open_folder("drafts")
+    await rig.run_turn("Hello")
+    rig.type_message("draft", send=False)
+    old = rig.conversation.session.id
+    await rig.wiring.workspace_controller.new_session()
+    switching = asyncio.ensure_future(rig.wiring.workspace_controller.open_session(old))  # noqa: TID251 - awaited below
+    await until(lambda: rig.conversation.session.id == old, "the other session is on its way")
+    rig.type_message(" typed", send=False)
+    await switching
+    assert rig.composer.text() == "draft typed"
+
+
+async def _check_a_held_key(rig: WindowRig) -> None:
+    await rig.open_folder("held-key")
+    await asyncio.gather(*(rig.wiring.workspace_controller.new_session() for _ in range(5)))
+    assert len(await rig.workspace.sessions()) == 1
+    await rig.run_turn("Hello")
+    await rig.wiring.workspace_controller.new_session()
+    assert len(await rig.workspace.sessions()) == 2
+
+
+async def _check_separate_data(rig: WindowRig) -> None:
+    await rig.open_folder("separate-first", {"README.md": "# Secret of the first"})
+    await rig.run_turn("Look")
+    digest = rig.last_output("read_file").digest
+    entries = await rig.workspace.store.totals()
+    assert entries.entries > 0
+    await rig.open_folder("separate-second", {"other.txt": "words"})
+    rig.window.show_page("cache")
+    await until(rig.views.cache.empty.isVisible, "an empty cache")
+    with pytest.raises(DigestUnknown):
+        await rig.workspace.contents.attach(digest)
+    assert await rig.workspace.store.find(digest[:12]) == []
+    assert rig.window.sidebar.session_list.session_count() == 1
+
+
+async def _check_sessions_of_another_process(rig: WindowRig) -> None:
+    identity = await rig.open_folder("shared")
+    await rig.run_turn("Hello")
+    listed = rig.window.sidebar.session_list
+    guest = await connect(rig.wiring.services.registry.store_folder(identity), identity)
+    try:
+        await guest.commit(
+            Commit("of-a-guest", [user_message_event(1, "From outside")], summary=make_summary("of-a-guest"))
+        )
+        await until(lambda: "a title" in [session.title for session in listed.sessions()], "the session")
+        await guest.retention.trash_session("of-a-guest")
+        await until(lambda: "a title" not in [session.title for session in listed.sessions()], "it gone")
+    finally:
+        await guest.close()
+
+
+async def _check_an_older_reading(rig: WindowRig) -> None:
+    await rig.open_folder("timeline", {"a.txt": "words"})
+    await rig.run_turn("What is here?")
+    slow, timeline = _SlowFirst(rig.workspace), rig.wiring.session_controller.timeline
+    timeline.show(cast("OpenWorkspace", slow), rig.conversation)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(timeline.refresh())
+        await until(lambda: slow.readings, "the older reading waits")
+        await rig.run_turn("And what more?")
+        await timeline.refresh()
+        slow.release.set()
+    steps = read_steps(rig.conversation.session.log)
+    assert rig.views.timeline.chart.scrubber.steps == steps
 
 
 async def test_drafts_belong_to_their_session_and_survive_a_restart(
@@ -149,46 +228,6 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(
         assert (rig.window.width(), rig.window.height()) == (700, 600)
 
 
-async def test_text_typed_while_a_draft_loads_is_kept(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("first")
-        await rig.run_turn("Hello")
-        rig.type_message("draft", send=False)
-        old = rig.conversation.session.id
-        await rig.wiring.workspace_controller.new_session()
-        switching = asyncio.ensure_future(rig.wiring.workspace_controller.open_session(old))  # noqa: TID251 - awaited below
-        await until(lambda: rig.conversation.session.id == old, "the other session is on its way")
-        rig.type_message(" typed", send=False)
-        await switching
-        assert rig.composer.text() == "draft typed"
-
-
-async def test_a_held_key_starts_one_session(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await asyncio.gather(*(rig.wiring.workspace_controller.new_session() for _ in range(5)))
-        assert len(await rig.workspace.sessions()) == 1
-        await rig.run_turn("Hello")
-        await rig.wiring.workspace_controller.new_session()
-        assert len(await rig.workspace.sessions()) == 2
-
-
-async def test_no_data_of_one_workspace_is_reached_from_the_other(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("first", {"README.md": "# Secret of the first"})
-        await rig.run_turn("Look")
-        digest = rig.last_output("read_file").digest
-        entries = await rig.workspace.store.totals()
-        assert entries.entries > 0
-        await rig.open_folder("second", {"other.txt": "words"})
-        rig.window.show_page("cache")
-        await until(rig.views.cache.empty.isVisible, "an empty cache")
-        with pytest.raises(DigestUnknown):
-            await rig.workspace.contents.attach(digest)
-        assert await rig.workspace.store.find(digest[:12]) == []
-        assert rig.window.sidebar.session_list.session_count() == 1
-
-
 async def test_closing_in_the_middle_of_a_turn_leaves_a_log_to_go_on_from(
     qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -211,27 +250,6 @@ async def test_closing_in_the_middle_of_a_turn_leaves_a_log_to_go_on_from(
         assert await rig.stored_events() == rig.conversation.session.log
 
 
-async def test_sessions_of_another_process_appear_and_go_by_themselves(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project")
-        await rig.run_turn("Hello")
-        listed = rig.window.sidebar.session_list
-        guest = await connect(rig.wiring.services.registry.store_folder(identity), identity)
-        try:
-            await guest.commit(
-                Commit(
-                    "of-a-guest", [user_message_event(1, "From outside")], summary=make_summary("of-a-guest")
-                )
-            )
-            await until(lambda: "a title" in [session.title for session in listed.sessions()], "the session")
-            await guest.retention.trash_session("of-a-guest")
-            await until(lambda: "a title" not in [session.title for session in listed.sessions()], "it gone")
-        finally:
-            await guest.close()
-
-
 class _SlowFirst:
     """The sessions of a workspace, the first answer held back: a read that a newer one overtakes."""
 
@@ -246,21 +264,3 @@ class _SlowFirst:
         if self.readings == 1:
             await self.release.wait()
         return list(await self._workspace.sessions())
-
-
-async def test_an_older_reading_of_the_timeline_never_replaces_a_newer_one(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"a.txt": "words"})
-        await rig.run_turn("What is here?")
-        slow, timeline = _SlowFirst(rig.workspace), rig.wiring.session_controller.timeline
-        timeline.show(cast("OpenWorkspace", slow), rig.conversation)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(timeline.refresh())
-            await until(lambda: slow.readings, "the older reading waits")
-            await rig.run_turn("And what more?")
-            await timeline.refresh()
-            slow.release.set()
-        steps = read_steps(rig.conversation.session.log)
-        assert rig.views.timeline.chart.scrubber.steps == steps
