@@ -71,12 +71,21 @@ def user_messages(rig: WindowRig) -> list[tuple[str, bool]]:
     return [(row.text, row.steered) for row in rig.rows(UserRow)]
 
 
-async def test_a_message_steers_with_its_key_and_displays_where_it_took_effect(
+async def test_messages_typed_meanwhile_are_queued_edited_and_steer(
     qapp: QApplication, tmp_path: Path
 ) -> None:
+    """Each step has a session of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_key(rig)
+        await _check_the_list(rig)
+        await _check_an_edit_in_progress(rig)
+        await _check_the_buttons(rig)
+
+
+async def _check_the_key(rig: WindowRig) -> None:
     """Enter queues, Ctrl+Shift+Enter steers; a steering one follows the tool's answer, a queued one later."""
     slow = Slow()
-    async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
+    async with ChatServer(slow) as server:
         await at_work(rig, server)
         rig.type_message("Later")
         rig.type_message("Only a.txt", send=False)
@@ -94,10 +103,10 @@ async def test_a_message_steers_with_its_key_and_displays_where_it_took_effect(
         assert rig.next_message_lines() == ()
 
 
-async def test_queued_messages_are_edited_in_their_list(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_the_list(rig: WindowRig) -> None:
     """Text, order, purpose and removal, each by its button."""
     slow = Slow()
-    async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
+    async with ChatServer(slow) as server:
         await at_work(rig, server)
         for text in ("Two", "Three", "Four", "Five"):
             rig.type_message(text)
@@ -121,10 +130,10 @@ async def test_queued_messages_are_edited_in_their_list(qapp: QApplication, tmp_
         assert user_messages(rig) == [("One", False), ("Four", True), ("Two, better", False), ("Five", False)]
 
 
-async def test_an_edit_in_progress_survives_sending_the_message(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_an_edit_in_progress(rig: WindowRig) -> None:
     """The text returns to the composer, in front of its content."""
     slow = Slow()
-    async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
+    async with ChatServer(slow) as server:
         await at_work(rig, server)
         rig.type_message("Two")
         await until(rig.next_message_lines, "it waits in sight")
@@ -138,10 +147,10 @@ async def test_an_edit_in_progress_survives_sending_the_message(qapp: QApplicati
         assert rig.composer.text() == "Two, better\na draft"
 
 
-async def test_the_buttons_are_labeled(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_the_buttons(rig: WindowRig) -> None:
     """Queue and Steer are there while the agent works and something is typed; Steer does."""
     slow = Slow()
-    async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
+    async with ChatServer(slow) as server:
         await at_work(rig, server)
         rig.type_message("Only a.txt", send=False)
         press(rig.composer, "steer")

@@ -39,8 +39,8 @@ def reads_all() -> ChatServer:
     return ChatServer(replies_in_order(*reads, text_reply("All read.")))
 
 
-async def _read_all(rig: WindowRig, server: ChatServer, **policy: object) -> None:
-    await rig.open_folder("project", FILES)
+async def _read_all(rig: WindowRig, server: ChatServer, folder: str, **policy: object) -> None:
+    await rig.open_folder(folder, FILES)
     await rig.use_server(server)
     await rig.change_policy(**policy)
     await rig.run_turn("Read everything")
@@ -58,10 +58,20 @@ def _badges(rig: WindowRig) -> dict[str, str]:
     return {row.target: row.badge for row in rig.rows(ToolRow)}
 
 
-async def test_a_sweep_and_its_undo_appear_on_every_page(qapp: QApplication, tmp_path: Path) -> None:
+async def test_rewrites_their_undo_and_their_errors_appear_everywhere(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Each step has a workspace of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_a_sweep(rig)
+        await _check_a_handover(rig)
+        await _check_failed_handovers(rig)
+
+
+async def _check_a_sweep(rig: WindowRig) -> None:
     sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once", "handover_at": 0.95}
-    async with reads_all() as server, open_window(qapp, tmp_path) as rig:
-        await _read_all(rig, server, **sweeps)
+    async with reads_all() as server:
+        await _read_all(rig, server, "sweep", **sweeps)
         sweep = rig.events(SweepMade)[0]
         sent = rig.conversation.window.measure()[0]
         assert _badges(rig)["part0.txt"] == "cached"
@@ -92,9 +102,9 @@ async def test_a_sweep_and_its_undo_appear_on_every_page(qapp: QApplication, tmp
         assert await rig.stored_events() == rig.conversation.session.log
 
 
-async def test_a_manual_handover_its_undo_and_its_sources(qapp: QApplication, tmp_path: Path) -> None:
-    async with reads_all() as server, open_window(qapp, tmp_path) as rig:
-        await _read_all(rig, server, **BY_HAND)
+async def _check_a_handover(rig: WindowRig) -> None:
+    async with reads_all() as server:
+        await _read_all(rig, server, "handover", **BY_HAND)
         await rig.run_turn("And now?")
         before = rig.conversation.window.measure()
         rig.conversation.handovers.start()
@@ -126,11 +136,38 @@ async def test_a_manual_handover_its_undo_and_its_sources(qapp: QApplication, tm
         assert rig.conversation.window.measure()[0] == after[0]
 
 
-async def test_recall_is_attached_to_the_message_complete_or_by_lines(
+async def _check_failed_handovers(rig: WindowRig) -> None:
+    async with reads_all() as server:
+        await _read_all(rig, server, "failed", **BY_HAND)
+        await rig.run_turn("And now?")
+        for _ in range(3):
+            await rig.conversation.session.record(
+                HandoverFailed("A handover failed.", "The model said nothing.")
+            )
+        assert "Automatic compaction paused" in rig.banner_text()
+        first = rig.workspace.id
+        await rig.open_folder("other")
+        assert "Automatic compaction paused" not in rig.banner_text()
+        await rig.wiring.workspace_controller.open_workspace(first)
+        assert "Automatic compaction paused" in rig.banner_text()
+
+        rig.conversation.handovers.start()
+        await until(lambda: rig.events(HandoverMade), "a handover")
+        await until(lambda: "Automatic compaction paused" not in rig.banner_text(), "the banner gone")
+
+
+async def test_outputs_are_recalled_verified_and_shown_in_the_next_request(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    async with reads_all() as server, open_window(qapp, tmp_path) as rig:
-        await _read_all(rig, server)
+    """Each step has a workspace of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_recall(rig)
+        await _check_the_request(rig)
+
+
+async def _check_recall(rig: WindowRig) -> None:
+    async with reads_all() as server:
+        await _read_all(rig, server, "recall")
         digest = rig.last_output("read_file").digest
         rig.wiring.navigation.show_cache_entry(digest)
         assert rig.window.page() == "cache"
@@ -151,42 +188,16 @@ async def test_recall_is_attached_to_the_message_complete_or_by_lines(
         assert rig.events(UserSpoke)[-1].attachments[0].text.encode() == await rig.workspace.store.get(digest)
         assert not rig.attachment_labels()
 
-
-async def test_verify_reports_its_result(qapp: QApplication, tmp_path: Path) -> None:
-    async with reads_all() as server, open_window(qapp, tmp_path) as rig:
-        await _read_all(rig, server)
         entries = (await rig.workspace.store.totals()).entries
         rig.views.cache.verify_all_requested.emit()
         await until(lambda: f"{entries} entries verified." in rig.banner_text(), "the outcome")
 
 
-async def test_three_failed_handovers_raise_a_banner_until_the_next_success(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with reads_all() as server, open_window(qapp, tmp_path) as rig:
-        await _read_all(rig, server, **BY_HAND)
-        await rig.run_turn("And now?")
-        for _ in range(3):
-            await rig.conversation.session.record(
-                HandoverFailed("A handover failed.", "The model said nothing.")
-            )
-        assert "Automatic compaction paused" in rig.banner_text()
-        first = rig.workspace.id
-        await rig.open_folder("other")
-        assert "Automatic compaction paused" not in rig.banner_text()
-        await rig.wiring.workspace_controller.open_workspace(first)
-        assert "Automatic compaction paused" in rig.banner_text()
-
-        rig.conversation.handovers.start()
-        await until(lambda: rig.events(HandoverMade), "a handover")
-        await until(lambda: "Automatic compaction paused" not in rig.banner_text(), "the banner gone")
-
-
-async def test_the_window_of_the_request_shows_what_is_sent_next(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_the_request(rig: WindowRig) -> None:
     """Word for word, with a list of its parts; its JSON is what the server gets; it goes with its session."""
     sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once"}
-    async with reads_all() as server, open_window(qapp, tmp_path) as rig:
-        await _read_all(rig, server, **sweeps)
+    async with reads_all() as server:
+        await _read_all(rig, server, "request", **sweeps)
         await rig.change_policy(**BY_HAND, fold_after_steps=0)  # no rewrite comes before the next request
         assert "tokens new" in rig.views.inspector.cost.text()
         rig.window.commands.show_request.trigger()

@@ -45,8 +45,8 @@ def works(*first: StreamedReply) -> ChatServer:
     return ChatServer(replies_in_order(*first, *reads, text_reply("All read.")))
 
 
-async def _work(rig: WindowRig, server: ChatServer, **policy: object) -> None:
-    await rig.open_folder("project", FILES)
+async def _work(rig: WindowRig, server: ChatServer, folder: str, **policy: object) -> None:
+    await rig.open_folder(folder, FILES)
     await rig.use_server(server)
     await rig.change_policy(**policy)
     await rig.run_turn("Read everything")
@@ -57,9 +57,17 @@ def card(rig: WindowRig, target: str) -> ToolRow:
     return next(row for row in rig.rows(ToolRow) if row.target == target)
 
 
-async def test_a_fold_appears_and_its_undo_restores_the_steps(qapp: QApplication, tmp_path: Path) -> None:
-    async with works() as server, open_window(qapp, tmp_path) as rig:
-        await _work(rig, server, **FOLDS)
+async def test_folds_markers_and_originals_appear_in_the_chat(qapp: QApplication, tmp_path: Path) -> None:
+    """Each step has a workspace of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_a_fold(rig)
+        await _check_arguments(rig)
+        await _check_an_original(rig)
+
+
+async def _check_a_fold(rig: WindowRig) -> None:
+    async with works() as server:
+        await _work(rig, server, "folds", **FOLDS)
         folds = rig.events(FoldMade)
         assert folds
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "fold")
@@ -74,57 +82,52 @@ async def test_a_fold_appears_and_its_undo_restores_the_steps(qapp: QApplication
         press_action(rig.chat.view, divider, "redo")
         await until(lambda: card(rig, "part0.txt").badge == "folded", "the fold again")
         assert rig.conversation.window.measure()[0] == folded
+        await _check_a_pin(rig)
+        await _check_links(rig)
 
 
-async def test_a_card_links_to_its_rewrite(qapp: QApplication, tmp_path: Path) -> None:
-    async with works() as server, open_window(qapp, tmp_path) as rig:
-        await _work(rig, server, **FOLDS)
-        press_action(rig.chat.view, card(rig, "part0.txt"), "timeline")
-        assert rig.window.page() == "timeline"
-        seq = next(entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, FoldMade))
-        await until(lambda: rig.views.timeline.card_widget(seq), "the fold's card")
+async def _check_a_pin(rig: WindowRig) -> None:
+    """A pin restores a folded output, and unpinning releases it."""
+    before = rig.conversation.window.measure()[0]
+    press_action(rig.chat.view, card(rig, "part0.txt"), "pin")
+    await until(lambda: card(rig, "part0.txt").badge == "pinned", "the pin on the card")
+    copies = [
+        entry
+        for entry in rig.conversation.session.transcript.window_entries()
+        if isinstance(entry, PinnedCopy)
+    ]
+    assert [copy.item.seq for copy in copies] == [card(rig, "part0.txt").answer_seq]
+    pinned = rig.rows(DividerRow)[-1]
+    assert (pinned.kind, pinned.actions) == ("pin", (ShowInChat(card(rig, "part0.txt").answer_seq),))
+    rig.window.show_page("cache")
+    press_action(rig.chat.view, pinned, "show")
+    assert rig.window.page() == "chat"
 
-        press_action(rig.chat.view, card(rig, "part0.txt"), "cache")
-        assert rig.window.page() == "cache"
-        digest = card(rig, "part0.txt").digest
-        await until(lambda: rig.views.cache.preview.digest == digest, "the preview")
-        press_action(rig.chat.view, card(rig, "part1.txt"), "recall")
-        await until(rig.attachment_labels, "the chip")
-        assert "part1.txt" in rig.attachment_labels()[0]
-
-
-async def test_a_pin_restores_a_folded_output_and_unpinning_releases_it(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with works() as server, open_window(qapp, tmp_path) as rig:
-        await _work(rig, server, **FOLDS)
-        before = rig.conversation.window.measure()[0]
-        press_action(rig.chat.view, card(rig, "part0.txt"), "pin")
-        await until(lambda: card(rig, "part0.txt").badge == "pinned", "the pin on the card")
-        copies = [
-            entry
-            for entry in rig.conversation.session.transcript.window_entries()
-            if isinstance(entry, PinnedCopy)
-        ]
-        assert [copy.item.seq for copy in copies] == [card(rig, "part0.txt").answer_seq]
-        pinned = rig.rows(DividerRow)[-1]
-        assert (pinned.kind, pinned.actions) == ("pin", (ShowInChat(card(rig, "part0.txt").answer_seq),))
-        rig.window.show_page("cache")
-        press_action(rig.chat.view, pinned, "show")
-        assert rig.window.page() == "chat"
-
-        press_action(rig.chat.view, card(rig, "part0.txt"), "unpin")
-        await until(lambda: card(rig, "part0.txt").badge == "folded", "the pin gone")
-        assert rig.conversation.window.measure()[0] == before
+    press_action(rig.chat.view, card(rig, "part0.txt"), "unpin")
+    await until(lambda: card(rig, "part0.txt").badge == "folded", "the pin gone")
+    assert rig.conversation.window.measure()[0] == before
 
 
-async def test_arguments_that_became_markers_show_on_their_call(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_links(rig: WindowRig) -> None:
+    """A card links to its rewrite, to its entry in the cache, and recalls its output."""
+    press_action(rig.chat.view, card(rig, "part0.txt"), "timeline")
+    assert rig.window.page() == "timeline"
+    seq = next(entry.seq for entry in rig.conversation.session.log if isinstance(entry.event, FoldMade))
+    await until(lambda: rig.views.timeline.card_widget(seq), "the fold's card")
+
+    press_action(rig.chat.view, card(rig, "part0.txt"), "cache")
+    assert rig.window.page() == "cache"
+    digest = card(rig, "part0.txt").digest
+    await until(lambda: rig.views.cache.preview.digest == digest, "the preview")
+    press_action(rig.chat.view, card(rig, "part1.txt"), "recall")
+    await until(rig.attachment_labels, "the chip")
+    assert "part1.txt" in rig.attachment_labels()[0]
+
+
+async def _check_arguments(rig: WindowRig) -> None:
     arguments = '{"path": "new.py", "content": "' + BODY.replace("\n", "\\n") + '"}'
-    async with (
-        works(StreamedReply(Call("write_file", arguments, id="w"))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.open_folder("project", FILES)
+    async with works(StreamedReply(Call("write_file", arguments, id="w"))) as server:
+        await rig.open_folder("arguments", FILES)
         await rig.use_server(server)
         await rig.change_policy(**NO_FOLDS)
         rig.type_message("Write, then read everything")
@@ -145,10 +148,13 @@ async def test_arguments_that_became_markers_show_on_their_call(qapp: QApplicati
         await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")
 
 
-async def test_a_partial_output_opens_its_original(qapp: QApplication, tmp_path: Path) -> None:
-    async with works() as server, open_window(qapp, tmp_path) as rig:
+async def _check_an_original(rig: WindowRig) -> None:
+    async with works() as server:
         await _work(
-            rig, server, **(NO_FOLDS | {"intake_above": 300, "intake_ask": False, "preview_tokens": 120})
+            rig,
+            server,
+            "originals",
+            **(NO_FOLDS | {"intake_above": 300, "intake_ask": False, "preview_tokens": 120}),
         )
         row = card(rig, "part3.txt")
         assert row.form == "preview"

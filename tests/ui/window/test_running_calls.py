@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -48,17 +49,30 @@ def press_stop(rig: WindowRig) -> None:
     click_area(rig.chat.view, card(rig).key, "stop:card")
 
 
-async def test_a_long_call_has_a_job_that_cancels_it(qapp: QApplication, tmp_path: Path) -> None:
-    async with runs("echo before; sleep 60") as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+async def test_a_command_at_work_shows_its_lines_and_clock_and_is_stopped(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Each step has a workspace of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_job(rig)
+        await _check_the_lines(rig)
+        await _check_a_silent_call(rig)
+        await _check_stopping_one_call(rig)
+        await _check_switching_away(rig)
+
+
+async def _check_the_job(rig: WindowRig) -> None:
+    async with runs("echo before; sleep 60") as server:
+        await rig.open_folder("job")
         await rig.use_server(server)
         rig.type_message("Run it")
         await rig.answer_approval("once")
         jobs = rig.window.jobs
         await until(lambda: [job for job in jobs.job_ids() if job.startswith("call:")], "its line")
+        await until(lambda: lines(rig) == ("before",), "its output so far")
         rig.window.show_page("timeline")
         (line,) = (words.full_text() for words in jobs.findChildren(ElidedLabel))
-        assert line.startswith("Running run_command · echo before; sleep 60 · 0:0")
+        assert re.match(r"Running run_command · echo before; sleep 60 · 0:\d\d", line), line
         (cancel,) = jobs.findChildren(PushButton, "cancel_job")
         assert cancel.toolTip() == "Its output so far is kept."
         cancel.click()
@@ -67,24 +81,24 @@ async def test_a_long_call_has_a_job_that_cancels_it(qapp: QApplication, tmp_pat
         await until(lambda: not jobs.job_ids(), "the end of the line")
 
 
-async def test_the_newest_lines_appear_while_it_runs(qapp: QApplication, tmp_path: Path) -> None:
-    async with runs("mkfifo go; " + WAITS) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+async def _check_the_lines(rig: WindowRig) -> None:
+    async with runs("mkfifo go; " + WAITS) as server:
+        await rig.open_folder("lines")
         await rig.use_server(server)
         rig.type_message("Run it")
         await rig.answer_approval("once")
         await until(lambda: lines(rig) == ("first", "second"), "two lines")
         assert card(rig).state == "running"
-        (Path(rig.folder) / "project" / "go").write_text("on\n")
+        (rig.folder / "lines" / "go").write_text("on\n")
         await rig.wait_for_turn_end()
         assert (card(rig).state, card(rig).running_output) == ("ok", None)
         assert rig.last_output("run_command").text.endswith("first\nsecond\nthird\n")
 
 
-async def test_a_silent_call_shows_its_clock_and_can_be_stopped(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_a_silent_call(rig: WindowRig) -> None:
     """No output ever comes: clock and button appear all the same, once it has run for a moment."""
-    async with runs("mkfifo go; read line < go") as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+    async with runs("mkfifo go; read line < go") as server:
+        await rig.open_folder("silent")
         await rig.use_server(server)
         rig.type_message("Run it")
         await rig.answer_approval("once")
@@ -94,13 +108,13 @@ async def test_a_silent_call_shows_its_clock_and_can_be_stopped(qapp: QApplicati
         assert rig.last_output("run_command").outcome == "stopped"
 
 
-async def test_one_call_is_stopped_and_the_agent_continues(qapp: QApplication, tmp_path: Path) -> None:
-    async with runs("mkfifo go; " + WAITS) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+async def _check_stopping_one_call(rig: WindowRig) -> None:
+    async with runs("mkfifo go; " + WAITS) as server:
+        await rig.open_folder("stopped")
         await rig.use_server(server)
         rig.type_message("Run it")
         await rig.answer_approval("once")
-        await until(lambda: card(rig).running_output, "output")
+        await until(lambda: lines(rig) == ("first", "second"), "two lines")
         press_stop(rig)
         await rig.wait_for_turn_end()
         answer = rig.last_output("run_command")
@@ -112,11 +126,9 @@ async def test_one_call_is_stopped_and_the_agent_continues(qapp: QApplication, t
         assert len(rig.events(ToolAnswered)) == 1
 
 
-async def test_a_running_call_is_still_displayed_after_switching_away(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with runs("mkfifo go; " + WAITS) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+async def _check_switching_away(rig: WindowRig) -> None:
+    async with runs("mkfifo go; " + WAITS) as server:
+        await rig.open_folder("switched")
         await rig.use_server(server)
         rig.type_message("Run it")
         await rig.answer_approval("once")
