@@ -79,78 +79,86 @@ async def test_enter_starts_the_sample_at_once(qapp: QApplication, tmp_path: Pat
         await until(lambda: rig.wiring.session_controller.conversation is not None, "the sample's session")
 
 
-async def test_two_concurrent_requests_copy_the_sample_once(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        for _ in range(2):
-            rig.window.welcome.sample_requested.emit()
-        await until(
-            lambda: rig.wiring.session_controller.conversation is not None,
-            "the sample's session",
-        )
-        await rig.wiring.workspace_controller.open_sample()
-        assert rig.banner_text() == ""
-        assert len(rig.events(HandoverMade)) == 2, "the session is prepared, once"
-        assert len(rig.events(UserSpoke)) == PREPARED_TASKS
-        assert [workspace.name for workspace in rig.wiring.services.registry.list_workspaces()] == [
-            "tidewatch"
-        ]
-
-
-async def test_a_scan_without_servers_is_reported(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        rig.wiring.services.models.local_ports = (1,)
-        await rig.wiring.workspace_controller.restore_last()
-        press(rig.window.welcome, "find_servers")
-        await until(lambda: "No model server found" in rig.window.welcome.found_servers.text(), "said so")
-
-
-async def test_a_pasted_key_names_its_provider_and_is_ready_for_a_test(
+async def test_the_sample_is_copied_once_and_asks_for_approval_once(
     qapp: QApplication, tmp_path: Path
 ) -> None:
+    """Two requests at the same time, then its first call."""
     async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        field = rig.window.welcome.findChild(QLineEdit, "pasted_key")
-        assert field is not None
-        QTest.keyClicks(field, "gsk_0123456789abcdef01234567")
-        QTest.keyClick(field, Qt.Key.Key_Return)
-        dialog = rig.wiring.settings.dialog
-        await until(lambda: dialog.findChild(QLineEdit, "api_key"), "the page of providers")
-        key = dialog.findChild(QLineEdit, "api_key")
-        await until(lambda: key is not None and key.text().startswith("gsk_"), "the key is filled in")
-        addresses = [line.text() for line in dialog.findChildren(QLineEdit)]
-        assert any("api.groq.com" in address for address in addresses)
-        assert field.text() == ""
-        rig.wiring.settings.close()
+        await _check_concurrent_requests(rig)
+        await _check_its_approvals(rig)
 
 
-async def test_the_sample_asks_for_approval_once_and_displays_the_rule(
+async def _check_concurrent_requests(rig: WindowRig) -> None:
+    for _ in range(2):
+        rig.window.welcome.sample_requested.emit()
+    await until(
+        lambda: rig.wiring.session_controller.conversation is not None,
+        "the sample's session",
+    )
+    await rig.wiring.workspace_controller.open_sample()
+    assert rig.banner_text() == ""
+    assert len(rig.events(HandoverMade)) == 2, "the session is prepared, once"
+    assert len(rig.events(UserSpoke)) == PREPARED_TASKS
+    assert [workspace.name for workspace in rig.wiring.services.registry.list_workspaces()] == ["tidewatch"]
+
+
+async def _check_its_approvals(rig: WindowRig) -> None:
+    await rig.wiring.workspace_controller.open_sample()
+    await rig.wiring.settings.show("permissions")
+    page = rig.wiring.settings.dialog.permissions
+    group = page.findChild(QWidget, "demo_rules")
+    assert group is not None
+    assert not group.isHidden()
+    record = rig.wiring.services.registry.get(rig.workspace.id)
+    assert (record.rules, record.demo_calls) == ((), "once")
+
+    prepared = len(rig.events(ApprovalGiven))
+    press(rig.window, "send_suggestion")
+    question = await rig.answer_approval("once")
+    assert question.tool == "run_command"
+    await rig.wait_for_turn_end()
+    approvals = rig.events(ApprovalGiven)[prepared:]
+    assert (approvals[0].decision, approvals[0].rule) == ("once", "")
+    assert all(approval.rule for approval in approvals[1:])
+    assert rig.wiring.services.registry.get(rig.workspace.id).demo_calls == "allow"
+
+    page.demo_calls.click()
+    await until(
+        lambda: rig.wiring.services.registry.get(rig.workspace.id).demo_calls == "ask", "asking again"
+    )
+    await rig.open_folder("project")
+    await rig.wiring.settings.show("permissions")
+    assert group.isHidden()
+    rig.wiring.settings.close()
+
+
+async def test_the_welcome_page_scans_takes_a_key_and_starts_the_sample_at_once(
     qapp: QApplication, tmp_path: Path
 ) -> None:
+    """Nothing found, a pasted key, then Enter."""
     async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.open_sample()
-        await rig.wiring.settings.show("permissions")
-        page = rig.wiring.settings.dialog.permissions
-        group = page.findChild(QWidget, "demo_rules")
-        assert group is not None
-        assert not group.isHidden()
-        record = rig.wiring.services.registry.get(rig.workspace.id)
-        assert (record.rules, record.demo_calls) == ((), "once")
+        await _check_a_scan_without_servers(rig)
+        await _check_a_pasted_key(rig)
 
-        prepared = len(rig.events(ApprovalGiven))
-        press(rig.window, "send_suggestion")
-        question = await rig.answer_approval("once")
-        assert question.tool == "run_command"
-        await rig.wait_for_turn_end()
-        approvals = rig.events(ApprovalGiven)[prepared:]
-        assert (approvals[0].decision, approvals[0].rule) == ("once", "")
-        assert all(approval.rule for approval in approvals[1:])
-        assert rig.wiring.services.registry.get(rig.workspace.id).demo_calls == "allow"
 
-        page.demo_calls.click()
-        await until(
-            lambda: rig.wiring.services.registry.get(rig.workspace.id).demo_calls == "ask", "asking again"
-        )
-        await rig.open_folder("project")
-        await rig.wiring.settings.show("permissions")
-        assert group.isHidden()
-        rig.wiring.settings.close()
+async def _check_a_scan_without_servers(rig: WindowRig) -> None:
+    rig.wiring.services.models.local_ports = (1,)
+    await rig.wiring.workspace_controller.restore_last()
+    press(rig.window.welcome, "find_servers")
+    await until(lambda: "No model server found" in rig.window.welcome.found_servers.text(), "said so")
+
+
+async def _check_a_pasted_key(rig: WindowRig) -> None:
+    await rig.wiring.workspace_controller.restore_last()
+    field = rig.window.welcome.findChild(QLineEdit, "pasted_key")
+    assert field is not None
+    QTest.keyClicks(field, "gsk_0123456789abcdef01234567")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    dialog = rig.wiring.settings.dialog
+    await until(lambda: dialog.findChild(QLineEdit, "api_key"), "the page of providers")
+    key = dialog.findChild(QLineEdit, "api_key")
+    await until(lambda: key is not None and key.text().startswith("gsk_"), "the key is filled in")
+    addresses = [line.text() for line in dialog.findChildren(QLineEdit)]
+    assert any("api.groq.com" in address for address in addresses)
+    assert field.text() == ""
+    rig.wiring.settings.close()

@@ -75,20 +75,93 @@ async def test_a_workspace_is_exported_and_imported_into_another_one(
         assert await rig.workspace.store.events(imported.id) == log
 
 
-async def test_running_work_is_stopped_only_after_confirmation(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_workspace_in_use_is_imported_only_when_the_user_agrees(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """What cannot be imported changes nothing; jobs show their progress."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_a_job(rig)
+        await _check_a_repair(rig)
+        await _check_an_invalid_file(rig)
+        await _check_running_work(rig)
+
+
+async def _check_a_job(rig: WindowRig) -> None:
+    ended: list[object] = []
+
+    async def go_on_for_ever(tell: OnProgress) -> str:
+        tell(3, 4)
+        await asyncio.Event().wait()
+        return "never"
+
+    async def run() -> None:
+        ended.append(await rig.wiring.jobs.run_cancellable("Exporting all of it", go_on_for_ever, ""))
+
+    rig.context.actions.start(run(), "a job")
+    bar = rig.window.jobs
+    await until(
+        lambda: any("75 %" in widget.accessibleName() for widget in bar.findChildren(QWidget)), "75 %"
+    )
+    press(bar, "cancel_job")
+    await until(lambda: ended == [None], "the end")
+    assert not bar.job_ids()
+
+
+async def _check_a_repair(rig: WindowRig) -> None:
+    ended: list[object] = []
+    started, on, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def repair(tell: OnProgress) -> str:
+        on.set()
+        await started.wait()
+        tell(1, 2)
+        await go_on.wait()
+        return "mended"
+
+    async def run() -> None:
+        ended.append(await rig.wiring.jobs.run("project is being mended", repair))
+
+    rig.context.actions.start(run(), "a mending")
+    await until(on.is_set, "the work")
+    bar = rig.window.jobs
+    assert not bar.job_ids()
+    started.set()
+    await until(
+        lambda: any("50 %" in widget.accessibleName() for widget in bar.findChildren(QWidget)), "50 %"
+    )
+    with pytest.raises(AssertionError, match="no button"):
+        press(bar, "cancel_job")
+    go_on.set()
+    await until(lambda: ended == ["mended"], "the end")
+    assert not bar.job_ids()
+
+
+async def _check_an_invalid_file(rig: WindowRig) -> None:
+    identity = await rig.open_folder("invalid")
+    await rig.run_turn("Hello")
+    (rig.folder / "broken.helix").write_bytes(b"nothing")
+    rig.window.commands.import_file.trigger()
+    await pick(rig, rig.folder / "broken.helix")
+    await until(lambda: "can't be imported" in rig.banner_text(), "the refusal")
+    await until(lambda: rig.wiring.session_controller.workspace is not None, "the workspace")
+    assert rig.workspace.id == identity
+    assert rig.events(UserSpoke)
+
+
+async def _check_running_work(rig: WindowRig) -> None:
     turns = replies_in_order(text_reply("Well."), StreamedReply(Text("I think"), Hang()))
-    async with ChatServer(turns) as server, open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project")
+    async with ChatServer(turns) as server:
+        identity = await rig.open_folder("running")
         await rig.use_server(server)
         await rig.run_turn("First")
         choose(rig, "export", identity)
-        await pick(rig, tmp_path / "a.helix")
+        await pick(rig, rig.folder / "a.helix")
         await until(lambda: "exported" in rig.banner_text(), "the notice")
         rig.type_message("Second")
         await until(lambda: rig.conversation.is_running, "a turn")
         for answer, stays in (("cancel", True), ("stop", False)):
             choose(rig, "import", identity)
-            await pick(rig, tmp_path / "a.helix")
+            await pick(rig, rig.folder / "a.helix")
             press(await wait_for_widget(rig, QuestionDialog), answer)
             if stays:
                 await until(
@@ -100,43 +173,6 @@ async def test_running_work_is_stopped_only_after_confirmation(qapp: QApplicatio
         assert "1 unchanged." in rig.banner_text()
         assert not rig.conversation.is_running
         assert [event.text for event in rig.events(UserSpoke)] == ["First", "Second"]
-
-
-async def test_an_invalid_file_is_reported_and_the_workspace_reopens(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project")
-        await rig.run_turn("Hello")
-        (tmp_path / "broken.helix").write_bytes(b"nothing")
-        rig.window.commands.import_file.trigger()
-        await pick(rig, tmp_path / "broken.helix")
-        await until(lambda: "can't be imported" in rig.banner_text(), "the refusal")
-        await until(lambda: rig.wiring.session_controller.workspace is not None, "the workspace")
-        assert rig.workspace.id == identity
-        assert rig.events(UserSpoke)
-
-
-async def test_a_job_displays_its_progress_and_can_be_cancelled(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        ended: list[object] = []
-
-        async def go_on_for_ever(tell: OnProgress) -> str:
-            tell(3, 4)
-            await asyncio.Event().wait()
-            return "never"
-
-        async def run() -> None:
-            ended.append(await rig.wiring.jobs.run_cancellable("Exporting all of it", go_on_for_ever, ""))
-
-        rig.context.actions.start(run(), "a job")
-        bar = rig.window.jobs
-        await until(
-            lambda: any("75 %" in widget.accessibleName() for widget in bar.findChildren(QWidget)), "75 %"
-        )
-        press(bar, "cancel_job")
-        await until(lambda: ended == [None], "the end")
-        assert not bar.job_ids()
 
 
 async def test_all_workspaces_are_backed_up_and_a_broken_one_is_named(
@@ -189,33 +225,3 @@ async def test_a_cancelled_backup_reports_its_progress(
         await until(lambda: bool(rig.window.jobs.job_ids()), "the job")
         press(rig.window.jobs, "cancel_job")
         await until(lambda: "Backup canceled. No workspace was backed up." in rig.banner_text(), "the notice")
-
-
-async def test_a_repair_appears_once_it_reports_progress(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        ended: list[object] = []
-        started, on, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
-
-        async def repair(tell: OnProgress) -> str:
-            on.set()
-            await started.wait()
-            tell(1, 2)
-            await go_on.wait()
-            return "mended"
-
-        async def run() -> None:
-            ended.append(await rig.wiring.jobs.run("project is being mended", repair))
-
-        rig.context.actions.start(run(), "a mending")
-        await until(on.is_set, "the work")
-        bar = rig.window.jobs
-        assert not bar.job_ids()
-        started.set()
-        await until(
-            lambda: any("50 %" in widget.accessibleName() for widget in bar.findChildren(QWidget)), "50 %"
-        )
-        with pytest.raises(AssertionError, match="no button"):
-            press(bar, "cancel_job")
-        go_on.set()
-        await until(lambda: ended == ["mended"], "the end")
-        assert not bar.job_ids()

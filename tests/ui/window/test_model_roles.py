@@ -19,9 +19,9 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def _furnish(rig: WindowRig, server: ChatServer) -> None:
+async def _furnish(rig: WindowRig, server: ChatServer, folder: str = "project") -> None:
     """A workspace on a provider with three models."""
-    await rig.open_folder("project")
+    await rig.open_folder(folder)
     names = ("large", "small", "vast")
     entries = tuple(ModelEntry(name=name, window=32_000, reserve=1_000) for name in names)
     box = Provider(name="box", base_url=server.base_url, models=entries, default_model="large")
@@ -95,51 +95,18 @@ async def test_a_new_provider_fills_roles_and_says_why(qapp: QApplication, tmp_p
         settings.dialog.close()
 
 
-async def test_a_role_whose_model_is_gone_falls_back_to_the_main_one(
+async def test_a_workspace_follows_its_models_when_they_change_or_go(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    async with (
-        ChatServer(replies_in_order(text_reply("ready"))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await _furnish(rig, server)
-        services = rig.wiring.services
-        await services.use_model(rig.workspace.id, "nobody/gone", "fast")
-        assert _roles(rig) == {"main": "large"}
-        await rig.wiring.settings.show("roles")
-        assert (
-            rig.wiring.settings.dialog.roles.workspace_choice("fast").currentText()
-            == "nobody/gone (not available)"
-        )
+    """From the menu of models, from a role, and when a provider is renamed or removed."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_menu(rig)
+        await _check_a_model_that_is_gone(rig)
+        await _check_a_renamed_provider(rig)
 
 
-async def test_a_renamed_or_removed_provider_updates_its_roles(qapp: QApplication, tmp_path: Path) -> None:
-    async with (
-        ChatServer(replies_in_order(text_reply("ready"))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await _furnish(rig, server)
-        services, editor = rig.wiring.services, rig.wiring.settings.dialog.providers.editor
-        await services.use_model(rig.workspace.id, "box/small", "fast")
-        await services.save_settings(msgspec.structs.replace(services.settings, long="box/vast"))
-        box = services.settings.provider("box")
-        assert box is not None
-        editor.saved.emit(replace(form_from_provider(box), name="crate"))
-        await until(lambda: rig.conversation.model.label == "crate/large", "renamed")
-        await until(lambda: services.registry.get(rig.workspace.id).fast == "crate/small", "the role too")
-        assert services.settings.long == "crate/vast"
-        assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
-
-        editor.remove_requested.emit("crate")
-        await until(lambda: rig.conversation.model.demo, "the demo model")
-        assert (services.registry.get(rig.workspace.id).fast, services.settings.long) == ("", "")
-
-
-async def test_the_model_s_name_opens_a_menu_of_models(qapp: QApplication, tmp_path: Path) -> None:
-    async with (
-        ChatServer(replies_in_order(text_reply("ready"))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
+async def _check_the_menu(rig: WindowRig) -> None:
+    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         await _furnish(rig, server)
         rig.composer.model_clicked.emit()
         menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
@@ -155,3 +122,36 @@ async def test_the_model_s_name_opens_a_menu_of_models(qapp: QApplication, tmp_p
         next(action for action in menu.actions() if action.objectName() == "model:box/small").trigger()
         menu.close()
         await until(lambda: rig.conversation.model.label == "box/small", "another model")
+
+
+async def _check_a_model_that_is_gone(rig: WindowRig) -> None:
+    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
+        await _furnish(rig, server, "gone")
+        services = rig.wiring.services
+        await services.use_model(rig.workspace.id, "nobody/gone", "fast")
+        assert _roles(rig) == {"main": "large"}
+        await rig.wiring.settings.show("roles")
+        assert (
+            rig.wiring.settings.dialog.roles.workspace_choice("fast").currentText()
+            == "nobody/gone (not available)"
+        )
+        rig.wiring.settings.dialog.close()
+
+
+async def _check_a_renamed_provider(rig: WindowRig) -> None:
+    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
+        await _furnish(rig, server, "renamed")
+        services, editor = rig.wiring.services, rig.wiring.settings.dialog.providers.editor
+        await services.use_model(rig.workspace.id, "box/small", "fast")
+        await services.save_settings(msgspec.structs.replace(services.settings, long="box/vast"))
+        box = services.settings.provider("box")
+        assert box is not None
+        editor.saved.emit(replace(form_from_provider(box), name="crate"))
+        await until(lambda: rig.conversation.model.label == "crate/large", "renamed")
+        await until(lambda: services.registry.get(rig.workspace.id).fast == "crate/small", "the role too")
+        assert services.settings.long == "crate/vast"
+        assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
+
+        editor.remove_requested.emit("crate")
+        await until(lambda: rig.conversation.model.demo, "the demo model")
+        assert (services.registry.get(rig.workspace.id).fast, services.settings.long) == ("", "")

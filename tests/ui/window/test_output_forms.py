@@ -66,13 +66,21 @@ def card(rig: WindowRig) -> ToolRow:
     return [row for row in rig.rows(ToolRow) if row.tool == "read_file"][-1]
 
 
-async def test_the_agents_choice_is_displayed_while_it_runs_and_stays_on_the_card(
+async def test_the_form_of_an_output_is_chosen_displayed_changed_and_refused(
     qapp: QApplication, tmp_path: Path
 ) -> None:
+    """By the agent while it runs, then by the user; each step has a workspace of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_choice_of_the_agent(rig)
+        await _check_choices_of_the_user(rig)
+        await _check_a_refusal(rig)
+
+
+async def _check_the_choice_of_the_agent(rig: WindowRig) -> None:
     reader = Reader("1: compact: the number of lines")
     reader.go.clear()
-    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", FILES)
+    async with ChatServer(reader) as server:
+        await rig.open_folder("choice", FILES)
         await rig.use_server(server)
         await rig.change_policy(**LARGE)
         rig.type_message("Read it")
@@ -93,9 +101,11 @@ async def test_the_agents_choice_is_displayed_while_it_runs_and_stays_on_the_car
         assert "intake" not in rig.window.jobs.job_ids()
 
 
-async def test_the_user_displays_all_of_it_and_undoes_that(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(Reader()) as server, open_window(qapp, tmp_path) as rig:
+async def _check_choices_of_the_user(rig: WindowRig) -> None:
+    reader = Reader()
+    async with ChatServer(reader) as server:
         await _read(rig, server)
+        await _check_leaving_the_dialog(rig, reader)
         before = rig.conversation.window.measure()[0]
         assert card(rig).form == "preview"
         press_action(rig.chat.view, card(rig), "form:full")
@@ -108,45 +118,50 @@ async def test_the_user_displays_all_of_it_and_undoes_that(qapp: QApplication, t
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: card(rig).form == "preview", "the preview again")
         assert rig.conversation.window.measure()[0] == before
+        await _check_an_extract(rig, reader)
 
 
-async def test_the_user_requests_an_extract_with_their_own_prompt(qapp: QApplication, tmp_path: Path) -> None:
-    reader = Reader()
-    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
-        await _read(rig, server)
-        press_action(rig.chat.view, card(rig), "form:compact")
-        await until(lambda: rig.window.findChildren(TextInputDialog), "the question")
-        dialog = rig.window.findChildren(TextInputDialog)[0]
-        dialog.field.setText("every tenth line")
-        press(dialog, "accept")
-        await until(lambda: card(rig).form == "compact", "the extract")
-        assert "every tenth line" in reader.prompts[0]
-        assert card(rig).instructions == "every tenth line"
-        assert "The gist of it." in card(rig).head
-        assert [event.form for event in rig.events(FormChosen)] == ["compact"]
+async def _check_leaving_the_dialog(rig: WindowRig, reader: Reader) -> None:
+    """An extract that was not asked for changes nothing."""
+    press_action(rig.chat.view, card(rig), "form:compact")
+    dialog = await _question(rig)
+    press(dialog, "cancel")
+    await until(
+        lambda: not [dialog for dialog in rig.window.findChildren(QDialog) if dialog.isVisible()],
+        "closed",
+    )
+    await rig.wait_for_turn_end()
+    assert rig.events(FormChosen) == []
+    assert reader.prompts == []
 
 
-async def test_leaving_the_dialog_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
-    reader = Reader()
-    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
-        await _read(rig, server)
-        press_action(rig.chat.view, card(rig), "form:compact")
-        await until(lambda: rig.window.findChildren(TextInputDialog), "the question")
-        dialog = rig.window.findChildren(TextInputDialog)[0]
-        press(dialog, "cancel")
-        await until(
-            lambda: not [dialog for dialog in rig.window.findChildren(QDialog) if dialog.isVisible()],
-            "closed",
-        )
-        await rig.wait_for_turn_end()
-        assert rig.events(FormChosen) == []
-        assert reader.prompts == []
+async def _check_an_extract(rig: WindowRig, reader: Reader) -> None:
+    """The user asks for one in their own words."""
+    press_action(rig.chat.view, card(rig), "form:compact")
+    dialog = await _question(rig)
+    dialog.field.setText("every tenth line")
+    press(dialog, "accept")
+    await until(lambda: card(rig).form == "compact", "the extract")
+    assert "every tenth line" in reader.prompts[0]
+    assert card(rig).instructions == "every tenth line"
+    assert "The gist of it." in card(rig).head
+    assert [event.form for event in rig.events(FormChosen)] == ["full", "compact"]
 
 
-async def test_an_unsuitable_form_is_refused_on_the_current_page(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(Reader()) as server, open_window(qapp, tmp_path) as rig:
+async def _question(rig: WindowRig) -> TextInputDialog:
+    """The question for an extract, on screen."""
+
+    def visible() -> list[TextInputDialog]:
+        return [dialog for dialog in rig.window.findChildren(TextInputDialog) if dialog.isVisible()]
+
+    await until(visible, "the question")
+    return visible()[0]
+
+
+async def _check_a_refusal(rig: WindowRig) -> None:
+    async with ChatServer(Reader()) as server:
         await rig.open_folder(
-            "project", {"long.txt": "".join(f"line {n} of a long file\n" for n in range(9_000))}
+            "huge", {"long.txt": "".join(f"line {n} of a long file\n" for n in range(9_000))}
         )
         await rig.use_server(server)
         await rig.change_policy(**LARGE)

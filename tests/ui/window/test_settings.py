@@ -146,11 +146,27 @@ async def test_a_removed_provider_leaves_no_workspace_without_a_model(
         assert rig.conversation.model.demo
 
 
-async def test_a_wrong_key_a_duplicate_name_and_an_incomplete_form_are_reported(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_provider_is_tested_checked_and_stopped(qapp: QApplication, tmp_path: Path) -> None:
+    """A test that hangs is stopped; a wrong key, a name that is taken, a form that is not complete."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_stopping_a_test(rig)
+        await _check_what_is_reported(rig)
+
+
+async def _check_stopping_a_test(rig: WindowRig) -> None:
+    async with ChatServer(replies_in_order(StreamedReply(Hang()))) as server:
+        await rig.wiring.settings.show("providers")
+        editor = rig.wiring.settings.dialog.providers.editor
+        editor.test_requested.emit(_form(server))
+        await until(lambda: "Streaming: running" in _checks(rig), "waiting for the answer")
+        press(editor.footer, "test_provider")
+        await until(lambda: "Streaming: skipped. Stopped" in _checks(rig), "stopped")
+        assert "Connection: passed" in _checks(rig)
+
+
+async def _check_what_is_reported(rig: WindowRig) -> None:
     refusal = api_error(401, "Incorrect API key provided", "invalid_api_key")
-    async with ChatServer(replies_in_order(refusal)) as server, open_window(qapp, tmp_path) as rig:
+    async with ChatServer(replies_in_order(refusal)) as server:
         await rig.open_folder("project")
         await rig.wiring.settings.show("providers")
         editor = rig.wiring.settings.dialog.providers.editor
@@ -177,20 +193,6 @@ async def test_a_wrong_key_a_duplicate_name_and_an_incomplete_form_are_reported(
         await rig.run_turn("Hello")
         assert rig.events(TurnEnded)[0].how == "failed"
         assert "Incorrect API key" in rig.events(TurnEnded)[0].details
-
-
-async def test_a_test_can_be_stopped_and_is_over_at_once(qapp: QApplication, tmp_path: Path) -> None:
-    async with (
-        ChatServer(replies_in_order(StreamedReply(Hang()))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.wiring.settings.show("providers")
-        editor = rig.wiring.settings.dialog.providers.editor
-        editor.test_requested.emit(_form(server))
-        await until(lambda: "Streaming: running" in _checks(rig), "waiting for the answer")
-        press(editor.footer, "test_provider")
-        await until(lambda: "Streaming: skipped. Stopped" in _checks(rig), "stopped")
-        assert "Connection: passed" in _checks(rig)
 
 
 async def test_a_local_server_is_found_by_a_scan_and_added_with_one_click(
