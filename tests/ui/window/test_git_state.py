@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.git_label import GitLabel
 from tests.support.git_checkouts import git, make_checkout, needs_git
@@ -50,6 +52,14 @@ async def test_the_state_follows_what_is_done_outside(qapp: QApplication, tmp_pa
         await until(lambda: not in_bar.isVisible(), "a folder that is in no checkout")
 
 
+def _adds(page: ChangesPage, text: str) -> bool:
+    """Return True once the diff on screen adds this one line."""
+    diff = page.detail.diff.diff if page.detail.has_diff else None
+    if diff is None:
+        return False
+    return [line.text for hunk in diff.hunks for line in hunk.lines if line.kind == "added"] == [text]
+
+
 async def test_the_branch_leads_to_what_differs_from_the_last_commit(
     qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -68,11 +78,7 @@ async def test_the_branch_leads_to_what_differs_from_the_last_commit(
         page.list.setFocus()
         page.list.step(-1)
         for added in ("2", "3"):
-            await until(lambda: page.detail.has_diff, "the diff")
-            diff = page.detail.diff.diff
-            assert diff is not None
-            lines = [line for hunk in diff.hunks for line in hunk.lines if line.kind == "added"]
-            assert [line.text for line in lines] == [added]
+            await until(partial(_adds, page, added), "the diff")
             assert page.list.hasFocus(), "a diff leaves the keyboard where it is"
             QTest.keyClick(page.list, Qt.Key.Key_Down)
 

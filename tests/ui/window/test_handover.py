@@ -409,6 +409,7 @@ async def _check_editing_undone(rig: WindowRig) -> None:
     await rig.conversation.window.undo(active[0])
     rewrites.edit(active[0])
     await until(lambda: rewrites.edit_presenter and rewrites.edit_presenter.dialog.isVisible(), "again")
+    assert rewrites.edit_presenter is not None
     dialog = rewrites.edit_presenter.dialog
     await until(lambda: "undone" in dialog.reason.text(), "why it cannot be edited")
     assert dialog.sections[1].editor.isReadOnly()

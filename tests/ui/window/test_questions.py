@@ -52,12 +52,14 @@ async def begin(rig: WindowRig, server: ChatServer) -> None:
 
 
 async def cards(rig: WindowRig, count: int) -> list[QuestionCard]:
-    """Return the cards that wait, once there are so many."""
-    await until(lambda: len(rig.rows(QuestionRow)) == count, "the questions")
-    found = (
-        rig.chat.view.chat_viewport.item_cache.question_cards.find(row.key) for row in rig.rows(QuestionRow)
-    )
-    return [card for card in found if card is not None]
+    """Return the cards that wait, once so many are built."""
+
+    def built() -> list[QuestionCard]:
+        find = rig.chat.view.chat_viewport.item_cache.question_cards.find
+        return [card for row in rig.rows(QuestionRow) if (card := find(row.key)) is not None]
+
+    await until(lambda: len(built()) == count, "the questions")
+    return built()
 
 
 def replies(rig: WindowRig) -> list[QuestionReply | None]:
