@@ -10,7 +10,8 @@ from helix_desktop.words.translation import current_language
 
 LetterDirection: TypeAlias = Literal["left_to_right", "right_to_left", ""]
 _DIRECTIONS: dict[str, LetterDirection] = {"L": "left_to_right", "R": "right_to_left", "AL": "right_to_left"}
-_ISOLATE, _END, _MARK = "\u2066", "\u2069", "\u200e"  # left-to-right isolate, its end, left-to-right mark
+LEFT_TO_RIGHT_ISOLATE, END_OF_ISOLATE = "\u2066", "\u2069"
+_MARK = "\u200e"  # left-to-right mark
 
 
 def first_direction(text: str) -> LetterDirection:
@@ -21,7 +22,9 @@ def first_direction(text: str) -> LetterDirection:
 
 def isolate(text: str) -> str:
     """Return a text for a line from right to left: a path keeps its slashes, a cut title its dots."""
-    return f"{_ISOLATE}{text}{_END}" if first_direction(text) == "left_to_right" else text
+    return (
+        f"{LEFT_TO_RIGHT_ISOLATE}{text}{END_OF_ISOLATE}" if first_direction(text) == "left_to_right" else text
+    )
 
 
 def with_sign(sign: str, number: str) -> str:

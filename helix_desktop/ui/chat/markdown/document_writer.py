@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
@@ -24,16 +25,18 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout, new_document
 from helix_desktop.ui.chat.style import BODY, CODE, INDENT, SEMIBOLD, ChatStyle
 from helix_desktop.ui.design.mirror import text_direction
 from helix_desktop.ui.design.safe_text import LINE_LIMIT, wrap_long_line
+from helix_desktop.words.direction import END_OF_ISOLATE, LEFT_TO_RIGHT_ISOLATE
 
 _HEADINGS = {1: 21, 2: 18, 3: 16}  # pixels; deeper ones are body size
 _LEADING = 134  # line height in per cent
 _CODE_LEADING = 114
 _INLINE_CODE_PADDING = 3.0  # pixels on both sides of inline code, so that its background touches no letter
+_BOTH = 2  # directions
 _FROM_RIGHT = Qt.LayoutDirection.RightToLeft
 _ALIGN = {
     "left": Qt.AlignmentFlag.AlignLeft,
     "center": Qt.AlignmentFlag.AlignHCenter,
-    "right": Qt.AlignmentFlag.AlignRight,
+    "right": Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute,
 }
 
 
@@ -64,7 +67,9 @@ class DocumentWriter:
         cursor = QTextCursor(document)
         cursor.beginEditBlock()
         form = self._table_format(columns)
-        if _direction(span for cells in block.rows for spans in cells for span in spans) == _FROM_RIGHT:
+        direction = _direction(span for cells in block.rows for spans in cells for span in spans)
+        text_layout.is_mirrored = direction == _FROM_RIGHT
+        if text_layout.is_mirrored:
             form.setAlignment(Qt.AlignmentFlag.AlignRight)
         table = cursor.insertTable(len(block.rows), columns, form)
         for row, cells in enumerate(block.rows):
@@ -113,7 +118,14 @@ class DocumentWriter:
     def _write_paragraph(
         self, cursor: QTextCursor, layout: TextLayout, paragraph: Paragraph, first: bool
     ) -> None:
-        form = self._block_format(paragraph, first)
+        lines = _lines_of_both_directions(paragraph)
+        for number, line in enumerate(lines):
+            self._write_block(cursor, layout, line, first=first and number == 0, is_line=number > 0)
+
+    def _write_block(
+        self, cursor: QTextCursor, layout: TextLayout, paragraph: Paragraph, *, first: bool, is_line: bool
+    ) -> None:
+        form = self._block_format(paragraph, first or is_line)
         if first:
             cursor.setBlockFormat(form)
         else:
@@ -145,7 +157,12 @@ class DocumentWriter:
             following = queue[number + 1] if number + 1 < len(queue) else None
             if span.code:
                 self._inline_code(cursor, layout, span, heading)
-            elif following is not None and following.code and span.text[-1:] not in ("", "\n"):
+            elif (
+                following is not None
+                and following.code
+                and span.text[-1:] not in ("", "\n")
+                and not _is_from_right(cursor)
+            ):
                 self._write_text(cursor, layout, span, heading, span.text[:-1])
                 cursor.insertText(span.text[-1], self._padded_format(self._format(span, heading)))
             else:
@@ -167,12 +184,17 @@ class DocumentWriter:
 
     def _inline_code(self, cursor: QTextCursor, layout: TextLayout, span: Span, heading: int) -> None:
         form = self._format(span, heading)
+        is_isolated = _is_from_right(cursor)
+        if is_isolated:  # else signs at its ends would stand on its other side
+            layout.insert_hidden(cursor, LEFT_TO_RIGHT_ISOLATE, _hidden_format())
         start = cursor.positionInBlock()
         block = cursor.blockNumber()
         text = span.text[:LINE_LIMIT]
         cursor.insertText(text[:-1], form)
         cursor.insertText(text[-1:], self._padded_format(form))
         layout.inline_code.append(InlineCodeRange(block, start, cursor.positionInBlock()))
+        if is_isolated:
+            layout.insert_hidden(cursor, END_OF_ISOLATE, self._padded_format(_hidden_format()))
         if len(span.text) > len(text):
             self._write_text(cursor, layout, span, heading, span.text[len(text) :])
 
@@ -232,16 +254,20 @@ class DocumentWriter:
         spans: Sequence[Span],
         align: Alignment,
     ) -> None:
-        cell = table.cellAt(*position)
-        if position[0] == 0:
+        row, column = position
+        # Qt lays columns out from the left, whatever the direction.
+        cell = table.cellAt(row, table.columns() - 1 - column if layout.is_mirrored else column)
+        if row == 0:
             form = cell.format()
             form.setBackground(self._style.color(self._style.theme.raised))
             cell.setFormat(form)
         cursor = cell.firstCursorPosition()
         block = QTextBlockFormat()
         block.setAlignment(_ALIGN[align])
+        if layout.is_mirrored:
+            block.setLayoutDirection(_FROM_RIGHT)
         cursor.setBlockFormat(block)
-        self._write_spans(cursor, layout, spans, 4 if position[0] == 0 else 0)
+        self._write_spans(cursor, layout, spans, 4 if row == 0 else 0)
 
 
 def _direction(spans: Iterable[Span]) -> Qt.LayoutDirection:
@@ -251,6 +277,33 @@ def _direction(spans: Iterable[Span]) -> Qt.LayoutDirection:
         if not span.code and direction != Qt.LayoutDirection.LayoutDirectionAuto:
             return direction
     return Qt.LayoutDirection.LayoutDirectionAuto
+
+
+def _hidden_format() -> QTextCharFormat:
+    form = QTextCharFormat()
+    form.setProperty(QTextFormat.Property.FontPixelSize, 1)  # makes its line no higher
+    return form
+
+
+def _is_from_right(cursor: QTextCursor) -> bool:
+    return cursor.blockFormat().layoutDirection() == _FROM_RIGHT
+
+
+def _lines_of_both_directions(paragraph: Paragraph) -> list[Paragraph]:
+    """Return a paragraph's lines, where one of them has another direction; else the paragraph alone.
+
+    A list item or a quote stays whole: its lines share one margin.
+    """
+    if paragraph.marker or paragraph.quote or not any("\n" in span.text for span in paragraph.spans):
+        return [paragraph]
+    lines: list[list[Span]] = [[]]
+    for span in paragraph.spans:
+        parts = [span.text] if span.code else span.text.split("\n")
+        lines[-1].append(replace(span, text=parts[0]))
+        lines += [[replace(span, text=part)] for part in parts[1:]]
+    if len({_direction(line) for line in lines} - {Qt.LayoutDirection.LayoutDirectionAuto}) < _BOTH:
+        return [paragraph]
+    return [replace(paragraph, spans=tuple(span for span in line if span.text)) for line in lines]
 
 
 def _shrink_ends(document: QTextDocument) -> None:

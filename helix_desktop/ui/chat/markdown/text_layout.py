@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -70,12 +71,19 @@ class TextLayout:
         self.height = 0.0
         self.decorations: dict[int, BlockDecoration] = {}
         self.inline_code: list[InlineCodeRange] = []
+        self._hidden: list[int] = []  # positions of characters that no copy and no search has, ascending
         self.is_table = False
+        self.is_mirrored = False  # a table whose first column is at the right
         self.number = 0  # by which its item, selections and matches know it
         self.joiner: str | None = (
             None  # what stands before it where a long text was cut; None for a new block
         )
         self._inline_code_rects: list[QRectF] | None = None
+
+    def insert_hidden(self, cursor: QTextCursor, character: str, form: QTextCharFormat) -> None:
+        """Insert a character at the end that only the layout is to know, not who copies or searches."""
+        self._hidden.append(cursor.position())
+        cursor.insertText(character, form)
 
     def wrap_at_words(self) -> None:
         """Break lines of code between words, and within a word only where it is longer than a line."""
@@ -149,19 +157,21 @@ class TextLayout:
     def text(self, start: int = 0, end: int | None = None) -> str:
         """Words between two positions, with list markers, folded lines whole again."""
         last = self.length if end is None else min(end, self.length)
-        lines: list[str] = []
+        lines: list[list[str]] = []  # of a table row the cells
         block = self.document.findBlock(start)
         previous: QTextBlock | None = None
         while block.isValid() and block.position() <= last:
             line = self._block_text(block, start, last)
             separator = self._separator(previous, block)
-            if previous is not None and separator != "\n":
-                lines[-1] += separator + line
+            if previous is None or separator == "\n":
+                lines.append([line])
+            elif separator:
+                lines[-1].append(line)
             else:
-                lines.append(line)
+                lines[-1][-1] += line
             previous = block
             block = block.next()
-        words = "\n".join(lines)
+        words = "\n".join("\t".join(reversed(cells) if self.is_mirrored else cells) for cells in lines)
         return words.strip("\n") if self.is_table else words
 
     @property
@@ -171,13 +181,28 @@ class TextLayout:
 
     def find_all(self, needle: str) -> list[tuple[int, int]]:
         """Ranges that hold a needle, letter case ignored."""
-        haystack = self.document.toPlainText().lower()
+        haystack = self._without_hidden(self.document.toPlainText(), 0).lower()
         ranges = []
         at = haystack.find(needle.lower()) if needle else -1
         while at >= 0:
-            ranges.append((at, at + len(needle)))
-            at = haystack.find(needle.lower(), at + len(needle))
+            end = at + len(needle)
+            ranges.append((self._document_position(at), self._document_position(end - 1) + 1))
+            at = haystack.find(needle.lower(), end)
         return ranges
+
+    def _without_hidden(self, text: str, start: int) -> str:
+        """Return a text that begins at a position of the document without its hidden characters."""
+        hidden = [at - start for at in self._hidden if start <= at < start + len(text)]
+        edges = [-1, *hidden, len(text)]
+        return "".join(text[left + 1 : right] for left, right in pairwise(edges)) if hidden else text
+
+    def _document_position(self, position: int) -> int:
+        """Return where a character stands in the document that has a position among those not hidden."""
+        for hidden in self._hidden:
+            if hidden > position:
+                break
+            position += 1
+        return position
 
     def line_rect(self, position: int) -> QRectF:
         """Return where the line that holds a position stands in the item."""
@@ -208,6 +233,7 @@ class TextLayout:
     def _block_text(self, block: QTextBlock, start: int, last: int) -> str:
         begin = max(0, start - block.position())
         text = block.text()[begin : last - block.position()].replace(_LINE_SEPARATOR, "\n")
+        text = self._without_hidden(text, block.position() + begin)
         decor = self.decorations.get(block.blockNumber(), NO_DECORATION)
         if begin == 0 and decor.rule:
             return "---"

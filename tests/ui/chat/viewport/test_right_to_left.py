@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
-from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
+from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span, Table
 from helix_desktop.ui.chat.markdown.text_decorations import inline_code_rects
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow
@@ -18,6 +18,7 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import hit_area_point, row_key, row_widget, text_point
 
+_FROM_LEFT, _FROM_RIGHT = Qt.LayoutDirection.LeftToRight, Qt.LayoutDirection.RightToLeft
 CARD = ToolRow(
     row_key("t"), "run_command", "pytest -q", "ok", "head line", "", 1, 9, 2_400, digest="9f" * 32
 )  # fmt: skip
@@ -118,6 +119,45 @@ def test_the_ground_of_code_covers_it_within_a_line_from_right_to_left(qapp: obj
     wide = style.width("read_file", style.font(mono=True))
     assert wide <= ground.width() <= wide + 12
     assert 200 < ground.x() < 400 - ground.width()
+
+
+def test_code_in_a_line_from_right_to_left_keeps_its_signs_and_no_copy_or_search_has_more(
+    qapp: object,
+) -> None:
+    spans = (Span("את "), Span("run(x);", code=True), Span(" עכשיו"))
+    text = DocumentWriter(ChatStyle(LIGHT)).write_prose(Prose((Paragraph(spans),)))
+    text.layout(400)
+    (begin, end), *others = text.find_all("run(x);")
+    assert (others, text.text(begin, end)) == ([], "run(x);")
+    assert text.text() == "את run(x); עכשיו"
+    ((begin, end),) = text.find_all("; ע")
+    assert text.text(begin, end) == "; ע"
+    line = text.document.firstBlock().layout().lineAt(0)
+    begin, _ = text.find_all("run(x);")[0]
+    places = [line.glyphRuns(begin + at, 1)[0].boundingRect().x() for at in range(len("run(x);"))]
+    assert places == sorted(places)
+
+
+def test_each_line_of_a_message_has_its_own_direction(qapp: object) -> None:
+    spans = (Span("שורה ראשונה\nSecond "), Span("line()", code=True), Span(".\n42"))
+    text = DocumentWriter(ChatStyle(LIGHT)).write_prose(Prose((Paragraph(spans),)))
+    text.layout(400)
+    assert text.text() == "שורה ראשונה\nSecond line().\n42"
+    blocks = [text.document.findBlockByNumber(at) for at in range(text.document.blockCount())]
+    assert [block.textDirection() for block in blocks] == [_FROM_RIGHT, _FROM_LEFT, _FROM_LEFT]
+
+
+def test_the_first_column_of_a_table_is_at_the_right_and_copied_first(qapp: object) -> None:
+    rows = [["שם", "מספר"], ["קובץ", "12"]]
+    cells = tuple(tuple((Span(word),) for word in row) for row in rows)
+    text = DocumentWriter(ChatStyle(LIGHT)).write_table(Table(cells, ("left", "right")))
+    text.layout(400)
+    assert text.text() == "\n".join("\t".join(row) for row in rows)
+    layout = text.document.documentLayout()
+    first, second = (
+        layout.blockBoundingRect(text.document.findBlock(text.find_all(word)[0][0])) for word in rows[1]
+    )
+    assert first.x() > second.x()
 
 
 @pytest.mark.parametrize(("words", "is_from_right"), [("כותבים pytest", True), ("writing", False)])
