@@ -103,38 +103,28 @@ async def test_a_program_recalls_through_pipes(cli: Cli) -> None:
 
 
 async def test_an_invalid_message_is_answered_and_the_next_one_served(cli: Cli) -> None:
-    process = await cli.start("mcp", "--workspace", "ws", stdin=asyncio.subprocess.PIPE)
-    typed = b"this is no JSON\n\n" + json.dumps(INITIALIZE).encode() + b"\n"
-    ran = await wait_for_exit(process, typed)
-    replies = [json.loads(line) for line in ran.out.splitlines()]
-    assert ran.code == 0, ran.err
-    assert replies[-1]["result"]["serverInfo"]["name"] == "builtin_context_cache"
-
-
-async def test_a_signal_ends_it_while_it_waits_for_input(cli: Cli) -> None:
+    """And a signal ends it while it waits for more input."""
     process = await cli.start("mcp", "--workspace", "ws", stdin=asyncio.subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+    process.stdin.write(b"this is no JSON\n\n" + json.dumps(INITIALIZE).encode() + b"\n")
     async with asyncio.timeout(60):
-        await process.stdout.readline()  # it runs
+        while "result" not in (reply := json.loads(await process.stdout.readline())):
+            pass
+    assert reply["result"]["serverInfo"]["name"] == "builtin_context_cache"
     process.send_signal(signal.SIGTERM)
     async with asyncio.timeout(60):
         assert await process.wait() == 143
 
 
-async def test_a_program_with_the_token_recalls_over_http(cli: Cli) -> None:
-    async with (
-        http(cli) as (url, _),
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}) as carrying,
-        Client(streamable_http_client(url, http_client=carrying)) as client,
-    ):
-        assert result_text(
-            await client.call_tool("recall_cached_content", {"hash": CONTENT.digest})
-        ).endswith("\none line\n")
+async def test_it_ends_with_its_input(cli: Cli) -> None:
+    ran = await cli.run_with_stdin(json.dumps(INITIALIZE).encode() + b"\n", "mcp", "--workspace", "ws")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["result"]["serverInfo"]["name"] == "builtin_context_cache"
 
 
 async def test_only_requests_with_the_token_and_this_address_are_served(cli: Cli) -> None:
+    """A program that has both recalls over HTTP."""
     right = f"Bearer {TOKEN}"
     gates: list[tuple[dict[str, str], int]] = [
         ({}, 401),
@@ -157,6 +147,18 @@ async def test_only_requests_with_the_token_and_this_address_are_served(cli: Cli
         port = url.removesuffix("/mcp").rpartition(":")[2]
         refused = await cli("mcp", "--workspace", "ws", "--http", "--port", port)
         refused.assert_refused(2, f"Port {port}", "Choose another port")
+        await recall_over_http(url)
+
+
+async def recall_over_http(url: str) -> None:
+    """Ask for the content like a program that has the token."""
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}) as carrying,
+        Client(streamable_http_client(url, http_client=carrying)) as client,
+    ):
+        assert result_text(
+            await client.call_tool("recall_cached_content", {"hash": CONTENT.digest})
+        ).endswith("\none line\n")
 
 
 async def test_an_address_that_nobody_reads_is_one_plain_line(cli: Cli) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -27,6 +27,8 @@ _STATE_BITS = {
 
 NodeReference = tuple[str, str]
 """A node: the bus name of its app, and its object path."""
+KnownNodes = MutableMapping[NodeReference, tuple[str, str]]
+"""Accessible id and role of nodes, which hardly ever change: for many reads of the same app."""
 Rectangle = tuple[int, int, int, int]
 """Left, top, width, height, in pixels of the screen."""
 
@@ -129,8 +131,14 @@ class AccessibilityBus:
                 answers[at] = _parse_reply(message)
         return answers
 
-    def walk(self, root: NodeReference, visible_only: bool = False) -> list[Node]:
-        """Read a node and its descendants, level by level; `visible_only` leaves out the hidden ones."""
+    def walk(
+        self, root: NodeReference, visible_only: bool = False, known: KnownNodes | None = None
+    ) -> list[Node]:
+        """Read a node and its descendants, level by level; `visible_only` leaves out the hidden ones.
+
+        What `known` has from former reads is not asked again.
+        """
+        fixed = {} if known is None else known
         nodes: list[Node] = []
         level: list[tuple[NodeReference, Node | None]] = [(root, None)]
         while level:
@@ -142,13 +150,18 @@ class AccessibilityBus:
                 if not isinstance(reply, ErrorReply)  # it vanished during the request
                 and ("showing" in (states := _parse_states(reply)) or parent is None or not visible_only)
             ]
+            unknown = [ref for ref, _, _ in shown if ref not in fixed]
+            fixed_replies = self.call([message for ref in unknown for message in _fixed_calls(ref)])
+            for ref, identifier, role in zip(unknown, fixed_replies[::2], fixed_replies[1::2], strict=True):
+                if not isinstance(identifier, ErrorReply) and not isinstance(role, ErrorReply):
+                    fixed[ref] = identifier[0][1], role[0]
             replies = iter(self.call([message for ref, _, _ in shown for message in _node_calls(ref)]))
             level = []
             for ref, parent, states in shown:
-                name, identifier, role, children = answer = [next(replies) for _ in range(4)]
-                if any(isinstance(reply, ErrorReply) for reply in answer):
+                name, children = next(replies), next(replies)
+                if ref not in fixed or isinstance(name, ErrorReply) or isinstance(children, ErrorReply):
                     continue
-                node = Node(ref, name[0][1], identifier[0][1], role[0], states, parent)
+                node = Node(ref, name[0][1], *fixed[ref], states, parent)
                 nodes.append(node)
                 level += [((app, path), node) for app, path in children[0] if path != _NULL_PATH]
         return nodes
@@ -203,9 +216,12 @@ def _property_call(ref: NodeReference, name: str) -> Message:
     return new_method_call(address, "Get", "ss", (f"{_PREFIX}Accessible", name))
 
 
+def _fixed_calls(ref: NodeReference) -> list[Message]:
+    return [_property_call(ref, "AccessibleId"), _method_call(ref, "Accessible", "GetRoleName")]
+
+
 def _node_calls(ref: NodeReference) -> list[Message]:
-    properties = [_property_call(ref, name) for name in ("Name", "AccessibleId")]
-    return properties + [_method_call(ref, "Accessible", method) for method in ("GetRoleName", "GetChildren")]
+    return [_property_call(ref, "Name"), _method_call(ref, "Accessible", "GetChildren")]
 
 
 def _parse_states(reply: Any) -> frozenset[str]:

@@ -23,12 +23,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.support.atspi import headless_session
-from tests.support.atspi.client import AccessibilityBus, AppGone, Node, Rectangle
+from tests.support.atspi.client import AccessibilityBus, AppGone, KnownNodes, Node, Rectangle
 from tests.support.cli_rig import ROOT
 
 WAIT_S = 60.0
 """For one visible change, on a busy machine."""
 _POLL_S = 0.05
+_MOST_PATIENCE = 4.0  # pause between two looks, in durations of a look
 _OUTLINED_STATES = frozenset({"checked", "selected", "focused", "expanded"})
 _WHEEL_UP, _WHEEL_DOWN = 4, 5  # buttons
 _MAX_WHEEL_STEPS = 200
@@ -66,6 +67,7 @@ class DesktopUser:
     eyes: AccessibilityBus
     process: subprocess.Popen[bytes] | None = None
     nodes: list[Node] = field(default_factory=list)
+    known: KnownNodes = field(default_factory=dict)
 
     @property
     def home(self) -> Path:
@@ -111,7 +113,8 @@ class DesktopUser:
         assert self.process is not None
         assert self.process.poll() is None, (self.folder / "app.log").read_text()
         try:
-            self.nodes = [node for app in self.eyes.apps() for node in self.eyes.walk(app, visible_only=True)]
+            apps = self.eyes.apps()
+            self.nodes = [node for app in apps for node in self.eyes.walk(app, True, self.known)]
         except AppGone:
             self.nodes = []
         return self.nodes
@@ -130,13 +133,16 @@ class DesktopUser:
     def until(self, holds: Callable[[], Found], what: str) -> Found:
         """Look until something is visible, and return it. Raises AssertionError at the limit."""
         ends = time.monotonic() + WAIT_S
+        patience = 1.0
         while True:
             began = time.monotonic()
             self.look()
             if found := holds():
                 return found
             assert time.monotonic() < ends, f"never visible: {what}"
-            time.sleep(max(_POLL_S, time.monotonic() - began))  # a look keeps the app busy: let it work, too
+            # A look keeps the app busy: let it work, too, and longer the longer it takes.
+            time.sleep(max(_POLL_S, patience * (time.monotonic() - began)))
+            patience = min(_MOST_PATIENCE, patience * 1.5)
 
     def see(self, role: str, name: str = "", inside: str = "") -> Node:
         """Wait until this is visible, and return it."""
