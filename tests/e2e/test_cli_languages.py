@@ -114,6 +114,8 @@ def _lasting(output: bytes) -> str:
     return text
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 async def test_json_does_not_depend_on_the_language(languages: Iterator[Language]) -> None:
     """Every document is byte for byte that of English, also where it has words of the product."""
     printed: list[dict[str, str]] = []

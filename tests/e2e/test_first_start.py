@@ -16,6 +16,12 @@ _LONGEST_S = 60.0
 _MOMENT_S = 2.0
 
 
+def owners(home: Path) -> list[int]:
+    """Return the processes that have a workspace open; a lock is empty for a moment."""
+    locks = home.glob("data/workspaces/*/store/owner.lock")
+    return [int(pid) for lock in locks for pid in lock.read_text().split()]
+
+
 @pytest.mark.slow
 async def test_a_first_start_from_a_read_only_place_creates_only_its_data_directory(tmp_path: Path) -> None:
     program = ReadOnlyProgram.copy_into(tmp_path)
@@ -27,10 +33,11 @@ async def test_a_first_start_from_a_read_only_place_creates_only_its_data_direct
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    await until(lambda: list(home.glob("data/workspaces/*/store/owner.lock")), "the window opens the sample")
+    await until(lambda: owners(home), "the window opens the sample")
     await asyncio.sleep(_MOMENT_S)  # the screens are filled, and whatever else a start may write is written
-    pid = int(next(home.glob("data/workspaces/*/store/owner.lock")).read_text().split()[0])
-    os.kill(pid, signal.SIGTERM)  # the program itself: bubblewrap would only pass on that it was killed
+    os.kill(
+        owners(home)[0], signal.SIGTERM
+    )  # the program itself: bubblewrap would only pass on that it was killed
     async with asyncio.timeout(_LONGEST_S):
         output = await window.communicate()
     assert (window.returncode, output) == (0, (b"", b""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import shutil
 import sys
@@ -25,25 +26,38 @@ from helix_desktop.store.remote.open_store import open_as_owner
 from tests.support.cli_rig import ROOT, Cli, CommandResult, wait_for_exit
 
 ROUNDS = 4
+PIPE_SIZE = 4_096  # bytes; a turn reports seven times as much or more
 DEMO = ROOT / "resources" / "demo"
+
+
+def narrow_pipe() -> tuple[int, int]:
+    """Return the ends of a pipe; who is hardly read from soon waits, in the middle of a turn."""
+    reader, writer = os.pipe()
+    if sys.platform == "linux":
+        import fcntl
+
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+    return reader, writer
 
 
 async def kill_a_turn(cli: Cli, message: str, rnd: random.Random, *words: str) -> CommandResult:
     """Start a turn and kill its process at a random moment after its first output."""
     turn = ("run", "--workspace", "ws", "--trust", "--message", message, "--yes", "--json", *words)
-    process = await cli.start(*turn)
-    assert process.stdout is not None
+    reader, writer = narrow_pipe()
+    process = await cli.start(*turn, stdout=writer)
+    os.close(writer)
     output = b""
-    for _ in range(rnd.randint(3, 24)):
-        line = await process.stdout.readline()
-        output += line
-        if b'"kind":"turn-ended"' in line or not line:
-            break
-    await asyncio.sleep(rnd.uniform(0.0, 0.03))  # the moment itself, no synchronisation
-    if process.returncode is None:
-        process.kill()
+    with os.fdopen(reader, "rb", buffering=0) as stdout:
+        for _ in range(rnd.randint(3, 24)):
+            line = await asyncio.to_thread(stdout.readline)
+            output += line
+            if b'"kind":"turn-ended"' in line or not line:
+                break
+        await asyncio.sleep(rnd.uniform(0.0, 0.03))  # the moment itself, no synchronisation
+        if process.returncode is None:
+            process.kill()
+        output += await asyncio.to_thread(stdout.read)
     rest = await wait_for_exit(process)
-    output += rest.out
     return CommandResult(rest.code, output[: output.rfind(b"\n") + 1], rest.err)
 
 
@@ -95,6 +109,7 @@ def names_only_places(complaints: str) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 async def test_kill_9_loses_nothing_that_was_reported(tmp_path: Path) -> None:
     rnd = random.Random(20)

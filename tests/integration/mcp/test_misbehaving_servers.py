@@ -189,7 +189,7 @@ async def test_a_server_that_will_not_exit_is_killed_with_its_children(rig: McpR
     pids = [int(await rig.call_text("mcp__raw__pid")), int((tmp_path / "child").read_text(encoding="utf-8"))]
     assert all(map(alive, pids))
     await rig.hub.set_servers((), True)
-    assert not any(map(alive, pids))
+    await rig.wait_until(lambda: not any(map(alive, pids)))  # what was killed takes a moment to end
 
 
 async def test_nothing_starts_without_approval(rig: McpRig, tmp_path: Path) -> None:
@@ -278,8 +278,7 @@ async def test_a_hundred_connects_leak_nothing(rig: McpRig, tmp_path: Path) -> N
             await rig.hub.wait_settled(30)
             pids += [int(await rig.call_text(f"mcp__{entry.name}__pid")) for entry in entries]
         await rig.hub.set_servers((), True)
-    await asyncio.sleep(0)
     gc.collect()
-    assert not any(map(alive, pids))
-    assert len(asyncio.all_tasks()) == tasks
-    assert open_files() == files
+    await rig.wait_until(lambda: not any(map(alive, pids)))
+    await rig.wait_until(lambda: len(asyncio.all_tasks()) <= tasks)
+    await rig.wait_until(lambda: open_files() <= files)

@@ -205,8 +205,8 @@ def test_capped_output_keeps_head_and_tail() -> None:
 
 
 async def gone(pid: int) -> bool:
-    """Return True if a process has ended, given a second to."""
-    for _ in range(100):
+    """Return True if a process has ended, given half a minute to."""
+    for _ in range(3_000):
         if state_of(pid) in ("", "Z"):
             return True
         await asyncio.sleep(0.01)
