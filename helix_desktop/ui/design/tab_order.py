@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -43,9 +43,19 @@ def keep_own_tab_order(widget: QWidget) -> None:
     widget.setProperty(_OWN_ORDER, True)
 
 
-def tab_stops(root: QWidget) -> Iterator[QWidget]:
-    """Return what takes Tab in a part of a window, in reading order."""
-    return _stops_in(root, forward=True)
+def tab_stops(root: QWidget, is_outer: Callable[[QWidget], bool] = lambda stop: False) -> Iterator[QWidget]:
+    """Return what takes Tab in a part of a window, in reading order, but nothing that is in an outer stop.
+
+    So nobody looks at the thousands of widgets that a page may have.
+    """
+    for child in () if root.property(_OWN_ORDER) else _children(root):
+        if not _is_in_use(child):
+            continue
+        takes_tab = _takes_tab(child)
+        if takes_tab:
+            yield child
+        if not (takes_tab and is_outer(child)):
+            yield from tab_stops(child, is_outer)
 
 
 def _stops_in(root: QWidget, *, forward: bool) -> Iterator[QWidget]:
@@ -57,7 +67,7 @@ def _stops_in(root: QWidget, *, forward: bool) -> Iterator[QWidget]:
 
 
 def _stops_of(widget: QWidget, *, forward: bool) -> Iterator[QWidget]:
-    if not widget.isVisible() or not widget.isEnabled() or widget.isWindow():
+    if not _is_in_use(widget):
         return
     if forward and _takes_tab(widget):
         yield widget
@@ -81,6 +91,10 @@ def _stops_from(widget: QWidget, root: QWidget, *, forward: bool) -> Iterator[QW
         if not forward and parent is not root and _takes_tab(parent):
             yield parent
         widget = parent
+
+
+def _is_in_use(widget: QWidget) -> bool:
+    return widget.isVisible() and widget.isEnabled() and not widget.isWindow()
 
 
 def _takes_tab(widget: QWidget) -> bool:

@@ -55,7 +55,7 @@ def _place_of(focused: QWidget | None, stops: Sequence[QWidget], panes: Sequence
 
 
 def _stops_in(pane: QWidget) -> list[QWidget]:
-    tabs = list(tab_stops(pane))
+    tabs = list(tab_stops(pane, is_pane_stop))
     stops = [widget for widget in tabs if is_pane_stop(widget)]
     return stops or tabs[:1]
 

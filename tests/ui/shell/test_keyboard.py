@@ -7,11 +7,14 @@ from datetime import datetime
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QProgressBar, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QProgressBar, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
+from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.window_state import Banner, BannerAction, JobRow
+from helix_desktop.ui.shell.keyboard import focus_pane
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rows import SessionItem, WorkspaceRow
 from tests.support.window.buttons import find_button
@@ -29,6 +32,45 @@ def test_next_pane_wraps_around(qtbot: QtBot, window: MainWindow) -> None:
 
     assert set(visited) == {"rail", "sidebar", "centre"}
     assert visited[0] == visited[3]
+
+
+class CountedButton(QPushButton):
+    """Counts how often anybody looks whether it is in sight."""
+
+    looks = 0
+
+    def isVisible(self) -> bool:
+        """Count."""
+        CountedButton.looks += 1
+        return super().isVisible()
+
+
+def test_the_way_to_the_next_pane_leads_past_what_is_in_a_page(qtbot: QtBot) -> None:
+    """A timeline has thousands of buttons; only the page itself is a stop."""
+    panes: list[QWidget] = []
+    window = QWidget()
+    qtbot.addWidget(window)
+    for _ in range(2):
+        page, content = FocusableScrollArea(), QWidget()
+        page.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        mark_pane_stop(page)
+        content.setLayout(column(CountedButton("Undo")))
+        page.setWidget(content)
+        pane = QWidget()
+        pane.setLayout(column(page))
+        panes.append(pane)
+    window.setLayout(column(*panes))
+    with qtbot.waitExposed(window):
+        window.show()
+    CountedButton.looks = 0
+
+    visited: set[QWidget | None] = set()
+    for _ in panes:
+        focus_pane(panes, 1)
+        visited.add(window.focusWidget())
+
+    assert visited == set(window.findChildren(FocusableScrollArea))
+    assert CountedButton.looks == 0
 
 
 def test_panes_are_left_and_entered_at_their_lists(qtbot: QtBot, window: MainWindow) -> None:
