@@ -43,9 +43,18 @@ async def in_branch(rig: WindowRig, parent: str) -> None:
     await rig.wiring.sidebar.refresh()
 
 
-async def test_a_message_is_edited_and_both_versions_stay(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(Echo()) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+async def test_messages_are_edited_retried_and_sessions_branch(qapp: QApplication, tmp_path: Path) -> None:
+    """Each step has a workspace of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_an_edit(rig)
+        await _check_a_canceled_edit(rig)
+        await _check_a_retry(rig)
+        await _check_a_branch(rig)
+
+
+async def _check_an_edit(rig: WindowRig) -> None:
+    async with ChatServer(Echo()) as server:
+        await rig.open_folder("edit")
         await rig.use_server(server)
         await rig.run_turn("One")
         await rig.run_turn("Two")
@@ -74,9 +83,9 @@ async def test_a_message_is_edited_and_both_versions_stay(qapp: QApplication, tm
         assert tree == [(0, False), (1, True)]
 
 
-async def test_an_edit_is_canceled_without_a_trace(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(Echo()) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+async def _check_a_canceled_edit(rig: WindowRig) -> None:
+    async with ChatServer(Echo()) as server:
+        await rig.open_folder("canceled")
         await rig.use_server(server)
         await rig.run_turn("One")
         original = rig.conversation.session.id
@@ -88,11 +97,9 @@ async def test_an_edit_is_canceled_without_a_trace(qapp: QApplication, tmp_path:
         await until(lambda: [row.versions for row in rig.rows(UserRow)] == [None], "one version")
 
 
-async def test_an_answer_is_retried_without_a_second_copy_of_the_message(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with ChatServer(Echo()) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+async def _check_a_retry(rig: WindowRig) -> None:
+    async with ChatServer(Echo()) as server:
+        await rig.open_folder("retry")
         await rig.use_server(server)
         await rig.run_turn("One")
         original = rig.conversation.session.id
@@ -108,9 +115,9 @@ async def test_an_answer_is_retried_without_a_second_copy_of_the_message(
         assert versions.session_ids == (original, rig.conversation.session.id)
 
 
-async def test_a_session_branches_at_a_point_and_by_its_shortcut(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(Echo()) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+async def _check_a_branch(rig: WindowRig) -> None:
+    async with ChatServer(Echo()) as server:
+        await rig.open_folder("branch")
         await rig.use_server(server)
         await rig.run_turn("One")
         await rig.run_turn("Two")

@@ -45,8 +45,12 @@ def reader(steps: int) -> Callable[[dict[str, Any]], Reply]:
 
 async def open_dialog(rig: WindowRig) -> BudgetDialog:
     """Open the dialog for the budget."""
-    await until(lambda: rig.window.findChildren(BudgetDialog), "the dialog")
-    return rig.window.findChildren(BudgetDialog)[0]
+
+    def visible() -> list[BudgetDialog]:
+        return [dialog for dialog in rig.window.findChildren(BudgetDialog) if dialog.isVisible()]
+
+    await until(visible, "the dialog")
+    return visible()[0]
 
 
 async def set_to(rig: WindowRig, tokens: str, cost: str = "") -> None:
@@ -60,10 +64,18 @@ async def set_to(rig: WindowRig, tokens: str, cost: str = "") -> None:
     await until(lambda: len(rig.events(BudgetSet)) > count, "the budget on record")
 
 
-async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, tmp_path: Path) -> None:
+async def test_spending_is_in_sight_and_ends_at_its_budget(qapp: QApplication, tmp_path: Path) -> None:
+    """Each step has a workspace of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_a_budget(rig)
+        await _check_an_invalid_number(rig)
+        await _check_dollars(rig)
+
+
+async def _check_a_budget(rig: WindowRig) -> None:
     """The spent amount is displayed below; a warning comes near the end; the end gives advice that works."""
-    async with ChatServer(reader(5)) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"a.txt": "words"})
+    async with ChatServer(reader(5)) as server:
+        await rig.open_folder("budget", {"a.txt": "words"})
         await rig.use_server(server)
         line = rig.window.cost_line
         await until(line.isVisible, "the line")
@@ -96,10 +108,10 @@ async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, 
         ]
 
 
-async def test_an_invalid_number_cannot_be_set(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_an_invalid_number(rig: WindowRig) -> None:
     """The field displays the error; leaving both empty removes the budget."""
-    async with ChatServer(reader(0)) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"a.txt": "words"})
+    async with ChatServer(reader(0)) as server:
+        await rig.open_folder("invalid", {"a.txt": "words"})
         await rig.use_server(server)
         await rig.change_policy(budget_tokens=5_000, budget_cost=1.5)
         await rig.run_turn("Go")
@@ -123,10 +135,10 @@ async def test_an_invalid_number_cannot_be_set(qapp: QApplication, tmp_path: Pat
         )
 
 
-async def test_dollars_appear_where_prices_are_known(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_dollars(rig: WindowRig) -> None:
     """In the line, and in the list of sessions."""
-    async with ChatServer(reader(1)) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", {"a.txt": "words"})
+    async with ChatServer(reader(1)) as server:
+        await rig.open_folder("dollars", {"a.txt": "words"})
         await rig.use_server(server)
         info = msgspec.structs.replace(rig.workspace.model.info, price_in=100.0, price_out=1_000.0)
         http = HttpClient()

@@ -79,9 +79,9 @@ def place(rig: WindowRig, at: int, button: bool) -> QPoint:
     return QPoint(round(board.column.left + spot.x()), round(top + spot.y()))
 
 
-async def begun(rig: WindowRig, server: ChatServer) -> None:
+async def begun(rig: WindowRig, server: ChatServer, folder: str) -> None:
     """Both at work, each in its second step."""
-    await rig.open_folder("project", {"a.txt": "words"})
+    await rig.open_folder(folder, {"a.txt": "words"})
     await rig.use_server(server)
     rig.type_message("Go")
     await until(
@@ -90,11 +90,21 @@ async def begun(rig: WindowRig, server: ChatServer) -> None:
     )
 
 
-async def test_their_cards_display_progress(qapp: QApplication, tmp_path: Path) -> None:
+async def test_delegated_tasks_have_cards_sessions_and_lines_in_the_list(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Each step has a workspace of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_cards(rig)
+        await _check_the_sessions(rig)
+        await _check_the_list(rig)
+
+
+async def _check_the_cards(rig: WindowRig) -> None:
     """Each has its own phase, figures and newest call; the cost after the end, also when reopened."""
     house = House()
-    async with ChatServer(house) as server, open_window(qapp, tmp_path) as rig:
-        await begun(rig, server)
+    async with ChatServer(house) as server:
+        await begun(rig, server, "cards")
         await until(
             lambda: all(
                 card.subagent_status and card.subagent_status.phase == "thinking" for card in cards(rig)
@@ -130,11 +140,11 @@ async def test_their_cards_display_progress(qapp: QApplication, tmp_path: Path) 
         )
 
 
-async def test_a_click_opens_the_session_and_a_button_returns(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_the_sessions(rig: WindowRig) -> None:
     """The button and a double click on the card; its progress is there, and a link leads back."""
     house = House()
-    async with ChatServer(house) as server, open_window(qapp, tmp_path) as rig:
-        await begun(rig, server)
+    async with ChatServer(house) as server:
+        await begun(rig, server, "sessions")
         parent, viewport = rig.conversation, rig.chat.view.viewport()
         first, second = (card.subagent_session for card in cards(rig))
         QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 0, button=True))
@@ -152,11 +162,11 @@ async def test_a_click_opens_the_session_and_a_button_returns(qapp: QApplication
         await until(lambda: not parent.is_running, "the end")
 
 
-async def test_the_list_has_them_below_their_session(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_the_list(rig: WindowRig) -> None:
     """Nested while selected or while one works; a search finds them; they are not deleted alone."""
     house = House()
-    async with ChatServer(house) as server, open_window(qapp, tmp_path) as rig:
-        await begun(rig, server)
+    async with ChatServer(house) as server:
+        await begun(rig, server, "list")
         await rig.wiring.sidebar.refresh()
         parent = rig.conversation.session.id
         assert sorted(session.title for session in listed(rig)[1:]) == sorted(TASKS)

@@ -83,8 +83,16 @@ async def another_in_front(rig: WindowRig) -> QWidget:
     return other
 
 
-async def test_an_approval_notifies_and_a_click_opens_it(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(asks) as server, open_window(qapp, tmp_path) as rig:
+async def test_approvals_long_turns_errors_and_jobs_notify(qapp: QApplication, tmp_path: Path) -> None:
+    """Each step has a workspace of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_an_approval(rig)
+        await _check_errors_and_jobs(rig)
+        await _check_a_long_turn(rig)
+
+
+async def _check_an_approval(rig: WindowRig) -> None:
+    async with ChatServer(asks) as server:
         await rig.open_folder("project")
         await rig.use_server(server)
         first, session = rig.workspace.id, rig.conversation.session.id
@@ -116,34 +124,9 @@ async def test_an_approval_notifies_and_a_click_opens_it(qapp: QApplication, tmp
         await rig.wait_for_turn_end()
 
 
-async def test_a_long_turn_notifies_at_its_end_and_a_short_one_does_not(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with ChatServer(lambda _: text_reply("Done.")) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
-        watch = Watch()
-        notifying, messages = listening(rig, watch)
-        other = await another_in_front(rig)
-        rig.workspace.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S / 100))
-        await rig.conversation.run("Short")
-        assert messages.messages == []
-        await rig.conversation.rename("The long one")
-        rig.workspace.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S))
-        await rig.conversation.run("Long")
-        assert messages.messages == [("The agent is done · project", "The long one")]
-        services = rig.wiring.services
-        await services.save_settings(msgspec.structs.replace(services.settings, notify=False))
-        await rig.conversation.run("Long again")
-        assert len(messages.messages) == 1, "it is switched off"
-        other.close()
-        other.deleteLater()
-        assert notifying.parent() is rig.window
-
-
-async def test_errors_and_long_jobs_notify_each_as_chosen(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(lambda _: api_error(400, "No.")) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+async def _check_errors_and_jobs(rig: WindowRig) -> None:
+    async with ChatServer(lambda _: api_error(400, "No.")) as server:
+        await rig.open_folder("errors")
         await rig.use_server(server)
         watch, beeps, messages = Watch(), [], Messages(rig.window)
         services, session = rig.wiring.services, rig.conversation.session.id
@@ -154,7 +137,7 @@ async def test_errors_and_long_jobs_notify_each_as_chosen(qapp: QApplication, tm
         workspace.listen(lambda session, update: notifying.on_update(workspace, session, update))
         other = await another_in_front(rig)
         await rig.conversation.run("Fail")
-        assert [title for title, _ in messages.messages] == ["The agent stopped with an error · project"]
+        assert [title for title, _ in messages.messages] == ["The agent stopped with an error · errors"]
         assert not beeps
         await services.save_settings(
             msgspec.structs.replace(services.settings, notify_sound=True, notify_off=("error",))
@@ -167,11 +150,34 @@ async def test_errors_and_long_jobs_notify_each_as_chosen(qapp: QApplication, tm
             notifying.on_update(workspace, session, CompactionProgress("idle"))
             notifying.on_job_ended("Exporting", seconds)
         assert [title for title, _ in messages.messages[1:]] == [
-            "A background job has ended · project", "A background job has ended",
+            "A background job has ended · errors", "A background job has ended",
         ]  # fmt: skip
         assert beeps == [1, 2]
         other.close()
         other.deleteLater()
+
+
+async def _check_a_long_turn(rig: WindowRig) -> None:
+    async with ChatServer(lambda _: text_reply("Done.")) as server:
+        await rig.open_folder("turns")
+        await rig.use_server(server)
+        watch = Watch()
+        notifying, messages = listening(rig, watch)
+        other = await another_in_front(rig)
+        rig.workspace.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S / 100))
+        await rig.conversation.run("Short")
+        assert messages.messages == []
+        await rig.conversation.rename("The long one")
+        rig.workspace.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S))
+        await rig.conversation.run("Long")
+        assert messages.messages == [("The agent is done · turns", "The long one")]
+        services = rig.wiring.services
+        await services.save_settings(msgspec.structs.replace(services.settings, notify=False))
+        await rig.conversation.run("Long again")
+        assert len(messages.messages) == 1, "it is switched off"
+        other.close()
+        other.deleteLater()
+        assert notifying.parent() is rig.window
 
 
 async def test_the_choices_are_saved(qapp: QApplication, tmp_path: Path) -> None:

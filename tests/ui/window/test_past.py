@@ -42,13 +42,21 @@ async def _look_at(rig: WindowRig, seq: int) -> None:
     await until(lambda: past.window is not None and past.window.answer_seq == seq, f"the request of e{seq}")
 
 
-async def test_every_step_of_the_past_shows_what_the_server_was_sent(
+async def test_a_look_at_the_past_leaves_the_session_and_what_runs_alone(
     qapp: QApplication, tmp_path: Path
 ) -> None:
+    """Each step has a workspace of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_every_step(rig)
+        await _check_a_running_turn(rig)
+        await _check_the_way_back(rig)
+
+
+async def _check_every_step(rig: WindowRig) -> None:
     reads = [StreamedReply(Call("read_file", f'{{"path": "part{n}.txt"}}', id=f"c{n}")) for n in range(8)]
     replies = replies_in_order(*reads, text_reply("All read."))
-    async with ChatServer(replies) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project", FILES)
+    async with ChatServer(replies) as server:
+        await rig.open_folder("steps", FILES)
         await rig.use_server(server)
         await rig.change_policy(**SWEEPS)
         await rig.run_turn("Read everything")
@@ -90,14 +98,11 @@ async def test_every_step_of_the_past_shows_what_the_server_was_sent(
         assert {row.target: row.badge for row in rig.rows(ToolRow)}["part0.txt"] == "cached"
 
 
-async def test_a_running_turn_goes_on_behind_a_look_at_the_past(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_a_running_turn(rig: WindowRig) -> None:
     go = asyncio.Event()
     waiting = StreamedReply(Text("Second, "), Wait(go), Text("and done."))
-    async with (
-        ChatServer(replies_in_order(text_reply("First."), waiting)) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.open_folder("project")
+    async with ChatServer(replies_in_order(text_reply("First."), waiting)) as server:
+        await rig.open_folder("running")
         await rig.use_server(server)
         await rig.run_turn("One")
         rig.type_message("Two")
@@ -116,11 +121,11 @@ async def test_a_running_turn_goes_on_behind_a_look_at_the_past(qapp: QApplicati
         assert [row.text for row in rig.rows(AssistantRow)] == ["First.", "Second, and done."]
 
 
-async def test_what_changes_the_session_leads_back_to_now(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_the_way_back(rig: WindowRig) -> None:
     """A button of the past does nothing but that; Esc on the handle, and another session, do the same."""
     replies = replies_in_order(text_reply("One."), text_reply("Two."))
-    async with ChatServer(replies) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+    async with ChatServer(replies) as server:
+        await rig.open_folder("back")
         await rig.use_server(server)
         await rig.run_turn("First")
         await rig.run_turn("Second")

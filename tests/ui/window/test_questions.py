@@ -83,9 +83,16 @@ def has_keyboard(widget: QWidget) -> bool:
     return QApplication.focusWidget() is widget
 
 
-async def test_a_question_takes_the_keyboard_of_an_empty_composer(qapp: QApplication, tmp_path: Path) -> None:
+async def test_questions_are_answered_by_keyboard_and_mouse(qapp: QApplication, tmp_path: Path) -> None:
+    """Each step has a session of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_keyboard(rig)
+        await _check_several_questions(rig)
+
+
+async def _check_the_keyboard(rig: WindowRig) -> None:
     """Numbers, arrows and Enter answer it; the composer gets the keyboard back; all is on record."""
-    async with ChatServer(asks) as server, open_window(qapp, tmp_path) as rig:
+    async with ChatServer(asks) as server:
         await begin(rig, server)
         rig.type_message("one")
         (card,) = await cards(rig, 1)
@@ -112,8 +119,8 @@ async def test_a_question_takes_the_keyboard_of_an_empty_composer(qapp: QApplica
         assert rig.rows(QuestionRow) == []
 
 
-async def test_several_questions_stand_in_order_with_approvals(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(asks) as server, open_window(qapp, tmp_path) as rig:
+async def _check_several_questions(rig: WindowRig) -> None:
+    async with ChatServer(asks) as server:
         await begin(rig, server)
         rig.type_message("several")
         colors, name = await cards(rig, 2)

@@ -48,9 +48,19 @@ def sheet(rig: WindowRig, number: int) -> TodoCard:
     return item
 
 
-async def test_the_newest_list_is_open_and_stays_in_sight(qapp: QApplication, tmp_path: Path) -> None:
+async def test_the_newest_list_is_in_sight_and_lists_open_with_a_click(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Each step has a session of its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_the_newest_list(rig)
+        await _check_a_click(rig)
+        await _check_a_refused_list(rig)
+
+
+async def _check_the_newest_list(rig: WindowRig) -> None:
     script = replies_in_order(listed(0), listed(1), waits(), listed(3), text_reply("Done."))
-    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+    async with ChatServer(script) as server:
         await rig.open_folder("project")
         await rig.use_server(server)
         panel = rig.chat.todo_panel
@@ -69,10 +79,10 @@ async def test_the_newest_list_is_open_and_stays_in_sight(qapp: QApplication, tm
         assert [row.is_newest for row in rig.rows(ToolRow) if row.todo] == [False, False, True]
 
 
-async def test_a_list_opens_with_a_click_and_so_does_the_line(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_a_click(rig: WindowRig) -> None:
     script = replies_in_order(listed(0), listed(1), waits(), text_reply("Done."))
-    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+    async with ChatServer(script) as server:
+        await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
         rig.type_message("Do it")
         await until(rig.chat.todo_panel.isVisible, "the list above the composer")
@@ -97,11 +107,11 @@ async def test_a_list_opens_with_a_click_and_so_does_the_line(qapp: QApplication
         await rig.wait_for_turn_end()
 
 
-async def test_a_list_that_was_refused_is_a_call_that_failed(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_a_refused_list(rig: WindowRig) -> None:
     items = [{"content": "both", "status": "in_progress"}] * 2
     script = replies_in_order(StreamedReply(Call("todo", json.dumps({"items": items}))), text_reply("Oh."))
-    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+    async with ChatServer(script) as server:
+        await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
         await rig.run_turn("Do it")
         board = rig.chat.view.chat_viewport
