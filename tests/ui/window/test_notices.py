@@ -10,69 +10,74 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
 from helix_desktop.domain.user_text import verbatim
-from tests.support.window.window_rig import open_window, until
+from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 FAULT = "The lamp went out."
 
 
-async def test_a_fault_stays_with_the_session_where_it_occurred(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_notice_stands_where_it_belongs_as_long_as_it_holds(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """A failed write, a fault of a session, an event of a workspace."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_a_failed_write(rig)
+        await _check_a_fault(rig)
+        await _check_events(rig)
+
+
+async def _check_a_failed_write(rig: WindowRig) -> None:
+    """A draft that was not saved says so; the message that is saved after it ends the alarm."""
+
+    async def fail() -> None:
+        raise StoreWriteFailed(verbatim(FAULT), verbatim("It is full."), verbatim("Make room."))
+
+    await rig.open_folder("full")
+    await rig.context.actions.start(fail(), "fail")
+    assert FAULT in rig.banner_text()
+    await rig.run_turn("Hello")
+    assert FAULT not in rig.banner_text()
+
+
+async def _check_a_fault(rig: WindowRig) -> None:
     go = asyncio.Event()
 
     async def fail() -> None:
         await go.wait()
         raise HelixError(verbatim(FAULT), verbatim("It was old."), verbatim("Change it."))
 
-    async with open_window(qapp, tmp_path) as rig:
-        shell = rig.wiring.workspace_controller
-        first = await rig.open_folder("first")
-        await rig.run_turn("Hello")
-        session = rig.conversation.session.id
-        work = rig.context.actions.start(fail(), "fail")
-        await shell.new_session()
-        go.set()
-        await work
-        assert FAULT not in rig.banner_text(), "it is about another session"
-        assert rig.window.banners.isHidden()
+    shell = rig.wiring.workspace_controller
+    first = await rig.open_folder("first")
+    await rig.run_turn("Hello")
+    session = rig.conversation.session.id
+    work = rig.context.actions.start(fail(), "fail")
+    await shell.new_session()
+    go.set()
+    await work
+    assert FAULT not in rig.banner_text(), "it is about another session"
+    assert rig.window.banners.isHidden()
 
-        await shell.open_session(session)
-        assert FAULT in rig.banner_text()
-        await rig.open_folder("second")
-        assert FAULT not in rig.banner_text()
+    await shell.open_session(session)
+    assert FAULT in rig.banner_text()
+    await rig.open_folder("second")
+    assert FAULT not in rig.banner_text()
 
-        await shell.open_workspace(first)
-        await shell.open_session(session)
-        assert FAULT in rig.banner_text(), "it still holds"
-        rig.window.banners.remove(FAULT)
-        await shell.new_session()
-        await shell.open_session(session)
-        assert FAULT not in rig.banner_text(), "dismissed is dismissed"
-
-
-async def test_events_of_one_workspace_are_not_reported_in_another(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        first = await rig.open_folder("first")
-        await rig.run_turn("Hello")
-        other = await rig.open_folder("other")
-        rig.window.sidebar.session_deleted.emit(rig.conversation.session.id)
-        await until(lambda: "moved to the trash" in rig.banner_text(), "the notice")
-        await rig.wiring.workspace_controller.open_workspace(first)
-        assert "moved to the trash" not in rig.banner_text()
-        await rig.wiring.workspace_controller.open_workspace(other)
-        assert "moved to the trash" in rig.banner_text()
+    await shell.open_workspace(first)
+    await shell.open_session(session)
+    assert FAULT in rig.banner_text(), "it still holds"
+    rig.window.banners.remove(FAULT)
+    await shell.new_session()
+    await shell.open_session(session)
+    assert FAULT not in rig.banner_text(), "dismissed is dismissed"
 
 
-async def test_a_failed_write_is_reported_until_one_succeeds(qapp: QApplication, tmp_path: Path) -> None:
-    """A draft that was not saved says so; the message that is saved after it ends the alarm."""
-
-    async def fail() -> None:
-        raise StoreWriteFailed(verbatim(FAULT), verbatim("It is full."), verbatim("Make room."))
-
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("first")
-        await rig.context.actions.start(fail(), "fail")
-        assert FAULT in rig.banner_text()
-        await rig.run_turn("Hello")
-        assert FAULT not in rig.banner_text()
+async def _check_events(rig: WindowRig) -> None:
+    first = await rig.open_folder("quiet")
+    await rig.run_turn("Hello")
+    other = await rig.open_folder("deleted")
+    rig.window.sidebar.session_deleted.emit(rig.conversation.session.id)
+    await until(lambda: "moved to the trash" in rig.banner_text(), "the notice")
+    await rig.wiring.workspace_controller.open_workspace(first)
+    assert "moved to the trash" not in rig.banner_text()
+    await rig.wiring.workspace_controller.open_workspace(other)
+    assert "moved to the trash" in rig.banner_text()

@@ -34,52 +34,57 @@ def _apply(page: PolicyPage, change: str | dict[str, object] = "") -> None:
     find_button(page, "apply_to_workspace").click()
 
 
-async def test_an_edited_policy_file_counts_at_once(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.wiring.settings.show("policy")
-        page = rig.wiring.settings.dialog.policy
-        _file(rig).write_text('# mine\nprofile = "balanced"\nprotect_steps = 14\n', encoding="utf-8")
-        await until(lambda: rig.workspace.policy.protect_steps == 14, "the edited number")
-        assert "1 change" in page.slider.track.value_text
-        page.advanced.changed.emit({"handover_at": 0.7})
-        assert rig.workspace.policy.handover_at == 0.85, "nothing is saved before it is applied"
-        find_button(page, "apply_to_workspace").click()
-        assert "# mine" in _file(rig).read_text(encoding="utf-8")
-        assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (14, 0.7)
-        rig.wiring.settings.dialog.close()
-
-
-async def test_a_bad_policy_file_is_reported_with_its_line_and_not_overwritten(
+async def test_an_edited_policy_file_counts_at_once_and_a_bad_one_is_not_overwritten(
     qapp: QApplication, tmp_path: Path
 ) -> None:
+    """Each step has a workspace of its own."""
     async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.change_policy(protect_steps=14)
-        await rig.wiring.settings.show("policy")
-        page, bad = rig.wiring.settings.dialog.policy, 'profile = "balanced"\nprotect_steps = "many"\n'
-        _file(rig).write_text(bad, encoding="utf-8")
-        error = "Line 2: protect_steps must be a whole number (got text)."
-        await until(lambda: error in rig.banner_text(), "the error with its line")
-        card = page.findChild(QFrame, "policy_file_error")
-        assert isinstance(card, QFrame)
-        assert not card.isHidden()
-        assert rig.workspace.policy.protect_steps == 14
-        find_button(page, "profile:lean").click()
-        find_button(page, "apply_to_workspace").click()
-        assert _file(rig).read_text(encoding="utf-8") == bad
-        assert rig.workspace.policy.handover_at == 0.85
-        await rig.open_folder("other")
-        assert "policy file" not in rig.banner_text()
-        await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
-        assert error in rig.banner_text()
+        await _check_an_edited_file(rig)
+        await _check_a_bad_file(rig)
 
-        find_button(card, "replace_file").click()
-        assert "policy-file" not in rig.window.banners.banner_ids()
-        assert rig.wiring.services.registry.load_policy(rig.workspace.id) == rig.workspace.policy
-        damaged_files = list(_file(rig).parent.glob("policy.damaged-*.toml"))
-        assert [path.read_text(encoding="utf-8") for path in damaged_files] == [bad]
-        rig.wiring.settings.dialog.close()
+
+async def _check_an_edited_file(rig: WindowRig) -> None:
+    await rig.open_folder("edited")
+    await rig.wiring.settings.show("policy")
+    page = rig.wiring.settings.dialog.policy
+    _file(rig).write_text('# mine\nprofile = "balanced"\nprotect_steps = 14\n', encoding="utf-8")
+    await until(lambda: rig.workspace.policy.protect_steps == 14, "the edited number")
+    assert "1 change" in page.slider.track.value_text
+    page.advanced.changed.emit({"handover_at": 0.7})
+    assert rig.workspace.policy.handover_at == 0.85, "nothing is saved before it is applied"
+    find_button(page, "apply_to_workspace").click()
+    assert "# mine" in _file(rig).read_text(encoding="utf-8")
+    assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (14, 0.7)
+    rig.wiring.settings.dialog.close()
+
+
+async def _check_a_bad_file(rig: WindowRig) -> None:
+    await rig.open_folder("bad")
+    await rig.change_policy(protect_steps=14)
+    await rig.wiring.settings.show("policy")
+    page, bad = rig.wiring.settings.dialog.policy, 'profile = "balanced"\nprotect_steps = "many"\n'
+    _file(rig).write_text(bad, encoding="utf-8")
+    error = "Line 2: protect_steps must be a whole number (got text)."
+    await until(lambda: error in rig.banner_text(), "the error with its line")
+    card = page.findChild(QFrame, "policy_file_error")
+    assert isinstance(card, QFrame)
+    assert not card.isHidden()
+    assert rig.workspace.policy.protect_steps == 14
+    find_button(page, "profile:lean").click()
+    find_button(page, "apply_to_workspace").click()
+    assert _file(rig).read_text(encoding="utf-8") == bad
+    assert rig.workspace.policy.handover_at == 0.85
+    await rig.open_folder("other")
+    assert "policy file" not in rig.banner_text()
+    await rig.wiring.workspace_controller.open_folder(rig.folder / "bad")
+    assert error in rig.banner_text()
+
+    find_button(card, "replace_file").click()
+    assert "policy-file" not in rig.window.banners.banner_ids()
+    assert rig.wiring.services.registry.load_policy(rig.workspace.id) == rig.workspace.policy
+    damaged_files = list(_file(rig).parent.glob("policy.damaged-*.toml"))
+    assert [path.read_text(encoding="utf-8") for path in damaged_files] == [bad]
+    rig.wiring.settings.dialog.close()
 
 
 async def test_custom_values_return_after_another_profile(qapp: QApplication, tmp_path: Path) -> None:
