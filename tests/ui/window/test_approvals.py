@@ -47,6 +47,7 @@ async def test_yes_and_no_once_and_never(qapp: QApplication, tmp_path: Path) -> 
 
 
 async def _check_once(rig: WindowRig) -> None:
+    """“Once” runs the call, and asks again next time."""
     async with ChatServer(wants_to_run) as server:
         await _ask(rig, server, "once")
         rig.type_message("Go")
@@ -70,6 +71,7 @@ async def _check_once(rig: WindowRig) -> None:
 
 
 async def _check_a_denial(rig: WindowRig) -> None:
+    """A denial and its reason are reported to the model and nothing runs."""
     async with ChatServer(wants_to_run) as server:
         await _ask(rig, server, "denial")
         rig.type_message("Go")
@@ -95,6 +97,7 @@ async def _check_a_denial(rig: WindowRig) -> None:
 
 
 async def _check_never(rig: WindowRig) -> None:
+    """“Never” is saved, and stronger than yes."""
     async with ChatServer(wants_to_run) as server:
         await _ask(rig, server, "never")
         rig.type_message("Go")
@@ -109,6 +112,8 @@ async def _check_never(rig: WindowRig) -> None:
 
 
 async def _check_numbers(rig: WindowRig) -> None:
+    """Several approvals are numbered."""
+
     def three(request: dict[str, object]) -> Reply:
         messages = request["messages"]
         assert isinstance(messages, list)
@@ -156,7 +161,7 @@ def page_text(page: PermissionsPage) -> str:
     return "\n".join(label.text() for label in page.findChildren(QLabel) if not label.isHidden())
 
 
-async def test_a_question_waits_on_its_session_and_a_rule_is_kept_as_long_as_it_says(
+async def test_a_question_waits_in_its_session_and_a_rule_holds_as_long_as_it_says(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     """For this session, for the workspace; a question goes with its turn."""
@@ -167,6 +172,7 @@ async def test_a_question_waits_on_its_session_and_a_rule_is_kept_as_long_as_it_
 
 
 async def _check_waiting(rig: WindowRig) -> None:
+    """A question waits while another workspace is on screen and goes with its turn."""
     async with ChatServer(wants_to_run) as server:
         await _ask(rig, server, "waiting")
         first = rig.workspace.id
@@ -194,6 +200,7 @@ async def _check_waiting(rig: WindowRig) -> None:
 
 
 async def _check_always(rig: WindowRig) -> None:
+    """“Always” saves the displayed rule, which is listed with its uses until it is revoked."""
     async with ChatServer(wants_to_run) as server:
         await _ask(rig, server, "always")
         rig.type_message("Go")
@@ -242,6 +249,7 @@ async def _check_always(rig: WindowRig) -> None:
 
 
 async def _check_for_this_session(rig: WindowRig) -> None:
+    """“For this session” is listed during the session and not saved."""
     async with ChatServer(wants_to_run) as server:
         await _ask(rig, server, "session-only")
         rig.type_message("Go")

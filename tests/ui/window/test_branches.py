@@ -53,6 +53,7 @@ async def test_messages_are_edited_retried_and_sessions_branch(qapp: QApplicatio
 
 
 async def _check_an_edit(rig: WindowRig) -> None:
+    """A message is edited and both versions stay."""
     async with ChatServer(Echo()) as server:
         await rig.open_folder("edit")
         await rig.use_server(server)
@@ -84,6 +85,7 @@ async def _check_an_edit(rig: WindowRig) -> None:
 
 
 async def _check_a_canceled_edit(rig: WindowRig) -> None:
+    """An edit is canceled without a trace."""
     async with ChatServer(Echo()) as server:
         await rig.open_folder("canceled")
         await rig.use_server(server)
@@ -98,6 +100,7 @@ async def _check_a_canceled_edit(rig: WindowRig) -> None:
 
 
 async def _check_a_retry(rig: WindowRig) -> None:
+    """An answer is retried without a second copy of the message."""
     async with ChatServer(Echo()) as server:
         await rig.open_folder("retry")
         await rig.use_server(server)
@@ -116,6 +119,7 @@ async def _check_a_retry(rig: WindowRig) -> None:
 
 
 async def _check_a_branch(rig: WindowRig) -> None:
+    """A session branches at a point and by its shortcut."""
     async with ChatServer(Echo()) as server:
         await rig.open_folder("branch")
         await rig.use_server(server)

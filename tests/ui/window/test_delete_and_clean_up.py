@@ -86,6 +86,7 @@ async def test_sessions_are_deleted_and_restored(qapp: QApplication, tmp_path: P
 
 
 async def _check_a_deleted_session(rig: WindowRig) -> None:
+    """A deleted session leaves the list and undo restores it."""
     async with ChatServer(replies_in_order(text_reply("One."), text_reply("Two."))) as server:
         await rig.open_folder("two")
         await rig.use_server(server)
@@ -108,6 +109,7 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
 
 
 async def _check_the_only_session(rig: WindowRig) -> None:
+    """The only session can be deleted too."""
     await rig.open_folder("one")
     rig.window.sidebar.session_deleted.emit(rig.conversation.session.id)
     await until(lambda: rig.wiring.session_controller.conversation is None, "nothing open")
@@ -125,6 +127,7 @@ async def test_a_secret_is_looked_for_and_forgotten(qapp: QApplication, tmp_path
 
 
 async def _check_failed_redactions(rig: WindowRig) -> None:
+    """Failed redactions are reported in the dialog."""
     await rig.open_folder("nothing")
     dialog = await forget_dialog(rig)
     dialog.text_input.setPlainText("abc")
@@ -142,6 +145,7 @@ async def _check_failed_redactions(rig: WindowRig) -> None:
 
 
 async def _check_an_output_of_the_cache(rig: WindowRig) -> None:
+    """An output is forgotten from the cache browser."""
     async with ChatServer(replies_in_order(reading(), text_reply("Read."))) as server:
         await leaked(rig, server, "from-the-cache")
         output = rig.events(ToolAnswered)[0]
@@ -169,6 +173,7 @@ async def _check_an_output_of_the_cache(rig: WindowRig) -> None:
 
 
 async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
+    """A secret is looked for and forgotten."""
     answers = replies_in_order(reading(), text_reply(f"It is {SECRET}."))
     async with ChatServer(answers) as server:
         session = await leaked(rig, server)
@@ -235,6 +240,7 @@ async def test_a_cleanup_follows_the_rule_of_its_workspace(
 
 
 async def _check_a_cleanup_by_hand(rig: WindowRig, loose: list[Content]) -> None:
+    """A clean-up is previewed, done and undone."""
     await rig.open_folder("by-hand")
     await old(rig, loose)
     await until(lambda: "tidy" not in {task.get_name() for task in asyncio.all_tasks()}, "housekeeping")
@@ -265,6 +271,7 @@ async def _check_a_cleanup_by_hand(rig: WindowRig, loose: list[Content]) -> None
 
 
 async def _check_a_quota(rig: WindowRig, loose: list[Content]) -> None:
+    """A workspace enforces its quota when it is opened."""
     identity = await rig.open_folder("quota")
     await old(rig, loose)
     rig.wiring.services.registry.change(identity, quota=1)
@@ -280,6 +287,7 @@ async def _check_a_quota(rig: WindowRig, loose: list[Content]) -> None:
 
 
 async def _check_the_data_page(rig: WindowRig, loose: list[Content]) -> None:
+    """The data page displays the size and saves the rule and what the file history covers."""
     identity = await rig.open_folder("page")
     await old(rig, loose)
     settings, keep = rig.wiring.settings, rig.workspace.store.retention
@@ -331,6 +339,7 @@ async def test_the_trash_is_filled_listed_restored_and_emptied(
 
 
 async def _check_a_key(rig: WindowRig, loose: list[Content]) -> None:
+    """An entry is trashed with a key and restored."""
     await rig.open_folder("key")
     await rig.workspace.store.commit(Commit("old", contents=loose))
     rig.window.show_page("cache")
@@ -371,6 +380,7 @@ async def _check_very_many(rig: WindowRig) -> None:
 
 
 async def _check_the_dialog(rig: WindowRig, loose: list[Content]) -> None:
+    """The trash restores and is emptied."""
     await rig.open_folder("dialog")
     await old(rig, loose)
     keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
@@ -396,6 +406,7 @@ async def _check_the_dialog(rig: WindowRig, loose: list[Content]) -> None:
 
 
 async def _check_the_list(rig: WindowRig, loose: list[Content]) -> None:
+    """The trash is listed in the cache browser and restores."""
     await rig.open_folder("list")
     await old(rig, loose)
     await rig.workspace.store.retention.collect([content.digest for content in loose[:2]], grace_ms=-DAY_MS)

@@ -92,6 +92,7 @@ async def test_approvals_long_turns_errors_and_jobs_notify(qapp: QApplication, t
 
 
 async def _check_an_approval(rig: WindowRig) -> None:
+    """An approval notifies and a click opens it."""
     async with ChatServer(asks) as server:
         await rig.open_folder("project")
         await rig.use_server(server)
@@ -125,6 +126,7 @@ async def _check_an_approval(rig: WindowRig) -> None:
 
 
 async def _check_errors_and_jobs(rig: WindowRig) -> None:
+    """Errors and long jobs notify each as chosen."""
     async with ChatServer(lambda _: api_error(400, "No.")) as server:
         await rig.open_folder("errors")
         await rig.use_server(server)
@@ -158,6 +160,7 @@ async def _check_errors_and_jobs(rig: WindowRig) -> None:
 
 
 async def _check_a_long_turn(rig: WindowRig) -> None:
+    """A long turn notifies at its end and a short one does not."""
     async with ChatServer(lambda _: text_reply("Done.")) as server:
         await rig.open_folder("turns")
         await rig.use_server(server)

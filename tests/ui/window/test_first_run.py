@@ -89,6 +89,7 @@ async def test_the_sample_is_copied_once_and_asks_for_approval_once(
 
 
 async def _check_concurrent_requests(rig: WindowRig) -> None:
+    """Two concurrent requests copy the sample once."""
     for _ in range(2):
         rig.window.welcome.sample_requested.emit()
     await until(
@@ -103,6 +104,7 @@ async def _check_concurrent_requests(rig: WindowRig) -> None:
 
 
 async def _check_its_approvals(rig: WindowRig) -> None:
+    """The sample asks for approval once and displays the rule."""
     await rig.wiring.workspace_controller.open_sample()
     await rig.wiring.settings.show("permissions")
     page = rig.wiring.settings.dialog.permissions
@@ -132,16 +134,15 @@ async def _check_its_approvals(rig: WindowRig) -> None:
     rig.wiring.settings.close()
 
 
-async def test_the_welcome_page_scans_takes_a_key_and_starts_the_sample_at_once(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """Nothing found, a pasted key, then Enter."""
+async def test_the_welcome_page_scans_and_takes_a_pasted_key(qapp: QApplication, tmp_path: Path) -> None:
+    """Nothing is found; then a key is pasted."""
     async with open_window(qapp, tmp_path) as rig:
         await _check_a_scan_without_servers(rig)
         await _check_a_pasted_key(rig)
 
 
 async def _check_a_scan_without_servers(rig: WindowRig) -> None:
+    """A scan without servers is reported."""
     rig.wiring.services.models.local_ports = (1,)
     await rig.wiring.workspace_controller.restore_last()
     press(rig.window.welcome, "find_servers")
@@ -149,6 +150,7 @@ async def _check_a_scan_without_servers(rig: WindowRig) -> None:
 
 
 async def _check_a_pasted_key(rig: WindowRig) -> None:
+    """A pasted key names its provider and is ready for a test."""
     await rig.wiring.workspace_controller.restore_last()
     field = rig.window.welcome.findChild(QLineEdit, "pasted_key")
     assert field is not None

@@ -37,6 +37,7 @@ async def test_the_state_follows_what_is_done_outside_and_leads_to_it(
 
 
 async def _check_the_branch(rig: WindowRig) -> None:
+    """The branch leads to what differs from the last commit."""
     make_checkout(rig.folder / "branch", {"a.txt": "1\n", "b.txt": "1\n"})
     for name, text in (("a.txt", "2\n"), ("b.txt", "3\n")):
         (rig.folder / "branch" / name).write_text(text)
@@ -57,6 +58,7 @@ async def _check_the_branch(rig: WindowRig) -> None:
 
 
 async def _check_the_state(rig: WindowRig) -> None:
+    """The state follows what is done outside."""
     make_checkout(rig.folder / "state", {"a.txt": "1\n"})
     await rig.open_folder("state")
     in_sidebar, in_bar = (

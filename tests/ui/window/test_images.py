@@ -35,6 +35,7 @@ async def test_images_are_dropped_pasted_sent_and_refused(qapp: QApplication, tm
 
 
 async def _check_the_counts(rig: WindowRig) -> None:
+    """A pasted image counts in the cache at once."""
     (rig.folder / "lamp.png").write_bytes(png(320, 200, 7))
     await rig.open_folder("project")
     drop(rig, rig.folder / "lamp.png")
@@ -44,6 +45,7 @@ async def _check_the_counts(rig: WindowRig) -> None:
 
 
 async def _check_a_dropped_image(rig: WindowRig) -> None:
+    """An image that was dropped is sent byte for byte."""
     data = png(320, 200, 7)
     (rig.folder / "lamp.png").write_bytes(data)
     async with ChatServer(replies_in_order(text_reply("A lamp."))) as server:
@@ -68,6 +70,7 @@ async def _check_a_dropped_image(rig: WindowRig) -> None:
 
 
 async def _check_a_large_screenshot(rig: WindowRig) -> None:
+    """A large pasted screenshot is scaled down."""
     pixels = QImage(3_000, 1_500, QImage.Format.Format_RGB32)
     pixels.fill(QColor("teal"))
     async with ChatServer(replies_in_order(text_reply("Teal."))) as server:
@@ -89,6 +92,7 @@ async def _check_a_large_screenshot(rig: WindowRig) -> None:
 
 
 async def _check_a_model_without_vision(rig: WindowRig) -> None:
+    """A model without vision is named on the chip."""
     (rig.folder / "lamp.png").write_bytes(png(32, 20))
     async with ChatServer(replies_in_order(text_reply("I cannot see it."))) as server:
         await rig.wiring.workspace_controller.new_session()
@@ -103,6 +107,7 @@ async def _check_a_model_without_vision(rig: WindowRig) -> None:
 
 
 async def _check_a_refused_image(rig: WindowRig) -> None:
+    """A refused image is named and left out with a click."""
     (rig.folder / "lamp.png").write_bytes(png(320, 200, 7))
     refused = api_error(400, "Could not process image")
     async with ChatServer(replies_in_order(refused, text_reply("A lamp."))) as server:

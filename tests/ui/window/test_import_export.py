@@ -75,10 +75,10 @@ async def test_a_workspace_is_exported_and_imported_into_another_one(
         assert await rig.workspace.store.events(imported.id) == log
 
 
-async def test_a_workspace_in_use_is_imported_only_when_the_user_agrees(
+async def test_jobs_show_progress_and_an_import_stops_running_work_only_when_the_user_agrees(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """What cannot be imported changes nothing; jobs show their progress."""
+    """What cannot be imported changes nothing."""
     async with open_window(qapp, tmp_path) as rig:
         await _check_a_job(rig)
         await _check_a_repair(rig)
@@ -87,6 +87,7 @@ async def test_a_workspace_in_use_is_imported_only_when_the_user_agrees(
 
 
 async def _check_a_job(rig: WindowRig) -> None:
+    """A job displays its progress and can be canceled."""
     ended: list[object] = []
 
     async def go_on_for_ever(tell: OnProgress) -> str:
@@ -108,6 +109,7 @@ async def _check_a_job(rig: WindowRig) -> None:
 
 
 async def _check_a_repair(rig: WindowRig) -> None:
+    """A repair appears once it reports progress."""
     ended: list[object] = []
     started, on, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -137,6 +139,7 @@ async def _check_a_repair(rig: WindowRig) -> None:
 
 
 async def _check_an_invalid_file(rig: WindowRig) -> None:
+    """An invalid file is reported and the workspace reopens."""
     identity = await rig.open_folder("invalid")
     await rig.run_turn("Hello")
     (rig.folder / "broken.helix").write_bytes(b"nothing")
@@ -149,6 +152,7 @@ async def _check_an_invalid_file(rig: WindowRig) -> None:
 
 
 async def _check_running_work(rig: WindowRig) -> None:
+    """Running work is stopped only after confirmation."""
     turns = replies_in_order(text_reply("Well."), StreamedReply(Text("I think"), Hang()))
     async with ChatServer(turns) as server:
         identity = await rig.open_folder("running")

@@ -87,6 +87,7 @@ async def _check_the_estimate(rig: WindowRig) -> None:
 
 
 async def _check_exclusion(rig: WindowRig) -> None:
+    """An output is excluded by X and comes back byte for byte."""
     async with ChatServer(reader) as server:
         await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
@@ -110,6 +111,7 @@ async def _check_exclusion(rig: WindowRig) -> None:
 
 
 async def _check_a_marker(rig: WindowRig) -> None:
+    """An output becomes a marker at once and is recalled."""
     async with ChatServer(reader) as server:
         await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)

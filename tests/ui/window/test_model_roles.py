@@ -106,6 +106,7 @@ async def test_a_workspace_follows_its_models_when_they_change_or_go(
 
 
 async def _check_the_menu(rig: WindowRig) -> None:
+    """The model's name opens a menu of models."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         await _furnish(rig, server)
         rig.composer.model_clicked.emit()
@@ -125,6 +126,7 @@ async def _check_the_menu(rig: WindowRig) -> None:
 
 
 async def _check_a_model_that_is_gone(rig: WindowRig) -> None:
+    """A role whose model is gone falls back to the main one."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         await _furnish(rig, server, "gone")
         services = rig.wiring.services
@@ -139,6 +141,7 @@ async def _check_a_model_that_is_gone(rig: WindowRig) -> None:
 
 
 async def _check_a_renamed_provider(rig: WindowRig) -> None:
+    """A renamed or removed provider updates its roles."""
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         await _furnish(rig, server, "renamed")
         services, editor = rig.wiring.services, rig.wiring.settings.dialog.providers.editor

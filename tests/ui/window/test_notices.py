@@ -40,6 +40,7 @@ async def _check_a_failed_write(rig: WindowRig) -> None:
 
 
 async def _check_a_fault(rig: WindowRig) -> None:
+    """A fault stays with the session where it occurred."""
     go = asyncio.Event()
 
     async def fail() -> None:
@@ -72,6 +73,7 @@ async def _check_a_fault(rig: WindowRig) -> None:
 
 
 async def _check_events(rig: WindowRig) -> None:
+    """Events of one workspace are not reported in another."""
     first = await rig.open_folder("quiet")
     await rig.run_turn("Hello")
     other = await rig.open_folder("deleted")

@@ -137,6 +137,7 @@ async def test_links_lead_to_their_target_and_broken_ones_change_nothing(
 
 
 async def _check_an_invalid_file(rig: WindowRig) -> None:
+    """An invalid file is reported without a question."""
     (rig.folder / "broken.helix").write_bytes(b"nothing")
     await rig.open_folder("shed")
     knock(rig, IMPORT_PREFIX + str(rig.folder / "broken.helix"))
@@ -147,6 +148,7 @@ async def _check_an_invalid_file(rig: WindowRig) -> None:
 
 
 async def _check_broken_links(rig: WindowRig) -> None:
+    """A broken link is reported and changes nothing."""
     shed = await rig.open_folder("shed")
     for link, expected in (
         ("helix:open?workspace=0c7f6b52-0f5e-4bb4-9d1c-2f1d9f6f2a10", "isn't on this computer"),
@@ -166,6 +168,7 @@ async def _check_broken_links(rig: WindowRig) -> None:
 
 
 async def _check_copied_links(rig: WindowRig) -> None:
+    """Links are copied and lead back."""
     clipboard = QGuiApplication.clipboard()
     garden = await rig.open_folder("garden", {"a.txt": "words"})
     await rig.run_turn("What is in this folder?")

@@ -77,6 +77,7 @@ async def test_the_form_of_an_output_is_chosen_displayed_changed_and_refused(
 
 
 async def _check_the_choice_of_the_agent(rig: WindowRig) -> None:
+    """The choice of the agent is displayed while it runs and stays on the card."""
     reader = Reader("1: compact: the number of lines")
     reader.go.clear()
     async with ChatServer(reader) as server:
@@ -102,6 +103,7 @@ async def _check_the_choice_of_the_agent(rig: WindowRig) -> None:
 
 
 async def _check_choices_of_the_user(rig: WindowRig) -> None:
+    """The user displays all of it and undoes that."""
     reader = Reader()
     async with ChatServer(reader) as server:
         await _read(rig, server)
@@ -159,6 +161,7 @@ async def _question(rig: WindowRig) -> TextInputDialog:
 
 
 async def _check_a_refusal(rig: WindowRig) -> None:
+    """An unsuitable form is refused on the current page."""
     async with ChatServer(Reader()) as server:
         await rig.open_folder(
             "huge", {"long.txt": "".join(f"line {n} of a long file\n" for n in range(9_000))}

@@ -53,6 +53,7 @@ async def test_a_look_at_the_past_leaves_the_session_and_what_runs_alone(
 
 
 async def _check_every_step(rig: WindowRig) -> None:
+    """Every step of the past shows what the server was sent."""
     reads = [StreamedReply(Call("read_file", f'{{"path": "part{n}.txt"}}', id=f"c{n}")) for n in range(8)]
     replies = replies_in_order(*reads, text_reply("All read."))
     async with ChatServer(replies) as server:
@@ -99,6 +100,7 @@ async def _check_every_step(rig: WindowRig) -> None:
 
 
 async def _check_a_running_turn(rig: WindowRig) -> None:
+    """A running turn goes on behind a look at the past."""
     go = asyncio.Event()
     waiting = StreamedReply(Text("Second, "), Wait(go), Text("and done."))
     async with ChatServer(replies_in_order(text_reply("First."), waiting)) as server:

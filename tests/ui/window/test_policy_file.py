@@ -44,6 +44,7 @@ async def test_an_edited_policy_file_counts_at_once_and_a_bad_one_is_not_overwri
 
 
 async def _check_an_edited_file(rig: WindowRig) -> None:
+    """An edited policy file counts at once."""
     await rig.open_folder("edited")
     await rig.wiring.settings.show("policy")
     page = rig.wiring.settings.dialog.policy
@@ -59,6 +60,7 @@ async def _check_an_edited_file(rig: WindowRig) -> None:
 
 
 async def _check_a_bad_file(rig: WindowRig) -> None:
+    """A bad policy file is reported with its line and not overwritten."""
     await rig.open_folder("bad")
     await rig.change_policy(protect_steps=14)
     await rig.wiring.settings.show("policy")

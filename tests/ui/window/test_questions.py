@@ -120,6 +120,7 @@ async def _check_the_keyboard(rig: WindowRig) -> None:
 
 
 async def _check_several_questions(rig: WindowRig) -> None:
+    """Several questions stand in order with approvals."""
     async with ChatServer(asks) as server:
         await begin(rig, server)
         rig.type_message("several")

@@ -69,6 +69,7 @@ async def test_rewrites_their_undo_and_their_errors_appear_everywhere(
 
 
 async def _check_a_sweep(rig: WindowRig) -> None:
+    """A sweep and its undo appear on every page."""
     sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once", "handover_at": 0.95}
     async with reads_all() as server:
         await _read_all(rig, server, "sweep", **sweeps)
@@ -103,6 +104,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
 
 
 async def _check_a_handover(rig: WindowRig) -> None:
+    """A manual handover, its undo and its sources."""
     async with reads_all() as server:
         await _read_all(rig, server, "handover", **BY_HAND)
         await rig.run_turn("And now?")
@@ -137,6 +139,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
 
 
 async def _check_failed_handovers(rig: WindowRig) -> None:
+    """Three failed handovers raise a banner until the next success."""
     async with reads_all() as server:
         await _read_all(rig, server, "failed", **BY_HAND)
         await rig.run_turn("And now?")
@@ -166,6 +169,7 @@ async def test_outputs_are_recalled_verified_and_shown_in_the_next_request(
 
 
 async def _check_recall(rig: WindowRig) -> None:
+    """A recall is attached to the message, complete or by lines."""
     async with reads_all() as server:
         await _read_all(rig, server, "recall")
         digest = rig.last_output("read_file").digest

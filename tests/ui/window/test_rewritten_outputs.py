@@ -66,6 +66,7 @@ async def test_folds_markers_and_originals_appear_in_the_chat(qapp: QApplication
 
 
 async def _check_a_fold(rig: WindowRig) -> None:
+    """A fold appears and its undo restores the steps."""
     async with works() as server:
         await _work(rig, server, "folds", **FOLDS)
         folds = rig.events(FoldMade)
@@ -125,6 +126,7 @@ async def _check_links(rig: WindowRig) -> None:
 
 
 async def _check_arguments(rig: WindowRig) -> None:
+    """Arguments that became markers show on their call."""
     arguments = '{"path": "new.py", "content": "' + BODY.replace("\n", "\\n") + '"}'
     async with works(StreamedReply(Call("write_file", arguments, id="w"))) as server:
         await rig.open_folder("arguments", FILES)
@@ -149,6 +151,7 @@ async def _check_arguments(rig: WindowRig) -> None:
 
 
 async def _check_an_original(rig: WindowRig) -> None:
+    """A partial output opens its original."""
     async with works() as server:
         await _work(
             rig,

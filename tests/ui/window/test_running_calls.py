@@ -62,6 +62,7 @@ async def test_a_command_at_work_shows_its_lines_and_clock_and_is_stopped(
 
 
 async def _check_the_job(rig: WindowRig) -> None:
+    """A long call has a job that cancels it."""
     async with runs("echo before; sleep 60") as server:
         await rig.open_folder("job")
         await rig.use_server(server)
@@ -82,6 +83,7 @@ async def _check_the_job(rig: WindowRig) -> None:
 
 
 async def _check_the_lines(rig: WindowRig) -> None:
+    """The newest lines appear while it runs."""
     async with runs("mkfifo go; " + WAITS) as server:
         await rig.open_folder("lines")
         await rig.use_server(server)
@@ -109,6 +111,7 @@ async def _check_a_silent_call(rig: WindowRig) -> None:
 
 
 async def _check_stopping_one_call(rig: WindowRig) -> None:
+    """One call is stopped and the agent continues."""
     async with runs("mkfifo go; " + WAITS) as server:
         await rig.open_folder("stopped")
         await rig.use_server(server)
@@ -127,6 +130,7 @@ async def _check_stopping_one_call(rig: WindowRig) -> None:
 
 
 async def _check_switching_away(rig: WindowRig) -> None:
+    """A running call is still displayed after switching away."""
     async with runs("mkfifo go; " + WAITS) as server:
         await rig.open_folder("switched")
         await rig.use_server(server)

@@ -72,6 +72,7 @@ async def test_messages_are_sent_queued_and_stopped(qapp: QApplication, tmp_path
 
 
 async def _check_numbers_agree(rig: WindowRig) -> None:
+    """Numbers agree everywhere."""
     await rig.open_folder("project", {"README.md": "# Lamp\n\nA lamp for the desk.\n" * 40})
     await rig.run_turn("What is here?")
     used = rig.conversation.window.measure()[1].used
@@ -83,6 +84,7 @@ async def _check_numbers_agree(rig: WindowRig) -> None:
 
 
 async def _check_streamed_answers(rig: WindowRig) -> None:
+    """An answer never starts with the text of a previous one."""
     go = [asyncio.Event() for _ in range(3)]
     replies = [
         StreamedReply(
@@ -105,6 +107,7 @@ async def _check_streamed_answers(rig: WindowRig) -> None:
 
 
 async def _check_queued_messages(rig: WindowRig) -> None:
+    """Messages typed meanwhile are queued and sent afterwards."""
     go = asyncio.Event()
     script = replies_in_order(
         StreamedReply(Text("First"), Wait(go), Text(" answer")), text_reply("Second answer")
@@ -132,6 +135,7 @@ async def _check_queued_messages(rig: WindowRig) -> None:
 
 
 async def _check_stop(rig: WindowRig) -> None:
+    """“Stop” keeps the partial answer; what was queued is sent with one click."""
     half = StreamedReply(Text("Half an"), Wait(asyncio.Event()))
     script = replies_in_order(half, text_reply("Whole"), half, text_reply("To the second"))
     async with ChatServer(script) as server:
@@ -163,6 +167,7 @@ async def _check_stop(rig: WindowRig) -> None:
 
 
 async def _check_sending_while_scrolled_up(rig: WindowRig) -> None:
+    """Sending while scrolled up displays the answer."""
     lines = "\n\n".join(f"Line {number}" for number in range(60))
     async with ChatServer(replies_in_order(text_reply(lines))) as server:
         await rig.wiring.workspace_controller.new_session()
@@ -279,6 +284,7 @@ async def _check_a_server_that_is_down(rig: WindowRig) -> None:
 
 
 async def _check_stop_while_waiting(rig: WindowRig) -> None:
+    """Stop ends the wait for a server."""
     busy = api_error(503, "restarting", headers={"retry-after": "300"})
     async with ChatServer(replies_in_order(busy)) as server:
         await rig.wiring.workspace_controller.new_session()
@@ -295,6 +301,7 @@ async def _check_stop_while_waiting(rig: WindowRig) -> None:
 
 
 async def _check_the_countdown(rig: WindowRig) -> None:
+    """The seconds until the retry are counted down."""
     busy = api_error(429, "Too many at once", headers={"retry-after": "300"})
     texts: list[str] = []
 

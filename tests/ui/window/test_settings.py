@@ -154,6 +154,7 @@ async def test_a_provider_is_tested_checked_and_stopped(qapp: QApplication, tmp_
 
 
 async def _check_stopping_a_test(rig: WindowRig) -> None:
+    """A test can be stopped and is over at once."""
     async with ChatServer(replies_in_order(StreamedReply(Hang()))) as server:
         await rig.wiring.settings.show("providers")
         editor = rig.wiring.settings.dialog.providers.editor
@@ -165,6 +166,7 @@ async def _check_stopping_a_test(rig: WindowRig) -> None:
 
 
 async def _check_what_is_reported(rig: WindowRig) -> None:
+    """A wrong key, a duplicate name and an incomplete form are reported."""
     refusal = api_error(401, "Incorrect API key provided", "invalid_api_key")
     async with ChatServer(replies_in_order(refusal)) as server:
         await rig.open_folder("project")

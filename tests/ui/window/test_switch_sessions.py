@@ -89,6 +89,7 @@ async def test_switching_loses_nothing_and_mixes_nothing_up(qapp: QApplication, 
 
 
 async def _check_a_pending_retry(rig: WindowRig) -> None:
+    """A pending retry is still displayed on return."""
     go = asyncio.Event()
     busy = api_error(503, "busy", headers={"retry-after": "2"})
     reply = StreamedReply(Wait(go), Text("Here."))
@@ -116,6 +117,7 @@ async def _check_a_pending_retry(rig: WindowRig) -> None:
 
 
 async def _check_quick_switches(rig: WindowRig) -> None:
+    """Two quick switches end at the last one."""
     first = await rig.open_folder("quick-first", {"README.md": "# First"})
     await rig.run_turn("What is the first?")
     second = await rig.open_folder("quick-second", {"README.md": "# Second"})
@@ -132,6 +134,7 @@ async def _check_quick_switches(rig: WindowRig) -> None:
 
 
 async def _check_a_draft_that_loads(rig: WindowRig) -> None:
+    """Text typed while a draft loads is kept."""
     await rig.open_folder("drafts")
     await rig.run_turn("Hello")
     rig.type_message("draft", send=False)
@@ -145,6 +148,7 @@ async def _check_a_draft_that_loads(rig: WindowRig) -> None:
 
 
 async def _check_a_held_key(rig: WindowRig) -> None:
+    """A held key starts one session."""
     await rig.open_folder("held-key")
     await asyncio.gather(*(rig.wiring.workspace_controller.new_session() for _ in range(5)))
     assert len(await rig.workspace.sessions()) == 1
@@ -154,6 +158,7 @@ async def _check_a_held_key(rig: WindowRig) -> None:
 
 
 async def _check_separate_data(rig: WindowRig) -> None:
+    """No data of one workspace is reached from the other."""
     await rig.open_folder("separate-first", {"README.md": "# Secret of the first"})
     await rig.run_turn("Look")
     digest = rig.last_output("read_file").digest
@@ -169,6 +174,7 @@ async def _check_separate_data(rig: WindowRig) -> None:
 
 
 async def _check_sessions_of_another_process(rig: WindowRig) -> None:
+    """Sessions of another process appear and go by themselves."""
     identity = await rig.open_folder("shared")
     await rig.run_turn("Hello")
     listed = rig.window.sidebar.session_list
@@ -185,6 +191,7 @@ async def _check_sessions_of_another_process(rig: WindowRig) -> None:
 
 
 async def _check_an_older_reading(rig: WindowRig) -> None:
+    """An older reading of the timeline never replaces a newer one."""
     await rig.open_folder("timeline", {"a.txt": "words"})
     await rig.run_turn("What is here?")
     slow, timeline = _SlowFirst(rig.workspace), rig.wiring.session_controller.timeline

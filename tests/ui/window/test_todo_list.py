@@ -59,6 +59,7 @@ async def test_the_newest_list_is_in_sight_and_lists_open_with_a_click(
 
 
 async def _check_the_newest_list(rig: WindowRig) -> None:
+    """The newest list is open and stays in sight."""
     script = replies_in_order(listed(0), listed(1), waits(), listed(3), text_reply("Done."))
     async with ChatServer(script) as server:
         await rig.open_folder("project")
@@ -80,6 +81,7 @@ async def _check_the_newest_list(rig: WindowRig) -> None:
 
 
 async def _check_a_click(rig: WindowRig) -> None:
+    """A list opens with a click and so does the line."""
     script = replies_in_order(listed(0), listed(1), waits(), text_reply("Done."))
     async with ChatServer(script) as server:
         await rig.wiring.workspace_controller.new_session()
@@ -108,6 +110,7 @@ async def _check_a_click(rig: WindowRig) -> None:
 
 
 async def _check_a_refused_list(rig: WindowRig) -> None:
+    """A list that was refused is a call that failed."""
     items = [{"content": "both", "status": "in_progress"}] * 2
     script = replies_in_order(StreamedReply(Call("todo", json.dumps({"items": items}))), text_reply("Oh."))
     async with ChatServer(script) as server:
