@@ -47,7 +47,8 @@ class ProvidersPage(Themed, QWidget):
         self.list.setProperty("kind", "cards")
         self.list.setAccessibleName(tr("Providers"))
         self.list.setIconSize(QSize(16, 16))
-        self.list.currentItemChanged.connect(lambda now, _: self._on_current_changed(now))
+        # Not what is current: that is what Tab came to, and changes before what a click selects.
+        self.list.itemSelectionChanged.connect(self._show_selected)
         self.editor = ProviderEditor()
         self.found_servers = FoundServerList()
         self._add_button, self._scan_button = (
@@ -79,9 +80,8 @@ class ProvidersPage(Themed, QWidget):
         self.show_scope(has_workspace=True)
         self.set_catalog(ModelCatalog())
 
-    def _on_current_changed(self, item: QListWidgetItem | None) -> None:
-        # Qt makes an item current, without selecting it, when Tab comes to the list: that chooses nothing.
-        if item is None or item.isSelected():
+    def _show_selected(self) -> None:
+        for item in self.list.selectedItems():
             self._show_item(item)
 
     def _demo_page(self) -> QWidget:
@@ -194,9 +194,7 @@ class ProvidersPage(Themed, QWidget):
         self._stack.setCurrentIndex(0 if visible else 1)
         self.editor.footer.setVisible(visible)
 
-    def _show_item(self, item: QListWidgetItem | None) -> None:
-        if item is None:
-            return
+    def _show_item(self, item: QListWidgetItem) -> None:
         form = self._forms[item.data(_ID)]
         state = self._states.get(form.id, ProviderStatus(form.id, False, "none"))
         self._show_editor(not form.demo)
