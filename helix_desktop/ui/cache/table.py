@@ -26,6 +26,7 @@ from helix_desktop.ui.cache.row_pages import MAX_CACHED_ROWS
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table_model import CacheTableModel, Index
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
+from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, set_style_sheet
@@ -191,6 +192,7 @@ class CacheTable(Themed, QTableView):
         if self.hasFocus() and current >= 0:  # over Qt's own ground of a chosen row
             focus = QPainter(self.viewport())
             rect = QRectF(0, self.rowViewportPosition(current), width, height - 1)
+            mirror(focus, rect)
             is_keyboard = self.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
             paint_row_focus(focus, rect, self._theme.accent, is_keyboard=is_keyboard)
 

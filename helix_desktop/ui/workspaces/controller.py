@@ -120,6 +120,7 @@ class WorkspaceController(QObject):
             self._show_welcome()
 
     def _show_welcome(self) -> None:
+        self._window.top_bar.show_session(None)
         self._window.show_center_page("welcome")
         self._window.welcome.setFocus(Qt.FocusReason.OtherFocusReason)
 

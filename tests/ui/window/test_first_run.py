@@ -32,6 +32,7 @@ async def test_a_local_server_is_two_clicks_away(qapp: QApplication, tmp_path: P
         rig.wiring.services.models.local_ports = (1, server.port)
         await rig.wiring.workspace_controller.restore_last()
         welcome = rig.window.welcome
+        assert rig.window.top_bar.status() == "No session open"
         assert server.request_lines == []
         press(welcome, "find_servers")
         await until(
