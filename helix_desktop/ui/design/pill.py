@@ -84,7 +84,10 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         self._tone = tone or self._tone
         self.setText(text)
         self.setAccessibleName(text)
-        self.setFixedSize(self.sizeHint())
+        width = QFontMetricsF(self._font).horizontalAdvance(text) + 18
+        # Layouts ask for it again and again: to measure the text each time is most of what a long page costs.
+        self._hint = QSize(int(width) + (_PILL_ICON + 4 if self._icon_name else 0), scaled(21))
+        self.setFixedSize(self._hint)
         self.update()
 
     def tint(self, theme: Theme) -> None:
@@ -95,8 +98,7 @@ class Pill(EnterActivates, Themed, QAbstractButton):
 
     def sizeHint(self) -> QSize:
         """Return the size of icon and text."""
-        width = QFontMetricsF(self._font).horizontalAdvance(self.text()) + 18
-        return QSize(int(width) + (_PILL_ICON + 4 if self._icon_name else 0), scaled(21))
+        return self._hint
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the capsule."""

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries import observation
@@ -44,8 +44,7 @@ from tests.support.rewrite_histories import histories_with_rewrites
 from tests.support.session_rewrites import exclude
 
 
-@given(histories() | histories_with_rewrites())
-def test_the_inspector_adds_up_to_the_gauge(simulator: SessionSimulator) -> None:
+def check_the_inspector_adds_up_to_the_gauge(simulator: SessionSimulator) -> None:
     window = project(simulator.transcript, simulator.policy, simulator.frame)
     now = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
     rows = break_down_window(window, simulator.transcript, simulator.frame)
@@ -59,8 +58,7 @@ def test_the_inspector_adds_up_to_the_gauge(simulator: SessionSimulator) -> None
     assert sizes["free"] == max(0, now.window - now.used - now.reserve)
 
 
-@given(histories_with_rewrites())
-def test_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSimulator) -> None:
+def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSimulator) -> None:
     state = _state(simulator)
     sums: dict[str, int] = {}
     for row in state.rows:
@@ -114,8 +112,7 @@ def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) 
 _HANDLE = re.compile(r'recall_cached_content\(\\?"[0-9a-f]{64}')
 
 
-@given(histories() | histories_with_rewrites())
-def test_the_counted_markers_are_in_the_request(simulator: SessionSimulator) -> None:
+def check_the_counted_markers_are_in_the_request(simulator: SessionSimulator) -> None:
     """Individually: an answer of the agent may have several."""
     window = project(simulator.transcript, simulator.policy, simulator.frame)
     masked = [
@@ -213,8 +210,7 @@ def test_the_ratio_is_shown_with_the_number_of_its_reports() -> None:
     assert _state(simulator).ratio == "The provider counts 1.30 × Helix's count (median of 2 reports)"
 
 
-@given(histories() | histories_with_rewrites())
-def test_the_preview_is_the_request_message_by_message(simulator: SessionSimulator) -> None:
+def check_the_preview_is_the_request_message_by_message(simulator: SessionSimulator) -> None:
     window = project(simulator.transcript, simulator.policy, simulator.frame)
     rows = break_down_window(window, simulator.transcript, simulator.frame)
     document = request_document(window, rows)
@@ -261,3 +257,14 @@ def test_the_tools_of_mcp_servers_are_counted_separately() -> None:
     assert row_text(window, rows, tools) == "read\nDoes read."
     last = window.request.messages[-1].text
     assert last in row_text(window, rows, newest)
+
+
+# One test has many properties: to build a history takes longer than to look at it.
+@settings(max_examples=2 * settings().max_examples)
+@given(histories() | histories_with_rewrites())
+def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
+    """Rows, figures and preview fit the request, the gauge and the log."""
+    check_the_inspector_adds_up_to_the_gauge(simulator)
+    check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator)
+    check_the_counted_markers_are_in_the_request(simulator)
+    check_the_preview_is_the_request_message_by_message(simulator)

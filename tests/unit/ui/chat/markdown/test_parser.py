@@ -134,16 +134,18 @@ def test_the_cost_of_a_delta_does_not_grow_with_the_text() -> None:
         stream.feed("A paragraph with **bold** words.\n\n" * paragraphs + "```py\n" + "x = 1\n" * paragraphs)
         best = float("inf")
         for _ in range(50):
-            start = time.perf_counter()
+            start = time.thread_time()
             stream.feed("y = 2\n")
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.thread_time() - start)
         return best
 
     assert cost(3_000) < 40 * cost(30) + 1e-4
 
 
-@given(st.text(max_size=9_000))
-def test_folding_loses_nothing(line: str) -> None:
+@given(st.text(), st.sampled_from((1, 500, 2_000)), st.text())
+def test_folding_loses_nothing(start: str, times: int, end: str) -> None:
+    """Also of a line that is far too long: to draw one of that length takes longer than to fold it."""
+    line = start * times + end
     assert "".join(wrap_long_line(line)) == line
     assert all(len(part) <= 2_000 for part in wrap_long_line(line))
 

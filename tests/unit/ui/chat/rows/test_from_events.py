@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.context.window.window import project, render_message
+from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -57,8 +58,7 @@ from tests.support.rewrite_histories import choose_form, histories_with_rewrites
 from tests.support.window.chat_geometry import action_names
 
 
-@given(histories())
-def test_rows_are_the_same_built_at_once_or_one_event_at_a_time(simulator: SessionSimulator) -> None:
+def check_rows_are_the_same_built_at_once_or_one_event_at_a_time(simulator: SessionSimulator) -> None:
     rows, transcript = ChatRows(), Transcript()
     current: dict[RowKey, Row] = {}
     for recorded in simulator.log:
@@ -70,21 +70,7 @@ def test_rows_are_the_same_built_at_once_or_one_event_at_a_time(simulator: Sessi
     assert list(current.values()) == rows_from_log(simulator.log)[1]
 
 
-@given(histories_with_rewrites())
-def test_any_rewrite_gives_the_same_rows_at_once_or_one_event_at_a_time(simulator: SessionSimulator) -> None:
-    rows, transcript = ChatRows(), Transcript()
-    current: dict[RowKey, Row] = {}
-    for recorded in simulator.log:
-        transcript.apply(recorded)
-        for row in rows.apply(recorded, transcript):
-            for key in row.replaces if isinstance(row, DividerRow) else ():
-                del current[key]
-            current[row.key] = row
-    assert list(current.values()) == rows_from_log(simulator.log)[1]
-
-
-@given(histories() | histories_with_rewrites())
-def test_every_message_and_call_has_its_row(simulator: SessionSimulator) -> None:
+def check_every_message_and_call_has_its_row(simulator: SessionSimulator) -> None:
     _, rows = rows_from_log(simulator.log)
     events = [(recorded.seq, recorded.event) for recorded in simulator.log]
     messages = [event.text for _, event in events if isinstance(event, UserSpoke)]
@@ -98,8 +84,7 @@ def test_every_message_and_call_has_its_row(simulator: SessionSimulator) -> None
     assert [row.digest for _, row in sorted(cards.items())] == [event.digest for event in answered]
 
 
-@given(histories() | histories_with_rewrites())
-def test_each_card_shows_its_output_s_state_in_the_request(simulator: SessionSimulator) -> None:
+def check_each_card_shows_its_output_s_state_in_the_request(simulator: SessionSimulator) -> None:
     transcript = simulator.transcript
     cards = [row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow) and row.digest]
     live = {entry.seq: entry for entry in transcript.window_entries() if isinstance(entry, LogItem)}
@@ -120,8 +105,7 @@ def test_each_card_shows_its_output_s_state_in_the_request(simulator: SessionSim
             assert card.answer_seq not in copies
 
 
-@given(histories_with_rewrites())
-def test_a_card_s_badge_names_the_cover_of_its_step(simulator: SessionSimulator) -> None:
+def check_a_card_s_badge_names_the_cover_of_its_step(simulator: SessionSimulator) -> None:
     transcript = simulator.transcript
     names = {FoldMade: {"folded", "left_out"}, ObservationsMade: {"observed"}, HandoverMade: {"handed_over"}}
     for card in rows_from_log(simulator.log)[1]:
@@ -134,8 +118,7 @@ def test_a_card_s_badge_names_the_cover_of_its_step(simulator: SessionSimulator)
             assert card.badge in ("in_window", "cached", "excluded", "recalled")
 
 
-@given(histories_with_rewrites())
-def test_a_call_shows_when_its_arguments_are_markers(simulator: SessionSimulator) -> None:
+def check_a_call_shows_when_its_arguments_are_markers(simulator: SessionSimulator) -> None:
     transcript, marked_calls = simulator.transcript, 0
     live = {entry.seq: entry for entry in transcript.window_entries() if isinstance(entry, LogItem)}
     rows = {row.key: row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow)}
@@ -177,8 +160,7 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
         assert (state == "marker") == (not seqs & live - transcript.masked and bool(seqs & live))
 
 
-@given(histories() | histories_with_rewrites())
-def test_dividers_offer_exactly_the_possible_actions(simulator: SessionSimulator) -> None:
+def check_dividers_offer_exactly_the_possible_actions(simulator: SessionSimulator) -> None:
     transcript = simulator.transcript
     dividers = {row.key.seq: row for row in rows_from_log(simulator.log)[1] if isinstance(row, DividerRow)}
     for seq in transcript.rewrites.by_seq:
@@ -253,7 +235,7 @@ def test_a_long_output_shows_its_ends_and_no_line_twice() -> None:
 
 _CARDS = (
     SweepMade | HandoverMade | HandoverFailed | FoldMade | ObservationsMade | ObservationsPlaced
-    | ObservationsFailed | FormChosen | Excluded | Pinned | Unpinned | Undone | Redone
+    | ObservationsFailed | FormChosen | Excluded | HoldSet | Pinned | Unpinned | Undone | Redone
 )  # fmt: skip
 
 
@@ -263,8 +245,7 @@ def _has_card(event: Event) -> bool:
     return isinstance(event, _CARDS) or (isinstance(event, TurnEnded) and event.how == "failed")
 
 
-@given(histories() | histories_with_rewrites())
-def test_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: SessionSimulator) -> None:
+def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: SessionSimulator) -> None:
     transcript = simulator.transcript
     cards = build_cards(simulator.log, transcript)
     assert [card.seq for card in cards] == [
@@ -280,8 +261,7 @@ def test_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: Sessio
         assert numbers == list(range(1, len(numbers) + 1))
 
 
-@given(histories_with_rewrites())
-def test_each_wide_card_is_in_the_window_or_undone_or_inside_another(
+def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
     simulator: SessionSimulator,
 ) -> None:
     transcript = simulator.transcript
@@ -297,8 +277,7 @@ def test_each_wide_card_is_in_the_window_or_undone_or_inside_another(
             assert card.inside
 
 
-@given(histories_with_rewrites())
-def test_a_fold_s_card_describes_the_fold(simulator: SessionSimulator) -> None:
+def check_a_fold_s_card_describes_the_fold(simulator: SessionSimulator) -> None:
     folds = {
         recorded.seq: recorded.event for recorded in simulator.log if isinstance(recorded.event, FoldMade)
     }
@@ -311,11 +290,27 @@ def test_a_fold_s_card_describes_the_fold(simulator: SessionSimulator) -> None:
             assert (card.first_seq, card.last_seq) == (fact.after + 1, fact.upto)
 
 
-@given(histories() | histories_with_rewrites())
-def test_points_are_in_order_and_never_below_zero(simulator: SessionSimulator) -> None:
+def check_points_are_in_order_and_never_below_zero(simulator: SessionSimulator) -> None:
     points = usage_points(simulator.log, simulator.policy)
     assert [point.seq for point in points] == sorted(point.seq for point in points)
     assert all(point.used >= 0 for point in points)
     kinds = SweepMade | HandoverMade | FoldMade | ObservationsPlaced
     rewrites = [recorded.seq for recorded in simulator.log if isinstance(recorded.event, kinds)]
     assert rewrites == [point.seq for point in points if point.kind in DROP_KINDS]
+
+
+# One test has many properties: to build a history takes longer than to look at it.
+@settings(max_examples=2 * settings().max_examples)
+@given(histories() | histories_with_rewrites())
+def test_what_is_shown_of_any_history(simulator: SessionSimulator) -> None:
+    """Rows of the chat, cards of the timeline and points of the chart fit the log."""
+    check_rows_are_the_same_built_at_once_or_one_event_at_a_time(simulator)
+    check_every_message_and_call_has_its_row(simulator)
+    check_each_card_shows_its_output_s_state_in_the_request(simulator)
+    check_a_card_s_badge_names_the_cover_of_its_step(simulator)
+    check_a_call_shows_when_its_arguments_are_markers(simulator)
+    check_dividers_offer_exactly_the_possible_actions(simulator)
+    check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator)
+    check_each_wide_card_is_in_the_window_or_undone_or_inside_another(simulator)
+    check_a_fold_s_card_describes_the_fold(simulator)
+    check_points_are_in_order_and_never_below_zero(simulator)
