@@ -51,16 +51,24 @@ class PictureOptions(NamedTuple):
 
 
 class ScreenshotWriter:
-    """Saves screenshots into one folder."""
+    """Saves screenshots into one folder; between them the window paints nothing, because nobody sees it."""
 
     def __init__(self, window_context: WindowContext, folder: Path, options: PictureOptions) -> None:
         self._window_context, self.folder, self.options = window_context, folder, options
         self.saved: list[Path] = []
+        window_context.window.setUpdatesEnabled(False)
 
     async def capture(
         self, name: str, modes: tuple[ThemeMode, ...] = _BOTH_MODES, widget: QWidget | None = None
     ) -> None:
         """Save a screenshot of the window, or of `widget`, in each mode that is wanted. Raises HelixError."""
+        self._window_context.window.setUpdatesEnabled(True)
+        try:
+            await self._capture_modes(name, modes, widget)
+        finally:
+            self._window_context.window.setUpdatesEnabled(False)
+
+    async def _capture_modes(self, name: str, modes: tuple[ThemeMode, ...], widget: QWidget | None) -> None:
         appearance = self._window_context.appearance
         modes_in_use = tuple(mode for mode in modes if mode in self.options.modes)
         # The mode in force first: the other one has to restyle the whole window.

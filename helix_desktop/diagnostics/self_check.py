@@ -21,8 +21,6 @@ from helix_desktop.diagnostics.checks import bundled, machine, subprocesses
 from helix_desktop.diagnostics.checks.rendering import run_render_checks
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.user_text import TextContext, join_sentences, plain_text
-from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.diagnostics.bundle import Diagnostics, write_bundle
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Self-check")
@@ -75,7 +73,11 @@ def _report(results: list[CheckResult]) -> dict[str, Any]:
 
 async def _save_bundle(data: DataDir, report: str, path: Path, *, with_names: bool) -> None:
     """Save the report with what else a bug report needs. Raises HelixError."""
+    # Only here: they take longer to import than most checks take, and the child that paints imports this too.
     from PySide6 import __version__ as qt_version
+
+    from helix_desktop.services.app_services import AppServices
+    from helix_desktop.services.diagnostics.bundle import Diagnostics, write_bundle
 
     services = AppServices(data, os.environ)
     try:

@@ -104,7 +104,7 @@ def check_findings(text: str) -> None:
     assert int(noted[2]) >= int(noted[1])
     assert _number(noted[3]) >= 1_000
     observed = re.match(
-        r"prepared (\d+) times? · (\d+) facts · added to the context (\d+) times?", counts["observations"]
+        r"prepared (\d+) times? · (\d+) facts · added to the context (\d+) times?", counts["noted facts"]
     )
     assert observed is not None
     assert min(int(number) for number in observed.groups()) >= 1

@@ -44,9 +44,10 @@ async def _activate(widget: QWidget) -> None:
 
 
 async def _play_turns(rig: WindowRig, turns: int) -> None:
-    """Play the next turns of the sample and approve its requests."""
+    """Play the next turns of the sample and approve its requests; what nobody looks at is not painted."""
     sample = next(script for script in read_scripts(resources_dir() / "demo") if script.name == SAMPLES[0])
     SavedRules(rig.wiring.services.registry, rig.wiring.active_workspace.id).set_demo_calls("once")
+    rig.window.setUpdatesEnabled(False)
     for _ in range(turns):
         done = rig.conversation.session.transcript.turns
         rig.type_message(sample.user_messages[done])
@@ -55,6 +56,7 @@ async def _play_turns(rig: WindowRig, turns: int) -> None:
                 rig.conversation.decide(ask.call_id, "once")
             await asyncio.sleep(_POLL_INTERVAL_S)
         await rig.wait_for_turn_end()
+    rig.window.setUpdatesEnabled(True)
 
 
 async def _churn_rows(rig: WindowRig, times: int) -> int:
