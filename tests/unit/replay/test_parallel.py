@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,14 @@ from tests.support.synthetic_recordings import make_session, write_recordings
 SESSIONS = [make_session(seed, steps) for seed, steps in enumerate((3, 12, 5))]
 
 
-class KillsProcess(MarkerReplay):
-    """Kills its process."""
+class KillsProcess:
+    """Kills the process that is to make a replay, as soon as it gets there."""
 
-    def end_turn(self) -> None:
-        os._exit(9)
+    def __reduce__(self) -> tuple[Callable[[int], object], tuple[int]]:
+        return os._exit, (9,)
+
+    def __call__(self) -> MarkerReplay:
+        raise AssertionError("no process gets so far")
 
 
 def measure(
@@ -57,7 +61,7 @@ def test_an_invalid_recording_ends_the_run(tmp_path: Path, jobs: int) -> None:
 
 def test_a_process_that_dies_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(HelixError, match="ended unexpectedly"):
-        measure(write_recordings(tmp_path, SESSIONS), 2, KillsProcess)
+        measure(write_recordings(tmp_path, SESSIONS), 2, KillsProcess())
 
 
 def test_a_missing_recording_is_refused_before_a_process_starts(tmp_path: Path) -> None:
