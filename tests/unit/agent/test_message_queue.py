@@ -306,5 +306,5 @@ class Steering(RuleBasedStateMachine):
 
 TestSteering = Steering.TestCase
 TestSteering.settings = settings(
-    max_examples=30, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

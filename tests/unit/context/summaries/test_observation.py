@@ -60,8 +60,7 @@ def active_placements(transcript: Transcript) -> list[int]:
     return [cover.seq for cover in transcript.covers if isinstance(cover.event, ObservationsMade)]
 
 
-@given(histories_with_rewrites(), st.booleans())
-def test_an_observable_range_is_closed_and_free(simulator: SessionSimulator, is_manual: bool) -> None:
+def check_an_observable_range_is_closed_and_free(simulator: SessionSimulator, is_manual: bool) -> None:
     """It ends before the previous turn, its calls are answered, no handover or observations are in it."""
     transcript = simulator.transcript
     span = (
@@ -89,8 +88,7 @@ def test_an_observable_range_is_closed_and_free(simulator: SessionSimulator, is_
     assert all(cover.upto <= span.after or span.upto <= cover.after for cover in summaries)
 
 
-@given(histories_with_rewrites(), st.booleans())
-def test_observations_can_be_placed_and_undone(simulator: SessionSimulator, reflect: bool) -> None:
+def check_observations_can_be_placed_and_undone(simulator: SessionSimulator, reflect: bool) -> None:
     """Placed, the window is smaller and valid; undone it is as before, and it is not placed again."""
     transcript = simulator.transcript
     find = observation.due_reflection if reflect else observation.due_observation
@@ -365,8 +363,7 @@ def test_rendered_observations_can_be_parsed(facts: tuple[Observation, ...]) -> 
     assert sorted(key) == sorted((fact.priority, fact.text, fact.sources) for fact in facts)
 
 
-@given(histories_with_rewrites())
-def test_user_messages_are_quoted_by_event(simulator: SessionSimulator) -> None:
+def check_user_messages_are_quoted_by_event(simulator: SessionSimulator) -> None:
     """As many of the newest as fit, verbatim, in what the window shows."""
     items = simulator.transcript.items
     seqs = verbatim_seqs(items, 40)
@@ -376,6 +373,14 @@ def test_user_messages_are_quoted_by_event(simulator: SessionSimulator) -> None:
     observations = REPLACE(observations_with((Observation(0, 1, "A fact"),)), quoted=seqs)
     text = observation.render_generation(observations, simulator.transcript)
     assert all(f"e{seq} user: {messages[seq].text}" in text for seq in seqs)
+
+
+@given(histories_with_rewrites(), st.booleans(), st.booleans())
+def test_observations_of_any_history(simulator: SessionSimulator, is_manual: bool, reflect: bool) -> None:
+    """The last check makes some."""
+    check_an_observable_range_is_closed_and_free(simulator, is_manual)
+    check_user_messages_are_quoted_by_event(simulator)
+    check_observations_can_be_placed_and_undone(simulator, reflect)
 
 
 @given(histories())

@@ -21,8 +21,7 @@ from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.session_simulator import assistant_event
 
 
-@given(histories(), st.randoms(use_true_random=False))
-def test_every_request_is_seen_again_as_it_was_sent(simulator: SessionSimulator, dice: Random) -> None:
+def check_every_request_is_seen_again_as_it_was_sent(simulator: SessionSimulator, dice: Random) -> None:
     """In any order of looking, whatever was folded, handed over, undone, retried or branched since."""
     past = PastWindows(simulator.log)
     answers = {step.seq: simulator.log[step.seq - 1].event for step in read_steps(simulator.log)}
@@ -40,8 +39,7 @@ def test_every_request_is_seen_again_as_it_was_sent(simulator: SessionSimulator,
         assert sum(row.tokens for row in shown.rows()) == request.window.estimate
 
 
-@given(histories(), st.data())
-def test_stored_states_change_nothing(simulator: SessionSimulator, data: st.DataObject) -> None:
+def check_stored_states_change_nothing(simulator: SessionSimulator, data: st.DataObject) -> None:
     """A state that was reached from another one is the one that the log gives from its beginning."""
     past = PastWindows(simulator.log)
     for seq in data.draw(st.lists(st.integers(0, len(simulator.log)), max_size=5)):
@@ -51,6 +49,13 @@ def test_stored_states_change_nothing(simulator: SessionSimulator, data: st.Data
             plain, simulator.policy, simulator.frame
         )
         assert (state.turns, state.steps, state.last_seq) == (plain.turns, plain.steps, seq)
+
+
+@given(histories(), st.randoms(use_true_random=False), st.data())
+def test_the_past_of_any_history(simulator: SessionSimulator, dice: Random, data: st.DataObject) -> None:
+    """Its requests and its states."""
+    check_every_request_is_seen_again_as_it_was_sent(simulator, dice)
+    check_stored_states_change_nothing(simulator, data)
 
 
 def test_a_long_log_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
