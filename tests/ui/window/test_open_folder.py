@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
 
+from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.ui.trust.dialog import TrustDialog
 from tests.support.image_bytes import png
 from tests.support.window.buttons import press
@@ -31,6 +32,17 @@ async def test_a_new_folder_needs_trust_and_then_accepts_typing(qapp: QApplicati
         press(trust_question(rig)[0], "trust")
         await until(lambda: rig.window.focusWidget() is rig.composer.editor, "the composer in focus")
         await rig.run_turn("Hello")
+
+
+async def test_the_welcome_page_is_shown_if_the_first_folder_cannot_be_opened(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Until then the window shows nothing."""
+    async with open_window(qapp, tmp_path) as rig:
+        assert rig.window.is_blank
+        with pytest.raises(WorkspaceMissing):
+            await rig.wiring.workspace_controller.restore_last(tmp_path / "gone")
+        assert rig.window.welcome.isVisible()
 
 
 async def test_a_folder_with_sessions_opens_the_last_one_in_the_chat(
