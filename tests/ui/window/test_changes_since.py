@@ -71,7 +71,7 @@ async def test_the_changes_since_a_turn_are_marked_summed_and_lead_to_their_plac
         await until(lambda: len(scrubber.steps) == 3, "the steps")
         scrubber.choose(scrubber.steps[1].seq)
         await until(lambda: past.window is not None, "the past")
-        assert bar.isHidden()
+        await until(bar.isHidden, "no changes in the past")
         past.leave()
         await until(lambda: not bar.isHidden(), "now")
 

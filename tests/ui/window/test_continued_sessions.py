@@ -56,6 +56,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         assert "user: Which port?\nagent: It is 8080." in first
 
         await _timeline(rig)
+        await until(lambda: rig.views.timeline.card_widget(2), "the card of the origin")
         card = rig.views.timeline.card_widget(2)
         assert card is not None
         next(pill for pill in card.findChildren(Pill) if pill.text().startswith("From")).click()

@@ -105,7 +105,7 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
         await until(lambda: on_screen(rig) == second, "the session again")
         await until(lambda: len(sessions.sessions()) == 2, "the list again")
         assert rig.events(UserSpoke)[0].text == "The second"
-        assert "moved to the trash" not in rig.banner_text()
+        await until(lambda: "moved to the trash" not in rig.banner_text(), "no banner")
 
 
 async def _check_the_only_session(rig: WindowRig) -> None:
@@ -354,7 +354,7 @@ async def _check_a_key(rig: WindowRig, loose: list[Content]) -> None:
     assert [entry.digest for entry in (await rig.workspace.store.retention.trash()).entries] == [digest]
     press(rig.window.banners, "undo")
     await until(lambda: table.model().rowCount() == 3, "all of them")
-    assert "to the trash" not in rig.banner_text()
+    await until(lambda: "to the trash" not in rig.banner_text(), "no banner")
 
 
 async def _check_very_many(rig: WindowRig) -> None:

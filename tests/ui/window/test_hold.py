@@ -50,7 +50,7 @@ async def test_an_undo_above_the_threshold_offers_hold(qapp: QApplication, tmp_p
         (release,) = (action for action in gauge.actions() if action is commands.hold_compaction)
         release.trigger()
         await until(lambda: rig.events(HoldSet) == [HoldSet(), HoldSet(on=False)], "let go")
-        assert "hold" not in banners.banner_ids()
-        assert not commands.hold_compaction.isChecked()
+        await until(lambda: "hold" not in banners.banner_ids(), "the banner gone")
+        await until(lambda: not commands.hold_compaction.isChecked(), "no longer checked")
         texts = [row.text for row in rig.rows(DividerRow)]
         assert texts[-2:] == ["Compaction on hold", "Compaction resumed"]

@@ -49,7 +49,7 @@ async def test_a_key_of_one_run_is_missing_in_the_next(qapp: QApplication, tmp_p
             await rig.wiring.workspace_controller.open_workspace(identity)
             await until(rig.chat.key_strip.isVisible, "the strip above the message field")
             assert rig.chat.key_strip.accessibleName() == "API key for lab is missing"
-            assert "The API key for lab is missing." in rig.banner_text()
+            await until(lambda: "The API key for lab is missing." in rig.banner_text(), "the banner")
 
             press(rig.chat.key_strip, "strip_action")
             dialog = rig.wiring.settings.dialog

@@ -37,7 +37,7 @@ async def test_it_displays_its_own_model_and_waits_for_a_choice(qapp: QApplicati
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
             assert f"{LABEL} answered in this session, but isn't set up." in rig.banner_text()
-            assert rig.window.top_bar.status() == "Ready · qwen3 · 2 messages"
+            await until(lambda: rig.window.top_bar.status() == "Ready · qwen3 · 2 messages", "the status")
             assert rig.composer.model_button.text() == "qwen3"
             rig.type_message("Go on")
             await until(lambda: ModelNotChosen.WHAT in rig.banner_text(), "the refusal")
@@ -90,7 +90,12 @@ async def test_choosing_a_model_for_the_workspace_resolves_it(qapp: QApplication
             assert is_question_open(rig), "whoever sets up another model has not chosen it yet"
             rig.wiring.settings.dialog.providers.editor.use_requested.emit("box")
             await until(lambda: not is_question_open(rig), "the choice")
-            assert rig.window.top_bar.status() == "Ready · qwen3 → small from the next turn · 2 messages"
+            await until(
+                lambda: (
+                    rig.window.top_bar.status() == "Ready · qwen3 → small from the next turn · 2 messages"
+                ),
+                "the status",
+            )
             await rig.run_turn("And now?")
             assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
-            assert rig.window.top_bar.status() == "Ready · small · 4 messages"
+            await until(lambda: rig.window.top_bar.status() == "Ready · small · 4 messages", "the status")

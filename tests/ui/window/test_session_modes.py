@@ -39,7 +39,7 @@ async def test_a_mode_is_selected_displayed_and_saved(qapp: QApplication, tmp_pa
         assert mode_text(rig) == "Mode: Ask"
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: mode_text(rig) == "Mode: Plan", "mode plan")
-        assert rig.window.commands.mode_plan.isChecked()
+        await until(rig.window.commands.mode_plan.isChecked, "the menu says so")
         await rig.run_turn("Go")
         assert [row.state for row in rig.rows(ToolRow)] == ["denied"]
         assert not list((tmp_path / "project").iterdir())

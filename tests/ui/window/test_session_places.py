@@ -49,14 +49,14 @@ async def test_a_session_is_archived_by_key_restored_by_undo_and_pinned_over_a_r
         QTest.keyClick(sessions, Qt.Key.Key_A)
         await until(lambda: "archived." in rig.banner_text(), "the banner")
         await until(lambda: not sessions.sessions(), "the list without it")
-        assert commands.archive_session.text() == "Unarchive session"
+        await until(lambda: commands.archive_session.text() == "Unarchive session", "the menu")
         press(rig.window.banners, session)
         await until(lambda: sessions.index_of(session).isValid(), "the session again")
-        assert "archived." not in rig.banner_text()
+        await until(lambda: "archived." not in rig.banner_text(), "no banner")
 
         rig.type_message("/pin")
         await until(lambda: "pinned." in rig.banner_text(), "the banner")
-        assert commands.pin_session.text() == "Unpin session"
+        await until(lambda: commands.pin_session.text() == "Unpin session", "the menu again")
         await rig.workspace.move_in_list(session, archived=True)
         await delete_session(rig.workspace, session)
         await rig.workspace.store.retention.restore_session(session)

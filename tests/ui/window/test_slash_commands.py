@@ -111,7 +111,7 @@ async def test_built_in_commands_do_what_the_menus_do_and_others_are_refused(
         assert rig.composer.text() == "/reviw src"
         press(rig.window.banners, "send_as_message")
         await until(lambda: rig.events(UserSpoke), "the message")
-        assert "Did you mean" not in rig.banner_text()
+        await until(lambda: "Did you mean" not in rig.banner_text(), "no banner")
         await rig.wait_for_turn_end()
         for typed, words in (
             ("/mode loud", "isn't a mode"),

@@ -81,6 +81,7 @@ async def test_the_dialog_displays_the_cost_of_a_handover(qapp: QApplication, tm
     """Before anything is written, and again for another end; the same work then needs no question."""
     async with ChatServer(answers) as server, open_window(qapp, tmp_path) as rig:
         await talked(rig, server)
+        await until(lambda: "Note older messages?" in rig.banner_text(), "the question")
         click(rig, "spend-observations:refuse")
         rig.window.commands.compact_now.trigger()
         await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog")
@@ -91,8 +92,10 @@ async def test_the_dialog_displays_the_cost_of_a_handover(qapp: QApplication, tm
         furthest = dialog.estimate_label.text()
         assert "tokens · price unknown" in furthest
         dialog.range_box.setCurrentIndex(dialog.range_box.count() - 1)
-        await until(lambda: dialog.estimate_label.text().startswith("Reads ≈ "), "the price of another end")
-        assert dialog.estimate_label.text() != furthest
+        price = dialog.estimate_label.text
+        await until(
+            lambda: price().startswith("Reads ≈ ") and price() != furthest, "the price of another end"
+        )
         dialog.draft_button.click()
         await until(lambda: dialog.step == "draft", "the draft")
         dialog.commit_button.click()
