@@ -21,12 +21,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import engine
+from pytestqt.qtbot import QtBot
 
 # Before any test can make an application or ask a keychain, and for child processes too.
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
@@ -50,6 +52,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 engine.MAX_SHRINKING_SECONDS = 30
 
 _THREAD_GRACE_S = 20.0  # nobody waits but a test that fails
+_QT_GRACE_MS = 60_000  # the same
 _NUMBERS = itertools.count()
 _LOOK_AT_ALL_EVERY = 40  # garbage collections
 
@@ -191,6 +194,15 @@ def _garbage_on_the_main_thread(request: pytest.FixtureRequest) -> Iterator[None
         gc.disable()
     yield
     gc.enable()
+
+
+@pytest.fixture
+def qtbot(qapp: object, request: pytest.FixtureRequest) -> QtBot:
+    """As pytest-qt has it, but patient: on a busy machine a frame may take longer than its five seconds."""
+    bot = QtBot(request)
+    for wait in ("waitUntil", "waitSignal", "waitSignals", "waitExposed", "waitActive", "waitCallback"):
+        setattr(bot, wait, partial(getattr(bot, wait), timeout=_QT_GRACE_MS))
+    return bot
 
 
 @pytest.fixture(autouse=True)

@@ -83,11 +83,18 @@ def _problems(widget: QWidget) -> Iterator[str]:
             content = widget.widget() or widget.viewport()
             yield from _too_wide("content", content.width(), widget.viewport().width())
         case _:
-            text, needed, room = _size_of_text(widget)
-            over = max(needed.width() - room.width(), needed.height() - room.height())
-            can_be_cut = isinstance(widget, QComboBox | QLineEdit) and text in widget.toolTip()
-            if text and over > _TOLERANCE_PX and not can_be_cut:
-                yield f"{text!r} needs {_pair(needed)} px, has {_pair(room)}"
+            yield from _cut(widget)
+
+
+def _cut(widget: QWidget) -> Iterator[str]:
+    """Yield a widget's text if it lacks room; one without is not measured: that lays out all its children."""
+    if not (text := _text(widget)):
+        return
+    needed, room = _size_of_text(widget, text)
+    over = max(needed.width() - room.width(), needed.height() - room.height())
+    can_be_cut = isinstance(widget, QComboBox | QLineEdit) and text in widget.toolTip()
+    if over > _TOLERANCE_PX and not can_be_cut:
+        yield f"{text!r} needs {_pair(needed)} px, has {_pair(room)}"
 
 
 def _pair(size: QSize) -> str:
@@ -134,9 +141,9 @@ def _cut_cells(view: QTableView | QListWidget | QTreeWidget) -> Iterator[str]:
             yield from _too_wide(text, view.fontMetrics().horizontalAdvance(text), room)
 
 
-def _size_of_text(widget: QWidget) -> tuple[str, QSize, QSize]:
-    """Return a widget's text, the size that it needs and the size it has."""
-    text, needed, room = "", widget.sizeHint(), widget.size()
+def _text(widget: QWidget) -> str:
+    """Return the text that a widget shows, of an empty field its placeholder; nothing if it shows none."""
+    text = ""
     match widget:
         case QLabel() if widget.textFormat() != Qt.TextFormat.RichText:
             text = widget.text()
@@ -146,15 +153,28 @@ def _size_of_text(widget: QWidget) -> tuple[str, QSize, QSize]:
             text = widget.text()
         case QComboBox():
             text = widget.currentText()
+        case QLineEdit() if not (isinstance(widget.parentWidget(), QComboBox) or widget.text()):
+            text = widget.placeholderText()
+        case QPlainTextEdit() if not widget.toPlainText():
+            text = widget.placeholderText()
+    return text
+
+
+def _size_of_text(widget: QWidget, text: str) -> tuple[QSize, QSize]:
+    """Return the size that a widget needs for its text, and the size it has."""
+    match widget:
+        case QLineEdit():
+            return _placeholder_size(widget, text)
+        case QPlainTextEdit():
+            return _placeholder_block_size(widget, text)
+        case QComboBox():
             needed = QSize(widget.fontMetrics().horizontalAdvance(text), 0)
             room = QSize(_combo_room_px(widget), 0)
-        case QLineEdit() if not isinstance(widget.parentWidget(), QComboBox):
-            return _placeholder_size(widget)
-        case QPlainTextEdit() if not widget.toPlainText():
-            return _placeholder_block_size(widget)
+        case _:
+            needed, room = widget.sizeHint(), widget.size()
     if widget.hasHeightForWidth():
         needed = QSize(widget.minimumSizeHint().width(), widget.heightForWidth(widget.width()))
-    return text, needed, room
+    return needed, room
 
 
 def _combo_room_px(combo: QComboBox) -> int:
@@ -167,19 +187,18 @@ def _combo_room_px(combo: QComboBox) -> int:
     return field.width()
 
 
-def _placeholder_size(field: QLineEdit) -> tuple[str, QSize, QSize]:
-    text = "" if field.text() else field.placeholderText()
+def _placeholder_size(field: QLineEdit, text: str) -> tuple[QSize, QSize]:
     buttons = [button for button in field.findChildren(QToolButton) if button.isVisibleTo(field)]
     room = field.contentsRect().width() - sum(button.width() for button in buttons) - 2 * _LINE_EDIT_GAP_PX
-    return text, QSize(field.fontMetrics().horizontalAdvance(text), 0), QSize(room, 0)
+    return QSize(field.fontMetrics().horizontalAdvance(text), 0), QSize(room, 0)
 
 
-def _placeholder_block_size(field: QPlainTextEdit) -> tuple[str, QSize, QSize]:
-    margin, text = round(field.document().documentMargin()), field.placeholderText()
+def _placeholder_block_size(field: QPlainTextEdit, text: str) -> tuple[QSize, QSize]:
+    margin = round(field.document().documentMargin())
     area = field.viewport().rect().adjusted(margin, margin, -margin, -margin)
     block = QRect(0, 0, area.width(), 10_000)
     needed = field.fontMetrics().boundingRect(block, Qt.TextFlag.TextWordWrap, text)
-    return text, needed.size(), area.size()
+    return needed.size(), area.size()
 
 
 def _clipped_children(parent: QWidget) -> Iterator[str]:

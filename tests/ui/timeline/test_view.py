@@ -94,14 +94,10 @@ def test_undo_and_redo_are_on_their_cards(qtbot: QtBot, pane: Timeline) -> None:
     assert sweep.args == [380]
 
 
-def test_cards_say_what_their_summary_does_not_name(pane: Timeline) -> None:
-    """How many of each kind it names, and what was added below it."""
+def test_cards_say_what_their_summary_does_not_name_and_what_is_undone(pane: Timeline) -> None:
+    """How many of each kind it names, and what was added below it; "Undone" in words, not by color alone."""
     texts = [text.text() for text in card(pane, 492).findChildren(SelectableText)]
     assert "\n".join((handover_card(3, 492).coverage, handover_card(3, 492).missing)) in texts
-
-
-def test_undone_cards_are_labeled(pane: Timeline) -> None:
-    """Not by colour alone."""
     assert [pill.text() for pill in card(pane, 440).findChildren(Pill) if pill.text() == "Undone"]
     assert not [pill for pill in card(pane, 492).findChildren(Pill) if pill.text() == "Undone"]
     assert card(pane, 440).accessibleName().endswith("Undone")
@@ -471,16 +467,16 @@ def test_the_author_pill_states_calls_and_prompt(pane: Timeline) -> None:
     assert pills["gpt-oss:20b · 2 calls"] == "The first model said nothing.\nPrompt version: observe 1"
 
 
-@pytest.mark.parametrize("seq", [498, 497, 496, 495, 494, 468, 460])
-def test_all_that_can_be_pressed_is_reached_with_tab_and_has_a_name(pane: Timeline, seq: int) -> None:
+def test_all_that_can_be_pressed_is_reached_with_tab_and_has_a_name(pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
-    view = card(pane, seq)
-    assert view.accessibleName()
-    for button in view.findChildren(QAbstractButton):
-        if button.testAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents) or button.isHidden():
-            continue
-        assert button.focusPolicy() & Qt.FocusPolicy.TabFocus, button.text()
-        assert button.accessibleName() or button.text().strip()
+    for seq in (498, 497, 496, 495, 494, 468, 460):
+        view = card(pane, seq)
+        assert view.accessibleName()
+        for button in view.findChildren(QAbstractButton):
+            if button.testAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents) or button.isHidden():
+                continue
+            assert button.focusPolicy() & Qt.FocusPolicy.TabFocus, (seq, button.text())
+            assert button.accessibleName() or button.text().strip(), seq
 
 
 def test_the_scroll_position_in_a_long_timeline_is_restored(qtbot: QtBot, pane: Timeline) -> None:
