@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -78,15 +79,13 @@ async def test_a_url_that_is_no_mcp_server_fails(rig: McpRig, tmp_path: Path) ->
     web = await asyncio.start_server(page, "127.0.0.1", 0)
     flood = await asyncio.start_server(endless, "127.0.0.1", 0)
     port = web.sockets[0].getsockname()[1]
-    closed = await asyncio.start_server(page, "127.0.0.1", 0)
-    nothing = closed.sockets[0].getsockname()[1]
-    closed.close()
-    await closed.wait_closed()
+    silent = socket.socket()  # has its port, so that nobody else gets it, and does not listen
+    silent.bind(("127.0.0.1", 0))
     entries = [
         approved_server(name, command="", args=(), url=f"http://127.0.0.1:{server_port}/mcp")
         for name, server_port in (
             ("page", port),
-            ("nothing", nothing),
+            ("nothing", silent.getsockname()[1]),
             ("flood", flood.sockets[0].getsockname()[1]),
         )
     ]
@@ -96,6 +95,7 @@ async def test_a_url_that_is_no_mcp_server_fails(rig: McpRig, tmp_path: Path) ->
     assert "connect" in rig.actor("nothing").status.reason.lower()
     assert "an answer of over 16 MB" in rig.actor("flood").status.reason
     await rig.close()
+    silent.close()
     for server in (web, flood):
         server.close()
         await server.wait_closed()
