@@ -258,11 +258,11 @@ class SelectableText(Themed, QLabel):
         (align_as_code if mono else align_with_window)(self)
         self._full_text = ""
         self.setText(text)
-        self._px, self._role, self._mono, self._weight = px, role, mono, weight
+        self._px, self._family, self._weight = px, fonts.MONO_FAMILY if mono else fonts.UI_FAMILY, weight
+        self.setProperty("role", role)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._styled: object = None
         self.tint(LIGHT)
 
     def text(self) -> str:
@@ -276,16 +276,11 @@ class SelectableText(Themed, QLabel):
 
     def tint(self, theme: Theme) -> None:
         """Paint with these tokens from now on."""
-        styled = (theme, scaled(self._px))
-        if styled == self._styled:
-            return
-        self._styled = styled
-        family = fonts.MONO_FAMILY if self._mono else fonts.UI_FAMILY
+        # The colors are the application's, by the role: hundreds of these would take long one by one.
         set_style_sheet(
             self,
-            f"QLabel {{ color: {role_color(theme, self._role)}; font-family: '{family}';"
-            f" font-size: {scaled(self._px)}px; font-weight: {self._weight}; background: transparent;"
-            f" selection-background-color: {theme.text_selection}; selection-color: {theme.text}; }}",
+            f"QLabel {{ font-family: '{self._family}'; font-size: {scaled(self._px)}px;"
+            f" font-weight: {self._weight}; }}",
         )
 
 

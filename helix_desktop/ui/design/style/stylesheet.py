@@ -59,6 +59,7 @@ QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="lead"] { font-size: ${px15}px; color: $muted; }
 QLabel[role="muted"] { color: $muted; }
 QLabel[role="note"] { color: $muted; font-size: ${px12}px; }
+QLabel[role="accent_text"] { color: $accent_text; }
 QLabel[role="faint"] { color: $faint; font-size: ${px12}px; }
 QLabel[role="section"] { color: $faint; font-size: ${px11}px; font-weight: 600; }
 QLabel[role="ok"] { color: $ok; font-size: ${px12}px; }
