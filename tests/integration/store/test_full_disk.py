@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import random
 import shutil
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits an
 CHECKOUT = Path(__file__).resolve().parents[3]
 
 
+@functools.cache
 def body(seq: int) -> bytes:
     return random.Random(seq).randbytes(200_000)
 
