@@ -122,21 +122,15 @@ def test_a_stored_key_is_indicated_but_never_displayed(dialog: SettingsDialog) -
     assert "Kept in Secret Service." in words(dialog)
 
 
-@pytest.mark.parametrize(
-    ("status", "note"),
-    [
+def test_the_page_states_where_the_key_is_stored(dialog: SettingsDialog) -> None:
+    dialog.providers.list.setCurrentRow(1)
+    for status, note in (
         (ProviderStatus("p", False, "environment", "From OPENAI_API_KEY."), "From OPENAI_API_KEY."),
         (ProviderStatus("p", False, "none", IN_SERVICE), IN_SERVICE),
         (ProviderStatus("p", False, "none"), "Will be kept in the system's keychain, if there is one."),
-    ],
-)
-def test_the_page_states_where_the_key_is_stored(
-    qtbot: QtBot, dialog: SettingsDialog, status: ProviderStatus, note: str
-) -> None:
-    dialog.providers.list.setCurrentRow(1)
-    dialog.providers.editor.show_provider(GOOD, status)
-
-    assert note in words(dialog)
+    ):
+        dialog.providers.editor.show_provider(GOOD, status)
+        assert note in words(dialog)
 
 
 def test_a_new_provider_starts_with_its_name(qtbot: QtBot, dialog: SettingsDialog) -> None:
@@ -385,15 +379,6 @@ def test_fields_that_differ_from_the_profile_offer_a_reset(qtbot: QtBot, dialog:
     assert page.slider.track.value_text == "Balanced"
 
 
-def test_while_it_is_off_no_number_can_be_changed(dialog: SettingsDialog) -> None:
-    dialog.policy.show_policy(policy_form("helix", PROFILES["off"]), USE)
-    dialog.show_page("policy")
-    assert not dialog.policy.control("handover_at").isEnabled()
-    assert dialog.policy.control("enabled").isEnabled()
-    dialog.policy.show_policy(POLICY, USE)
-    assert dialog.policy.control("handover_at").isEnabled()
-
-
 def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog: SettingsDialog) -> None:
     page = dialog.policy
     page.show_policy(POLICY, USE)
@@ -408,11 +393,15 @@ def test_an_invalid_policy_number_is_marked_and_not_emitted(qtbot: QtBot, dialog
     )
 
 
-def test_another_value_does_not_take_the_focus(dialog: SettingsDialog) -> None:
-    """Fields stay while their values change, so that typing continues in the same one."""
-    dialog.policy.show_policy(POLICY, USE)
+def test_fields_stay_while_another_policy_is_shown(dialog: SettingsDialog) -> None:
+    """So that typing continues in the same one; while it is off, no number can be changed."""
+    dialog.policy.show_policy(policy_form("helix", PROFILES["off"]), USE)
     dialog.show_page("policy")
     entry = dialog.policy.control("protect_steps")
+    assert not dialog.policy.control("handover_at").isEnabled()
+    assert dialog.policy.control("enabled").isEnabled()
+    dialog.policy.show_policy(POLICY, USE)
+    assert dialog.policy.control("handover_at").isEnabled()
     dialog.policy.show_policy(policy_form("helix", PROFILES["lean"]), USE)
     assert dialog.policy.control("protect_steps") is entry
     assert isinstance(entry, QLineEdit)
