@@ -12,6 +12,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line
 from helix_desktop.domain.digest import MARKER_START, digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, MaskedCall, ToolAnswered, UserSpoke
+from helix_desktop.domain.files.use import is_task_tool
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.tool_call_target import ToolKind, decode_arguments, tool_kind
 
@@ -30,6 +31,7 @@ _DELETING_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?(?:rm|unlink)\s+([^;&|
 _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
 
 FileState = Literal["", "generated", "deleted"]
+StoredContent = Literal["newest", "before edits", "part"]
 _SHARES = {
     "changed": 0.4,
     "deleted": 0.06,
@@ -61,8 +63,9 @@ def _ellipsize(text: str, cap: int) -> str:
 class FileUse(msgspec.Struct, frozen=True):
     """A path, everything done to it (FLAGS), and its newest event; `state` names what flags do not.
 
-    `digest` is of what was written, or read, last: the file's newest content as far as it is stored. Of a
-    path that was only listed or searched it is of what was found.
+    `digest` is of the content that was written, or read, last. An edit stores only what it puts in: then it
+    is of the text before the edits since, or, if none is stored, of what the newest edit put in; `content`
+    tells which. Of a path that was only listed or searched it is of what was found.
     """
 
     path: str
@@ -70,6 +73,7 @@ class FileUse(msgspec.Struct, frozen=True):
     digest: str
     seq: int
     state: FileState = ""
+    content: StoredContent = "newest"
 
     @property
     def is_file(self) -> bool:
@@ -86,7 +90,8 @@ class FileUse(msgspec.Struct, frozen=True):
     @property
     def line(self) -> str:
         """Return the ledger's line."""
-        return _entry(self.state or self.flags, self.path, self.digest, self.seq)
+        line = _entry(self.state or self.flags, self.path, self.digest, self.seq)
+        return f"{line} ({self.content})" if self.digest and self.content != "newest" else line
 
 
 class AttachedContent(msgspec.Struct, frozen=True):
@@ -181,25 +186,40 @@ class Ledger(msgspec.Struct):
             self.failures[answer.name, answer.target] = failure
         elif _DELETING_TOOL.search(answer.name) and _is_path(answer.target):
             self._add_file(answer.target, "", "", seq, "deleted")
-        elif answer.target and kind in FLAGS:
+        elif answer.target and kind in FLAGS and not is_task_tool(answer.name):
             for path in _paths(answer.target, kind):
-                self._add_file(path, FLAGS[kind], self._content(answer, kind, path), seq)
+                self._add_use(path, kind, answer, seq)
 
-    def _content(self, answer: ToolAnswered, kind: ToolKind, path: str) -> str:
-        """Return the digest of a file's newest content after a call; empty if it is not stored."""
-        content, previous = self.call_contents.get(answer.call_id, ""), self.files.get(path)
-        if kind in ("write", "edit"):
-            before = previous.digest if previous and previous.is_file and kind == "edit" else ""
-            return content or before
-        is_found = kind != "read" and previous is not None and previous.is_file
-        return previous.digest if previous and is_found else answer.digest
+    def _add_use(self, path: str, kind: ToolKind, answer: ToolAnswered, seq: int) -> None:
+        """Add what a call did to a file, with the newest content of it that is stored."""
+        written, previous = self.call_contents.get(answer.call_id, ""), self.files.get(path)
+        known = previous if previous is not None and previous.is_file else None
+        if kind == "write":
+            self._add_file(path, "w", written, seq)
+        elif kind == "edit" and known is not None and known.digest and known.content != "part":
+            self._add_file(path, "e", known.digest, seq, content="before edits")
+        elif kind == "edit":
+            self._add_file(path, "e", written or (known.digest if known else ""), seq, content="part")
+        elif kind != "read" and known is not None:
+            self._add_file(path, FLAGS[kind], known.digest, seq, content=known.content)
+        else:
+            self._add_file(path, FLAGS[kind], answer.digest, seq)
 
-    def _add_file(self, path: str, flag: str, digest: str, seq: int, state: FileState = "") -> None:
+    def _add_file(
+        self,
+        path: str,
+        flag: str,
+        digest: str,
+        seq: int,
+        state: FileState = "",
+        content: StoredContent = "newest",
+    ) -> None:
         previous = self.files.pop(path, None)
         flags = previous.flags if previous and previous.state != "deleted" else ""
         if not state and previous and previous.state == "generated" and flag not in ("w", "e"):
             state = "generated"
-        self.files[path] = FileUse(path, flags if flag in flags else flags + flag, digest, seq, state)
+        flags = flags if flag in flags else flags + flag
+        self.files[path] = FileUse(path, flags, digest, seq, state, content)
 
     def _add_command(self, answer: ToolAnswered, seq: int) -> None:
         ok = answer.ok and answer.exit_code in (0, None)

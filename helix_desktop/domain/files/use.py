@@ -79,6 +79,12 @@ def is_todo_tool(name: str) -> bool:
     return bool(words & {"todo", "todos"}) or words >= {"update", "plan"}
 
 
+def is_task_tool(name: str) -> bool:
+    """Return True for a tool that holds an agent's list of things to do, or a task of it: also TaskUpdate."""
+    words = tool_words(name)
+    return is_todo_tool(name) or (bool(words & {"task", "tasks"}) and tool_kind(name) in ("write", "edit"))
+
+
 def command_text(call: ToolCall) -> str:
     """Return the command of a call and the folder that it runs in, on one line; all arguments if unknown."""
     args = decode_arguments(call.arguments)

@@ -134,7 +134,7 @@ def test_attachments_stand_in_the_ledger() -> None:
     assert text.startswith("attached ")
 
 
-def test_a_changed_file_names_its_newest_content_and_not_the_acknowledgement_of_an_edit() -> None:
+def test_a_changed_file_names_its_newest_complete_content_and_not_what_an_edit_put_in() -> None:
     """What a call wrote, else what was read last; a search in it, and an empty output, are no content."""
     body = "x = 1\n" * 200
     edit = {"path": "a.py", "old_text": body, "new_text": body + "y = 2\n"}
@@ -158,9 +158,21 @@ def test_a_changed_file_names_its_newest_content_and_not_the_acknowledgement_of_
     small = ("edit_file", {"path": "a.py", "old_text": "1", "new_text": "2"}, "Edited.")
     read = ("read_file", {"path": "a.py"}, "x = 2\n")
     found = ("grep", {"path": "a.py"}, "1:x = 2")
-    assert changed(wrote, small) == [f"we a.py {handle(body)[:12]} e6"]
-    assert changed(wrote, ("edit_file", edit, "Edited.")) == [f"we a.py {handle(edit['new_text'])[:12]} e6"]
+    large = ("edit_file", edit, "Edited.")
+    assert changed(wrote, small) == [f"we a.py {handle(body)[:12]} e6 (before edits)"]
+    assert changed(wrote, large, small) == [f"we a.py {handle(body)[:12]} e8 (before edits)"]
+    assert changed(large) == [f"e a.py {handle(edit['new_text'])[:12]} e4 (part)"]
+    assert changed(large, small, found) == [f"es a.py {handle(edit['new_text'])[:12]} e8 (part)"]
+    assert changed(small, wrote, found) == [f"ews a.py {handle(body)[:12]} e8"]
     assert changed(wrote, small, read, found) == [f"wers a.py {handle('x = 2' + chr(10))[:12]} e10"]
     assert changed(small) == ["e a.py e4"]
     assert changed(("delete_file", {"path": "a.py"}, "Deleted.")) == ["deleted a.py e4"]
     assert changed(("read_file", {"path": "empty.py"}, "")) == ["r empty.py e4"]
+
+
+def test_the_agents_list_of_tasks_is_no_file() -> None:
+    """`completed` is the state of a task, and no path."""
+    simulator = session_with(
+        answer("TaskUpdate", "completed"), answer("todo_write", "x.md"), answer("edit_file", "Makefile")
+    )
+    assert build_ledger(simulator.transcript.items).text(600).splitlines() == ["e Makefile e5"]
