@@ -147,7 +147,7 @@ def _place(lines: Sequence[Line], scripts: Sequence[Script]) -> list[Point]:
 
 
 def _answer_text(line: Line) -> str:
-    return line.text.partition(" -> calls ")[0]
+    return f" {line.text}".partition(" -> calls ")[0].lstrip()  # a line may have calls only
 
 
 def _preferences(lines: Sequence[Line]) -> list[Point]:

@@ -9,7 +9,14 @@ from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.covered import CoveredEntry
 from helix_desktop.tools.cache.entry_search import EntryHit
-from helix_desktop.tools.cache.hit_groups import MAX_NAMED, HitGroup, group_hits, group_text, handle
+from helix_desktop.tools.cache.hit_groups import (
+    MAX_NAMED,
+    HitGroup,
+    count_matching,
+    group_hits,
+    group_text,
+    handle,
+)
 from helix_desktop.tools.cache.origins import Origin
 from helix_desktop.tools.cache.surroundings import Surroundings
 
@@ -17,6 +24,7 @@ _MAX_GROUPS = 40  # groups whose tokens are counted: more never fit
 _SPOTS = 3  # lines of one group, as long as others have none
 _FIRST_SHARE = 0.7  # of the tokens for the first line of each group, the rest for further lines
 _NAME_CAP = 32  # characters
+_ENDING, _ENDING_TOKENS = "One of these with the pattern gives all its lines.", 10
 _Block = list[Sequence[str]]
 
 
@@ -31,6 +39,7 @@ class AnswerWriter:
     ) -> None:
         """`origin_of` tells where an entry arose."""
         self._max_tokens, self._count_tokens, self._origin_of = max_tokens, count_tokens, origin_of
+        self._room = max_tokens
         self._tokens: dict[str, int] = {}
         self._origins: dict[CoveredEntry, Origin] = {}
 
@@ -40,23 +49,29 @@ class AnswerWriter:
         A wider one is taken while all of the answer fits; then for single groups, as long as what they stand
         for is the same in it.
         """
+        if any(hit.count > len(hit.spots) for hit in hits):
+            self._room = self._max_tokens - _ENDING_TOKENS
         groups = group_hits(hits, widths[0])
         blocks = await self._blocks(groups[:_MAX_GROUPS], widths[0])
         size = self._size(blocks)
-        if size > self._max_tokens or len(groups) > _MAX_GROUPS:
+        if size > self._room or len(groups) > _MAX_GROUPS:
             return self._best_lines(groups, blocks)
         left = list(widths[1:])
         while left:
             wider = group_hits(hits, left[0])
             wider_blocks = await self._blocks(wider[:_MAX_GROUPS], left[0])
             wider_size = self._size(wider_blocks)
-            if wider_size > self._max_tokens or len(wider) > _MAX_GROUPS:
+            if wider_size > self._room or len(wider) > _MAX_GROUPS:
                 break
             groups, blocks, size = wider, wider_blocks, wider_size
             left.pop(0)
         for width in left:
             size = await self._widen_some(groups, blocks, width, size)
-        return _text(blocks)
+        is_cut = any(
+            group.hit.count > max(len(group.hit.spots), count_matching(block[1:]))
+            for group, block in zip(groups, blocks, strict=True)
+        )
+        return "\n".join([_text(blocks), _ENDING] if is_cut else [_text(blocks)])
 
     async def _widen_some(
         self, groups: Sequence[HitGroup], blocks: list[_Block], width: Surroundings, size: int
@@ -67,7 +82,7 @@ class AnswerWriter:
                 continue
             (wider,) = await self._blocks([group], width)
             more = self._size([wider]) - self._size([blocks[place]])
-            if size + more <= self._max_tokens:
+            if size + more <= self._room:
                 blocks[place], size = wider, size + more
         return size
 
@@ -91,7 +106,7 @@ class AnswerWriter:
     def _best_lines(self, groups: Sequence[HitGroup], blocks: Sequence[_Block]) -> str:
         """Return the first lines of as many groups as fit, then further lines, and what is left out."""
         sizes = [[sum(self._tokens[line] for line in part) for part in block] for block in blocks]
-        left = self._max_tokens - 10 - 20 * min(len(groups), MAX_NAMED + 1)
+        left = self._max_tokens - _ENDING_TOKENS - 20 * min(len(groups), MAX_NAMED + 1)
         first_left = left * _FIRST_SHARE
         parts = [0] * len(blocks)  # how many parts of each block are in the answer: the first has its name
         for place, size in enumerate(sizes):
@@ -105,7 +120,7 @@ class AnswerWriter:
                     parts[place], left = depth + 1, left - size[depth]
         fitting = [self._fit(block[: parts[place]]) for place, block in enumerate(blocks) if parts[place]]
         rest = _rest([group.hit for group in groups[len(fitting) :]])
-        return "\n".join([_text(fitting), *rest, "One of these with the pattern gives all its lines."])
+        return "\n".join([_text(fitting), *rest, _ENDING])
 
     def _fit(self, block: _Block) -> _Block:
         """Return as many lines of a block as fit the whole answer; one at least."""

@@ -77,9 +77,13 @@ def group_text(group: HitGroup, origin: Origin, around: Surroundings) -> list[Se
     label = escape_hidden_name(entry.line.label)[:_NAME_CAP]
     name = f"{handle(group.hit)} {label}".strip()
     name = ", ".join(part for part in (name, origin.time, origin.change) if part)
-    matching = sum(row.partition(":")[0].isdigit() for part in rows for row in part)
-    more = f": {pluralize(count, 'line')}" if count > matching else ":" if rows else ""
+    more = f": {pluralize(count, 'line')}" if count > count_matching(rows) else ":" if rows else ""
     return [[f"{name}{more}{_others(group)}"], *rows]
+
+
+def count_matching(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many of these lines of a group's spots match; the others stand around them."""
+    return sum(row.partition(":")[0].isdigit() for part in rows for row in part)
 
 
 def _rows(group: HitGroup, around: Surroundings) -> list[Sequence[str]]:

@@ -33,7 +33,8 @@ e6 assistant: The cause is an offset of 12 bytes in `src/a.py`.
 e7 tool edit_file src/a.py: Edited src/a.py: 1 place
 e8 tool run_command make test exit 1 FAILED: Ran 9 tests in 0.1s
 | FAIL: test_offset (tests.A)
-| FAILED (failures=1)"""
+| FAILED (failures=1)
+e9 assistant: -> calls edit_file {"path":"src/a.py","old_text":"offset = 12 bytes"}"""
 
 
 def observations_with(*facts: Observation) -> ObservationsMade:
@@ -58,6 +59,7 @@ def test_important_facts_are_noted_in_order() -> None:
     assert "- (3) The cause is an offset of 12 bytes in `src/a.py`. [e6]" in text
     assert "- (2) Edited src/a.py: 1 place [e7]" in text
     assert "- (2) Failing test: test_offset. [e8]" in text
+    assert "-> calls" not in text
 
 
 def test_known_facts_are_not_repeated() -> None:

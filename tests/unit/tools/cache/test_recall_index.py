@@ -176,6 +176,19 @@ async def test_a_search_of_an_index_has_at_most_a_thousand_tokens_and_names_the_
     assert few <= 200
 
 
+async def test_a_search_says_that_a_content_has_more_lines_than_the_best_ones() -> None:
+    rig = await SessionRig.create()
+    lines = "".join(f"needle {line}\n{'hay ' * 200}\n" for line in range(40))
+    await rig.use_tool("log.txt", lines.encode())
+    index = await rig.make_index(1, await rig.use_tool("few.txt", b"needle\n"))
+    text = await rig.recall(index, pattern="needle")
+    assert " 41 lines for 'needle' in 2 places" in text
+    assert "\n1:needle 0\n" in text
+    assert "needle 39" not in text
+    assert text.endswith("\nOne of these with the pattern gives all its lines.")
+    assert "One of these" not in await rig.recall(index, pattern="needle 3$|needle 4$"), "both are there"
+
+
 async def test_a_search_that_takes_too_long_ends_and_says_so() -> None:
     rig = await SessionRig.create()
     last = [await rig.use_tool(f"{name}.txt", f"needle {name}\n".encode()) for name in "abc"][-1]
