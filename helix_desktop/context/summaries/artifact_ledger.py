@@ -192,16 +192,16 @@ class Ledger(msgspec.Struct):
 
     def _add_use(self, path: str, kind: ToolKind, answer: ToolAnswered, seq: int) -> None:
         """Add what a call did to a file, with the newest content of it that is stored."""
-        written, previous = self.call_contents.get(answer.call_id, ""), self.files.get(path)
-        known = previous if previous is not None and previous.is_file else None
+        argument, previous = self.call_contents.get(answer.call_id, ""), self.files.get(path)
+        file = previous if previous is not None and previous.is_file else None
         if kind == "write":
-            self._add_file(path, "w", written, seq)
-        elif kind == "edit" and known is not None and known.digest and known.content != "part":
-            self._add_file(path, "e", known.digest, seq, content="before edits")
+            self._add_file(path, "w", argument, seq)
+        elif kind == "edit" and file is not None and file.digest and file.content != "part":
+            self._add_file(path, "e", file.digest, seq, content="before edits")
         elif kind == "edit":
-            self._add_file(path, "e", written or (known.digest if known else ""), seq, content="part")
-        elif kind != "read" and known is not None:
-            self._add_file(path, FLAGS[kind], known.digest, seq, content=known.content)
+            self._add_file(path, "e", argument or (file.digest if file else ""), seq, content="part")
+        elif kind != "read" and file is not None:
+            self._add_file(path, FLAGS[kind], file.digest, seq, content=file.content)
         else:
             self._add_file(path, FLAGS[kind], answer.digest, seq)
 
