@@ -103,7 +103,6 @@ async def test_built_in_commands_do_what_the_menus_do_and_others_are_refused(
         assert rig.window.help_windows.guide.current_topic() == "commands"
         rig.type_message("/clear")
         await until(lambda: rig.conversation.session.id != before, "a new session")
-        await rig.wiring.workspace_controller.new_session()  # the same one, once its empty draft is loaded
         assert server.bodies == []
 
         _write_prompt(rig, "review.md")

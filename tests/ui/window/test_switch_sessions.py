@@ -206,6 +206,23 @@ async def _check_an_older_reading(rig: WindowRig) -> None:
     assert rig.views.timeline.chart.scrubber.steps == steps
 
 
+async def type_while_a_draft_is_loaded(rig: WindowRig) -> None:
+    """What is typed before the stored draft is on screen stands behind it once."""
+    controller, conversation = rig.wiring.session_controller.composer, rig.conversation
+    loading = asyncio.get_running_loop().create_task(controller.show(rig.workspace, conversation))
+    await asyncio.sleep(0)
+    assert rig.composer.text() == ""
+    rig.type_message(", and", send=False)
+    rig.composer.text_paused.emit(rig.composer.text())
+    again = asyncio.get_running_loop().create_task(controller.show(rig.workspace, conversation))
+    await asyncio.sleep(0)
+    assert rig.composer.text() == ""
+    rig.type_message(" more", send=False)
+    rig.composer.text_paused.emit(rig.composer.text())
+    await asyncio.gather(loading, again)
+    assert rig.composer.text() == "half a thought, and more"
+
+
 async def test_drafts_belong_to_their_session_and_survive_a_restart(
     qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -223,13 +240,14 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(
         saved = {session.title: session.id for session in await rig.workspace.sessions()}
         await rig.wiring.workspace_controller.open_session(saved["Hello"])
         assert rig.composer.text() == "half a thought"
+        await type_while_a_draft_is_loaded(rig)
         rig.context.appearance.set_mode("dark")
         rig.window.resize(700, 600)
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
         assert rig.workspace.id == first
-        assert rig.composer.text() == "half a thought"
+        assert rig.composer.text() == "half a thought, and more"
         assert [row.text for row in rig.rows(UserRow)] == ["Hello"]
         assert rig.context.appearance.mode == "dark"
         assert (rig.window.width(), rig.window.height()) == (700, 600)

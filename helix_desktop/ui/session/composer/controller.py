@@ -62,6 +62,8 @@ class ComposerController(QObject):
         start = context.async_actions.start
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
+        self._unloaded: Conversation | None = None  # the one on screen, until its stored draft is
+        self._load = object()  # one for each time that a draft is loaded: only the newest one is shown
         self._banners = context.window.banners
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
         self._refusal = ""  # the banner about the command that was typed last, if it was refused
@@ -83,24 +85,30 @@ class ComposerController(QObject):
         From the first moment on, what is typed belongs to the new one.
         """
         previous, previous_text = (self._workspace, self._conversation), self.widget.draft()
-        self._workspace, self._conversation = workspace, conversation
+        was_loaded = self._unloaded is None
+        load = self._load = object()
+        self._workspace, self._conversation, self._unloaded = workspace, conversation, conversation
         self.widget.set_text("")
         self.show_availability()
         self.attachments.show(workspace, conversation)
         try:
-            await self._save_draft(*previous, previous_text)
+            await self._leave(*previous, previous_text, was_loaded)
             if workspace is None or conversation is None:
                 return
             self.show_availability()
             draft = await workspace.store.draft(conversation.session.id)
         except StoreError as error:
+            self._unloaded = self._unloaded if load is not self._load else None
             self._async_actions.show_error(error)  # a draft that cannot be saved must not hold up the user
             return
         self.attachments.restore(conversation.session.id, draft.attachments)
-        if conversation is self._conversation:
-            self.widget.set_text(draft.text + self.widget.text())
+        if load is self._load:
+            self._unloaded, typed = None, self.widget.text()
+            self.widget.set_text(draft.text + typed)
             self.attachments.refresh()
             self._count_timer.start()
+            if typed:
+                self._on_text_paused(self.widget.text())
 
     def show_availability(self) -> None:
         """Enable the composer where something can be sent, and say why where it cannot."""
@@ -135,9 +143,22 @@ class ComposerController(QObject):
     async def _save_draft(
         self, workspace: OpenWorkspace | None, conversation: Conversation | None, text: str
     ) -> None:
-        if workspace is not None and conversation is not None:
+        """Store a draft, but not over one that is not on screen yet: that one comes first, then both are."""
+        if workspace is not None and conversation is not None and conversation is not self._unloaded:
             session = conversation.session.id
             await workspace.store.save_draft(session, text, self.attachments.of(session))
+
+    async def _leave(
+        self, workspace: OpenWorkspace | None, conversation: Conversation | None, text: str, was_loaded: bool
+    ) -> None:
+        """Store the draft of the conversation that was on screen; behind the stored one if that never was."""
+        if workspace is None or conversation is None or not (text or was_loaded):
+            return
+        session, attachments = conversation.session.id, self.attachments.of(conversation.session.id)
+        if not was_loaded:
+            stored = await workspace.store.draft(session)
+            text, attachments = stored.text + text, stored.attachments or attachments
+        await workspace.store.save_draft(session, text, attachments)
 
     def send(self, text: str, steer: bool = False) -> None:
         """Begin to send what is written, with its attachments, to the conversation on screen.
