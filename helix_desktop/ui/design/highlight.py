@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QColor, QTextBlock, QTextCharFormat, QTextCursor, QTextDocument, QTextLayout
 
+from helix_desktop.ui.design.document_units import slice_units
 from helix_desktop.ui.design.style.theme import CodeColors
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def _runs_of(job: HighlightJob) -> Iterator[ColoredRun | None]:
     if job.shared_lexer is not None:
         return job.shared_lexer.runs_for_lines(job.line, job.document.blockCount())
     block = job.document.findBlockByNumber(job.first)
-    code = job.document.toPlainText()[block.position() :] if block.isValid() else ""
+    code = slice_units(job.document.toPlainText(), block.position()) if block.isValid() else ""
     return colored_runs(code, job.language)
 
 

@@ -7,6 +7,7 @@ from PySide6.QtGui import QTextCursor
 
 from helix_desktop.domain.file_history.merge import Chunk, ChunkChoice, Merge
 from helix_desktop.ui.changes.reverts.merge_sides import CodeEdit
+from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.words.translation import Translator
 
@@ -72,7 +73,7 @@ class MergeResult(CodeEdit):
         self._is_replacing = False
         self._starts = [0]
         for text in texts:
-            self._starts.append(self._starts[-1] + _units(text))
+            self._starts.append(self._starts[-1] + count_units(text))
         self._show_chunks()
 
     def neighbor(self, by: int) -> int:
@@ -102,7 +103,7 @@ class MergeResult(CodeEdit):
         self._is_replacing = True
         cursor.insertText(text)
         self._is_replacing = False
-        delta = self._starts[number] + _units(text) - self._starts[number + 1]
+        delta = self._starts[number] + count_units(text) - self._starts[number + 1]
         self._starts[number + 1 :] = [start + delta for start in self._starts[number + 1 :]]
         self._show_chunks()
 
@@ -201,8 +202,3 @@ def _lines_of(chunk: Chunk, choice: ChunkChoice) -> tuple[bytes, ...]:
         case "theirs_ours":
             return (*chunk.theirs, *chunk.ours)
     return chunk.ours
-
-
-def _units(text: str) -> int:
-    """Return the length of a text as Qt counts it, in UTF-16 units."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.composer.completion_popup import CompletionPopup, row
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Composer")
@@ -123,7 +124,7 @@ class Completer(QObject):
         if self._word is not None or not any(source.trigger in text for source in self._sources):
             return
         word = self._word_at_cursor()
-        if word is not None and word.start >= self._editor.textCursor().position() - _utf16_length(text):
+        if word is not None and word.start >= self._editor.textCursor().position() - count_units(text):
             self._ask(word)
 
     def _on_cursor_moved(self) -> None:
@@ -140,11 +141,11 @@ class Completer(QObject):
         if self._start is None or cursor.hasSelection():
             return None
         block = cursor.block()
-        line = _utf16_start(block.text(), cursor.positionInBlock())
+        line = slice_units(block.text(), 0, cursor.positionInBlock())
         word = find_typed_word(line, block.blockNumber() == 0, self._sources)
         if word is None:
             return None
-        return word._replace(start=block.position() + _utf16_length(line[: word.start]))
+        return word._replace(start=block.position() + count_units(line[: word.start]))
 
     def _ask(self, word: TypedWord) -> None:
         assert self._start is not None
@@ -272,7 +273,7 @@ class Completer(QObject):
             return
         completion = popup.completions[number]
         cursor = self._editor.textCursor()
-        follows_space = _utf16_rest(cursor.block().text(), cursor.positionInBlock())[:1].isspace()
+        follows_space = slice_units(cursor.block().text(), cursor.positionInBlock())[:1].isspace()
         is_word = bool(completion.text) and not completion.is_partial
         end = cursor.position()
         if not completion.is_partial:
@@ -288,16 +289,3 @@ class Completer(QObject):
 
     def _announce(self, text: str) -> None:
         announce(self._editor, text)
-
-
-def _utf16_length(text: str) -> int:
-    """Return how many positions a text takes in a Qt document, which counts UTF-16 units."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _utf16_start(text: str, units: int) -> str:
-    return text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "replace")
-
-
-def _utf16_rest(text: str, units: int) -> str:
-    return text.encode("utf-16-le", "surrogatepass")[2 * units :].decode("utf-16-le", "replace")

@@ -29,6 +29,7 @@ from helix_desktop.ui.chat.markdown.text_decorations import (
     paint_inline_code,
 )
 from helix_desktop.ui.chat.style import ChatStyle
+from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.mirror import turn_back, visual_rect
 
 _LINE_SEPARATOR = "\u2028"
@@ -181,20 +182,25 @@ class TextLayout:
 
     def find_all(self, needle: str) -> list[tuple[int, int]]:
         """Ranges that hold a needle, letter case ignored."""
-        haystack = self._without_hidden(self.document.toPlainText(), 0).lower()
+        haystack = self._without_hidden(self.document.toPlainText(), 0, self.length).lower()
         ranges = []
         at = haystack.find(needle.lower()) if needle else -1
+        end = position = 0  # of the last hit: the end in the haystack, and its position
         while at >= 0:
+            start = position + count_units(haystack[end:at])
             end = at + len(needle)
-            ranges.append((self._document_position(at), self._document_position(end - 1) + 1))
+            position = start + count_units(haystack[at:end])
+            ranges.append((self._document_position(start), self._document_position(position - 1) + 1))
             at = haystack.find(needle.lower(), end)
         return ranges
 
-    def _without_hidden(self, text: str, start: int) -> str:
-        """Return a text that begins at a position of the document without its hidden characters."""
-        hidden = [at - start for at in self._hidden if start <= at < start + len(text)]
-        edges = [-1, *hidden, len(text)]
-        return "".join(text[left + 1 : right] for left, right in pairwise(edges)) if hidden else text
+    def _without_hidden(self, text: str, start: int, end: int) -> str:
+        """Return a text that stands between two positions of the document without its hidden characters."""
+        hidden = [at - start for at in self._hidden if start <= at < end]
+        edges = [-1, *hidden, end - start]
+        return (
+            "".join(slice_units(text, left + 1, right) for left, right in pairwise(edges)) if hidden else text
+        )
 
     def _document_position(self, position: int) -> int:
         """Return where a character stands in the document that has a position among those not hidden."""
@@ -232,8 +238,8 @@ class TextLayout:
 
     def _block_text(self, block: QTextBlock, start: int, last: int) -> str:
         begin = max(0, start - block.position())
-        text = block.text()[begin : last - block.position()].replace(_LINE_SEPARATOR, "\n")
-        text = self._without_hidden(text, block.position() + begin)
+        text = slice_units(block.text(), begin, last - block.position()).replace(_LINE_SEPARATOR, "\n")
+        text = self._without_hidden(text, block.position() + begin, last)
         decor = self.decorations.get(block.blockNumber(), NO_DECORATION)
         if begin == 0 and decor.rule:
             return "---"

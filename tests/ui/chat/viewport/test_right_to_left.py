@@ -138,6 +138,15 @@ def test_code_in_a_line_from_right_to_left_keeps_its_signs_and_no_copy_or_search
     assert places == sorted(places)
 
 
+def test_copy_and_search_find_their_place_behind_an_emoji(qapp: object) -> None:
+    spans = (Span("😀 את "), Span("run(x);", code=True), Span(" 😀 עכשיו"))
+    text = DocumentWriter(ChatStyle(LIGHT)).write_prose(Prose((Paragraph(spans),)))
+    assert text.text() == "😀 את run(x); 😀 עכשיו"
+    for words in ("את", "run(x);", "; 😀 ע", "עכשיו"):
+        ((begin, end),) = text.find_all(words)
+        assert text.text(begin, end) == words
+
+
 def test_each_line_of_a_message_has_its_own_direction(qapp: object) -> None:
     spans = (Span("שורה ראשונה\nSecond "), Span("line()", code=True), Span(".\n42"))
     text = DocumentWriter(ChatStyle(LIGHT)).write_prose(Prose((Paragraph(spans),)))
