@@ -14750,6 +14750,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/banners.py" />
+            <source>Note messages</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/banners.py" />
             <source>Note older messages? {estimate}.</source>
             <translation type="unfinished" />
         </message>
@@ -14935,11 +14940,6 @@
         <message>
             <location filename="../../helix_desktop/ui/session/changes/first_copy.py" />
             <source>Until you resume, changes of files that aren't copied yet can't be undone.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/session/banners.py" />
-            <source>Update</source>
             <translation type="unfinished" />
         </message>
         <message>

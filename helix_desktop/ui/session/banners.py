@@ -132,5 +132,5 @@ def spend_banner(ask: SpendRequest) -> Banner:
     else:
         what = tr("Note older messages? {estimate}.", estimate=estimate_text(estimate))
         unless = tr("Otherwise, the context stays as it is.")
-        actions = (BannerAction("allow", tr("Update")), refuse)
+        actions = (BannerAction("allow", tr("Note messages")), refuse)
     return Banner(_SPENDING[ask.work], "info", what, why, unless, actions, dismissable=False)
