@@ -20110,6 +20110,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Facts in use</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
+            <source>Facts {number} in use</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Failed</source>
             <translation type="unfinished" />
         </message>
@@ -20276,16 +20286,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Noted</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Noted as facts</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
-            <source>Noted as facts {number}</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -135,8 +135,8 @@ def _observations_title(card: ObservationsCard) -> str:
 
 def _placed_title(card: PlacedCard) -> str:
     if not card.number:
-        return tr("Noted as facts")
-    return tr("Noted as facts {number}", number=card.number)
+        return tr("Facts in use")
+    return tr("Facts {number} in use", number=card.number)
 
 
 def _fold_title(card: FoldCard) -> str:
@@ -189,7 +189,7 @@ def group_text(group: Group | None) -> str:
         "handovers": tr("Summarized"),
         "observations": tr("Noted facts"),
         "reflections": tr("Merged facts"),
-        "placements": tr("Noted as facts"),
+        "placements": tr("Facts in use"),
         "notes": tr("Noted"),
         "sweeps": tr("Cached"),
         "forms": tr("Large outputs"),
