@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -29,9 +29,8 @@ LOG = "".join(f"step {number}: ok\n" for number in range(1, 61))
 
 def paste(rig: WindowRig, text: str) -> None:
     """Paste a text into the field by its key."""
-    mime = QMimeData()
-    mime.setText(text)
-    QGuiApplication.clipboard().setMimeData(mime)
+    # Not as `QMimeData` of Python: left on the clipboard, it crashes the process at its end.
+    QGuiApplication.clipboard().setText(text)
     QTest.keyClick(rig.composer.editor, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
 
 
