@@ -65,10 +65,10 @@ async def _check_an_edit(rig: WindowRig) -> None:
         await in_branch(rig, original)
         await until(lambda: rig.composer.text() == "Two", "the message in the composer")
         assert words(rig) == ["One", "One, call 1"]
-        assert "Editing a message." in rig.banner_text()
+        await until(lambda: "Editing a message." in rig.banner_text(), "the banner")
 
         await rig.run_turn(" and a half")
-        assert "Editing a message." not in rig.banner_text()
+        await until(lambda: "Editing a message." not in rig.banner_text(), "no banner")
         assert words(rig) == ["One", "Two and a half", "One, call 1", "Two and a half, call 3"]
         versions = rig.rows(UserRow)[1].versions
         assert versions is not None

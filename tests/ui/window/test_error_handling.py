@@ -160,6 +160,7 @@ async def test_a_repaired_store_and_later_damage_are_reported_once(
         for _ in range(2):
             with pytest.raises(ContentDamaged):
                 await rig.workspace.store.get(digest_of(data))
+        await until(lambda: "is damaged and was not used" in rig.banner_text(), "the banner")
         assert rig.banner_text().count("is damaged and was not used") == 1
         assert "storing the same output repairs the entry" in rig.banner_text()
 

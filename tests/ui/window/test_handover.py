@@ -129,7 +129,7 @@ async def _check_an_empty_history(rig: WindowRig) -> None:
     assert [frame.property("level") for frame in frames if frame.property("role") == "banner"] == ["info"]
     assert not [dialog for dialog in rig.window.findChildren(HandoverDialog) if dialog.isVisible()]
     await rig.run_turn("Read everything")
-    assert rig.banner_text() == "", "what it asked for has been done"
+    await until(lambda: rig.banner_text() == "", "no banner: what it asked for has been done")
     await _closed(rig)
 
 

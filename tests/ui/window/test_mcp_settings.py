@@ -143,7 +143,7 @@ async def _check_consent(rig: WindowRig) -> None:
     assert rig.wiring.services.mcp_servers.entries(rig.workspace.id)[0].approved != swapped.fingerprint
     assert not [name for name in statuses(rig) if name.startswith("mcp__")]
     assert "EVIL=1" in card._consent_details.text()
-    assert "The MCP server box needs your approval." in rig.banner_text()
+    await until(lambda: "The MCP server box needs your approval." in rig.banner_text(), "the banner")
     assert "raw_server.py" in card._consent_details.text()
     rig.wiring.services.registry.change(
         rig.workspace.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
@@ -156,7 +156,7 @@ async def _check_consent(rig: WindowRig) -> None:
     press(card, "allow")
     await ready(page, "box")
     assert record(rig)[0].is_consented
-    assert "approval" not in rig.banner_text()
+    await until(lambda: "approval" not in rig.banner_text(), "no banner")
 
 
 async def _check_trust(rig: WindowRig) -> None:

@@ -147,7 +147,7 @@ async def _check_failed_handovers(rig: WindowRig) -> None:
             await rig.conversation.session.record(
                 HandoverFailed("A handover failed.", "The model said nothing.")
             )
-        assert "Automatic compaction paused" in rig.banner_text()
+        await until(lambda: "Automatic compaction paused" in rig.banner_text(), "the banner")
         first = rig.workspace.id
         await rig.open_folder("other")
         assert "Automatic compaction paused" not in rig.banner_text()

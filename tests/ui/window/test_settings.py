@@ -174,6 +174,7 @@ async def _check_what_is_reported(rig: WindowRig) -> None:
         editor = rig.wiring.settings.dialog.providers.editor
         editor.test_requested.emit(_form(server))
         await until(lambda: "API key: failed" in _checks(rig), "the refusal")
+        assert "Stopped" not in _checks(rig), "nothing of the test before"
         assert "Incorrect API key provided" not in _checks(rig)
         (fold,) = (fold for fold in editor.footer.findChildren(Disclosure) if not fold.isHidden())
         fold.head.click()

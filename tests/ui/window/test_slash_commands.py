@@ -58,7 +58,7 @@ async def test_a_prompt_file_is_completed_expanded_and_sent(qapp: QApplication, 
         assert server.bodies[0]["messages"][-1]["content"] == event.text
         (row,) = rig.rows(UserRow)
         assert (row.text, row.prompt) == (event.text, "/review · .agents/commands/review.md")
-        assert "nothing is run" in rig.banner_text()
+        await until(lambda: "nothing is run" in rig.banner_text(), "the banner")
         assert rig.composer.text() == ""
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Up)
         assert rig.composer.text() == "/review src/app.py"

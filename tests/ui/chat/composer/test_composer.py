@@ -155,7 +155,7 @@ def test_while_running_send_is_stop_and_text_is_queued(qtbot: QtBot, composer: C
 
 
 def test_a_pause_saves_the_draft(qtbot: QtBot, composer: Composer) -> None:
-    with qtbot.waitSignal(composer.text_paused, timeout=3_000) as paused:
+    with qtbot.waitSignal(composer.text_paused) as paused:
         QTest.keyClicks(composer.editor, "draft")
     assert paused.args == ["draft"]
 
