@@ -82,6 +82,7 @@ async def test_switching_loses_nothing_and_mixes_nothing_up(qapp: QApplication, 
         await _check_a_pending_retry(rig)
         await _check_quick_switches(rig)
         await _check_a_draft_that_loads(rig)
+        await _check_a_draft_behind_an_unsaved_one(rig)
         await _check_a_held_key(rig)
         await _check_separate_data(rig)
         await _check_sessions_of_another_process(rig)
@@ -145,6 +146,17 @@ async def _check_a_draft_that_loads(rig: WindowRig) -> None:
     rig.type_message(" typed", send=False)
     await switching
     assert rig.composer.text() == "draft typed"
+
+
+async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
+    """A draft that cannot be saved costs no other one."""
+    second = await rig.open_folder("draft-second")
+    rig.type_message("stored", send=False)
+    first = await rig.open_folder("draft-first")
+    rig.type_message("unsaved", send=False)
+    await rig.wiring.services.close_workspace(first)
+    await rig.wiring.workspace_controller.open_workspace(second)
+    assert rig.composer.text() == "stored"
 
 
 async def _check_a_held_key(rig: WindowRig) -> None:

@@ -93,13 +93,16 @@ class ComposerController(QObject):
         self.attachments.show(workspace, conversation)
         try:
             await self._leave(*previous, previous_text, was_loaded)
-            if workspace is None or conversation is None:
-                return
-            self.show_availability()
+        except StoreError as error:
+            self._async_actions.show_error(error)  # a draft that cannot be saved must not hold up the user
+        if workspace is None or conversation is None:
+            return
+        self.show_availability()
+        try:
             draft = await workspace.store.draft(conversation.session.id)
         except StoreError as error:
             self._unloaded = self._unloaded if load is not self._load else None
-            self._async_actions.show_error(error)  # a draft that cannot be saved must not hold up the user
+            self._async_actions.show_error(error)
             return
         self.attachments.restore(conversation.session.id, draft.attachments)
         if load is self._load:
@@ -262,12 +265,14 @@ class ComposerController(QObject):
         """Put a message that could not be sent back into the composer, or into the draft of its session."""
         session_id = message.conversation.session.id
         self.attachments.put_back(session_id, message.attachments)
-        if message.conversation is self._conversation:
+        stored = ""
+        if message.conversation is not self._conversation:
+            stored = (await message.workspace.store.draft(session_id)).text
+        text = message.text + stored
+        if message.conversation is self._conversation:  # or is it only now
             self.widget.set_text(message.text + self.widget.text())
             self.attachments.refresh()
             text = self.widget.text()
-        else:
-            text = message.text + (await message.workspace.store.draft(session_id)).text
         await self._save_draft(message.workspace, message.conversation, text)
 
     async def _stop(self) -> None:
