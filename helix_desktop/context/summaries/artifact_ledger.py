@@ -219,7 +219,8 @@ class Ledger(msgspec.Struct):
         if not state and previous and previous.state == "generated" and flag not in ("w", "e"):
             state = "generated"
         flags = flags if flag in flags else flags + flag
-        self.files[path] = FileUse(path, flags, digest, seq, state, content)
+        stored = "" if digest == _NOTHING else digest
+        self.files[path] = FileUse(path, flags, stored, seq, state, content)
 
     def _add_command(self, answer: ToolAnswered, seq: int) -> None:
         ok = answer.ok and answer.exit_code in (0, None)

@@ -24,7 +24,7 @@ _MAX_GROUPS = 40  # groups whose tokens are counted: more never fit
 _SPOTS = 3  # lines of one group, as long as others have none
 _FIRST_SHARE = 0.7  # of the tokens for the first line of each group, the rest for further lines
 _NAME_CAP = 32  # characters
-_ENDING, _ENDING_TOKENS = "One of these with the pattern gives all its lines.", 10
+_ENDING, _ENDING_TOKENS = "One of these with the pattern gives all its lines.", 11
 _Block = list[Sequence[str]]
 
 

@@ -161,6 +161,7 @@ def test_a_changed_file_names_its_newest_complete_content_and_not_what_an_edit_p
     large = ("edit_file", edit, "Edited.")
     assert changed(wrote, small) == [f"we a.py {handle(body)[:12]} e6 (before edits)"]
     assert changed(wrote, large, small) == [f"we a.py {handle(body)[:12]} e8 (before edits)"]
+    assert changed((read[0], read[1], ""), small) == ["re a.py e6"]
     assert changed(large) == [f"e a.py {handle(edit['new_text'])[:12]} e4 (part)"]
     assert changed(large, small, found) == [f"es a.py {handle(edit['new_text'])[:12]} e8 (part)"]
     assert changed(small, wrote, found) == [f"ews a.py {handle(body)[:12]} e8"]
