@@ -275,7 +275,7 @@ class SelectableText(Themed, QLabel):
         super().setText(keep_units(text))
 
     def tint(self, theme: Theme) -> None:
-        """Paint with these tokens from now on."""
+        """Take the text size in force."""
         # The colors are the application's, by the role: hundreds of these would take long one by one.
         set_style_sheet(
             self,

@@ -62,7 +62,7 @@ class ComposerController(QObject):
         start = context.async_actions.start
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
-        self._unloaded: Conversation | None = None  # the one on screen, until its stored draft is
+        self._without_draft: Conversation | None = None  # the one on screen, until its draft is too
         self._load = object()  # one for each time that a draft is loaded: only the newest one is shown
         self._banners = context.window.banners
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
@@ -85,9 +85,9 @@ class ComposerController(QObject):
         From the first moment on, what is typed belongs to the new one.
         """
         previous, previous_text = (self._workspace, self._conversation), self.widget.draft()
-        was_loaded = self._unloaded is None
+        was_loaded = self._without_draft is None
         load = self._load = object()
-        self._workspace, self._conversation, self._unloaded = workspace, conversation, conversation
+        self._workspace, self._conversation, self._without_draft = workspace, conversation, conversation
         self.widget.set_text("")
         self.show_availability()
         self.attachments.show(workspace, conversation)
@@ -101,12 +101,12 @@ class ComposerController(QObject):
         try:
             draft = await workspace.store.draft(conversation.session.id)
         except StoreError as error:
-            self._unloaded = self._unloaded if load is not self._load else None
+            self._without_draft = self._without_draft if load is not self._load else None
             self._async_actions.show_error(error)
             return
         self.attachments.restore(conversation.session.id, draft.attachments)
         if load is self._load:
-            self._unloaded, typed = None, self.widget.text()
+            self._without_draft, typed = None, self.widget.text()
             self.widget.set_text(draft.text + typed)
             self.attachments.refresh()
             self._count_timer.start()
@@ -147,7 +147,7 @@ class ComposerController(QObject):
         self, workspace: OpenWorkspace | None, conversation: Conversation | None, text: str
     ) -> None:
         """Store a draft, but not over one that is not on screen yet: that one comes first, then both are."""
-        if workspace is not None and conversation is not None and conversation is not self._unloaded:
+        if workspace is not None and conversation is not None and conversation is not self._without_draft:
             session = conversation.session.id
             await workspace.store.save_draft(session, text, self.attachments.of(session))
 
