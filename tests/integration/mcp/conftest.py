@@ -17,5 +17,6 @@ async def rig(tmp_path: Path) -> AsyncIterator[McpRig]:
     rig = McpRig(tmp_path)
     yield rig
     await rig.close()
-    await asyncio.sleep(0)
-    assert not [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("mcp")]
+    await rig.wait_until(
+        lambda: not [task for task in asyncio.all_tasks() if task.get_name().startswith("mcp")]
+    )
