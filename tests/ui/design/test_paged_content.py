@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, WRAP_CHARACTERS, PagedContent
+from helix_desktop.ui.design.viewer.paged_text import PagedText
 
 LINE = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=60)
 
@@ -75,3 +77,13 @@ def test_share_of_lines_is_their_part_of_the_bytes() -> None:
     content = PagedContent(b"12345\n" * 10)
     assert content.byte_share(1, 10) == pytest.approx(1.0)
     assert content.byte_share(3, 4) == pytest.approx(0.2)
+
+
+def test_a_hit_behind_an_emoji_is_marked_whole(qtbot: QtBot) -> None:
+    text, content = PagedText(), PagedContent("first\n😀 a 😀 word here".encode())
+    qtbot.addWidget(text)
+    text.show_content(content)
+    matches = [match for match in content.search("a 😀 word") if match is not None]
+    text.show_match(matches[0], matches)
+    (mark,) = text.extraSelections()
+    assert mark.cursor.selectedText() == "a 😀 word"

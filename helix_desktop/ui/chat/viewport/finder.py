@@ -116,19 +116,20 @@ class ChatFinder(QObject):
             self.counter.set_count(index, self._count_matches(index))
         if spot is None:
             return False
-        self.current = (spot, len(self.query))
-        self._match_in_row = self._count_matches(index, spot)
+        ends = dict(self._chat_viewport.item(index).text(spot.text).find_all(self.query))
+        self.current = (spot, ends[spot.position] - spot.position)
+        before = self._count_matches(index, before_text=spot.text)
+        self._match_in_row = before + sum(start <= spot.position for start in ends)
         self._scroll_to(spot)
         return True
 
-    def _count_matches(self, index: int, up_to: TextPosition | None = None) -> int:
-        """Return the hits that a row shows, or those up to a spot with it; nothing is built for them."""
+    def _count_matches(self, index: int, before_text: int | None = None) -> int:
+        """Return the hits that a row shows, or those before one of its texts; nothing is built for them."""
         hits = 0
         for block_text in self._chat_viewport.item(index).block_texts():
-            text = block_text.text.lower()
-            if up_to is not None and block_text.number == up_to.text:
-                return hits + text[: up_to.position + len(self.query)].count(self.query)
-            hits += text.count(self.query)
+            if block_text.number == before_text:
+                break
+            hits += block_text.text.lower().count(self.query)
         return hits
 
     def _find_position(self, index: int, origin: TextPosition | None) -> TextPosition | None:

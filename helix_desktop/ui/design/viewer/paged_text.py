@@ -15,6 +15,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
+from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
 from helix_desktop.ui.design.mirror import keep_left_to_right
@@ -211,10 +212,10 @@ class PagedText(Themed, QPlainTextEdit):
 
     def _cursor(self, match: Match) -> QTextCursor:
         block = self.document().findBlockByNumber(match.row - self._page_index * PAGE_LINES)
-        cursor = QTextCursor(block)
-        start = block.position() + min(match.column, block.length() - 1)
+        cursor, words = QTextCursor(block), block.text()
+        start = block.position() + count_units(words[: match.column])
         cursor.setPosition(start)
-        end = min(start + match.length, block.position() + block.length() - 1)
+        end = start + count_units(words[match.column : match.column + match.length])
         cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
         return cursor
 

@@ -89,3 +89,12 @@ def test_hits_in_100_000_messages_are_counted_without_holding_up_the_window(
     qtbot.waitUntil(lambda: view.finder.counter.is_done)
     assert len(counts) > 3
     assert (view.finder.position, counts[-1]) == (11_111, 11_111)
+
+
+def test_hits_behind_emoji_are_counted_and_marked_as_others(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([AssistantRow(row_key("e"), "😀" * 8 + " 😀a needle 😀a needle")])
+    for number, start in ((1, 17), (2, 28)):
+        assert _find(qtbot, view, "😀a needle") == (number, 2)
+        assert view.finder.current is not None
+        spot, length = view.finder.current
+        assert (spot.position, length) == (start, len("ssa needle"))
