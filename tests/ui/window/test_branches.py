@@ -93,6 +93,7 @@ async def _check_a_canceled_edit(rig: WindowRig) -> None:
         original = rig.conversation.session.id
         rig.chat.view.action_triggered.emit(EditMessage(rig.rows(UserRow)[0].key.seq))
         await in_branch(rig, original)
+        await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 2, "the branch in the list")
         rig.window.banners.action_clicked.emit("editing", "cancel")
         await until(lambda: rig.conversation.session.id == original, "the session with the message")
         await until(lambda: len(rig.window.sidebar.session_list.sessions()) == 1, "no branch left")

@@ -45,7 +45,7 @@ async def test_an_undo_above_the_threshold_offers_hold(qapp: QApplication, tmp_p
         find_button(banners, "hold").click()
         await until(commands.hold_compaction.isChecked, "held")
         await until(lambda: "on hold" in gauge.accessibleName(), "the sign")
-        assert "hold" in banners.banner_ids()
+        await until(lambda: "hold" in banners.banner_ids(), "the banner")
 
         (release,) = (action for action in gauge.actions() if action is commands.hold_compaction)
         release.trigger()
