@@ -14689,6 +14689,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/composer/unsaved_drafts.py" />
+            <source>It is kept until you quit. Go back to the session to save it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/missing_keys.py" />
             <source>It was kept only until Helix closed. Enter it again, or set {variable} before you start Helix.</source>
             <translation type="unfinished" />
@@ -14950,6 +14955,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/tool_actions.py" />
             <source>What should the extract contain?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/composer/unsaved_drafts.py" />
+            <source>What you wrote in “{session}” could not be saved.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22954,6 +22964,16 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/quit.py" />
             <source>Quit while the agent is working?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/quit.py" />
+            <source>Quit without saving</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/quit.py" />
+            <source>Quit without what you wrote in “{session}”?</source>
             <translation type="unfinished" />
         </message>
         <message>

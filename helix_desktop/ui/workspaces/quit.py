@@ -1,4 +1,4 @@
-"""Asks before the app ends while the agent works."""
+"""Asks before the app ends while the agent works, or while something that the user wrote is not saved."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
+from helix_desktop.ui.session.composer.controller import ComposerController
+from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.words.sessions import session_title
@@ -24,24 +26,24 @@ class QuitController(QObject):
     confirmed = Signal()
     """The app is to end."""
 
-    def __init__(self, context: ControllerContext, tray: Tray) -> None:
+    def __init__(self, context: ControllerContext, composer: ComposerController, tray: Tray) -> None:
         super().__init__(context.window)
         self._window, self._services = context.window, context.services
-        self.tray = tray
+        self._composer, self.tray = composer, tray
         self._is_asking = False
         start = context.async_actions.start
         context.window.closing.connect(lambda: start(self._confirm_close(), "quit"))
 
     async def _confirm_close(self) -> None:
-        running = self._running_titles()
-        if not running:
-            self.confirmed.emit()
-            return
         if self._is_asking:
             return
         self._is_asking = True
         try:
-            answer = await self._ask(running)
+            running = self._running_titles()
+            answer = await self._ask(running) if running else _QUIT
+            unsaved = await self._composer.save_drafts() if answer == _QUIT else []
+            if unsaved:
+                answer = await self._ask_about(unsaved[0])
         finally:
             self._is_asking = False
         if answer == _QUIT:
@@ -77,3 +79,11 @@ class QuitController(QObject):
             translate(join_sentences(which, outcome)),
             choices,
         )
+
+    async def _ask_about(self, draft: UnsavedDraft) -> str:
+        what = tr("Quit without what you wrote in “{session}”?", session=draft.title)
+        error = draft.error
+        why = translate(join_sentences(error.what, error.why, error.fix))
+        choices = [Choice("", tr("Cancel")), Choice(_QUIT, tr("Quit without saving"), "danger")]
+        self._window.show()
+        return await dialogs.ask(self._window, self._window.theme, what, why, choices)

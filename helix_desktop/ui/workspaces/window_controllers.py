@@ -101,7 +101,7 @@ class WindowControllers:
         tray.clicked.connect(lambda *_: bring_to_front(window))
         tray.clicked.connect(self.notifications.on_clicked)
         tray.quit_requested.connect(window.close)
-        self.quit_controller = QuitController(context, tray)
+        self.quit_controller = QuitController(context, self.session_controller.composer, tray)
         WorkspaceListController(context, workspaces)
         SwitcherPresenter(context, workspaces, self.navigation)
         DeleteSessionController(context, workspaces)

@@ -18,6 +18,7 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.remote.open_store import connect
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
+from helix_desktop.ui.design.dialogs import QuestionDialog
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -29,6 +30,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.store.builders import make_summary, user_message_event
+from tests.support.window.buttons import press
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -149,14 +151,29 @@ async def _check_a_draft_that_loads(rig: WindowRig) -> None:
 
 
 async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
-    """A draft that cannot be saved costs no other one."""
+    """A draft that cannot be saved costs no other one, and is there again on return, to be saved."""
     second = await rig.open_folder("draft-second")
     rig.type_message("stored", send=False)
     first = await rig.open_folder("draft-first")
+    await rig.run_turn("Hello")
     rig.type_message("unsaved", send=False)
+    session = rig.conversation.session.id
     await rig.wiring.services.close_workspace(first)
     await rig.wiring.workspace_controller.open_workspace(second)
     assert rig.composer.text() == "stored"
+    assert "What you wrote in “Hello” could not be saved. The workspace is closed." in rig.banner_text()
+    agreed: list[bool] = []
+    rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
+    rig.window.close()
+    await until(lambda: rig.window.findChildren(QuestionDialog), "the question")
+    press(rig.window.findChildren(QuestionDialog)[0], "cancel")
+
+    await rig.wiring.workspace_controller.open_workspace(first)
+    assert rig.composer.text() == "unsaved"
+    assert "could not be saved" not in rig.banner_text()
+    rig.window.close()
+    await until(lambda: agreed, "nothing is unsaved: no question")
+    assert (await rig.workspace.store.draft(session)).text == "unsaved"
 
 
 async def _check_a_held_key(rig: WindowRig) -> None:

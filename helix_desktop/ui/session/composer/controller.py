@@ -10,6 +10,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.prompt_file import PromptFile
@@ -19,6 +20,7 @@ from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.ui.session.composer.attachments import DraftAttachments
+from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft, UnsavedDrafts
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.slash_commands import SlashCommands
 from helix_desktop.words.efforts import effort_name, with_effort
@@ -68,6 +70,7 @@ class ComposerController(QObject):
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
         self._refusal = ""  # the banner about the command that was typed last, if it was refused
         self.attachments = DraftAttachments(context, self._save_changed_draft)
+        self._unsaved = UnsavedDrafts(context.window.banners)
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
         self._count_timer.timeout.connect(lambda: start(self._show_estimate(), "count draft"))
         self.slash_commands = SlashCommands(context.window.commands)
@@ -91,26 +94,23 @@ class ComposerController(QObject):
         self.widget.set_text("")
         self.show_availability()
         self.attachments.show(workspace, conversation)
-        try:
-            await self._leave(*previous, previous_text, was_loaded)
-        except StoreError as error:
-            self._async_actions.show_error(error)  # a draft that cannot be saved must not hold up the user
+        await self._leave(*previous, previous_text, was_loaded)
         if workspace is None or conversation is None:
             return
         self.show_availability()
         try:
             draft = await workspace.store.draft(conversation.session.id)
+            self.attachments.restore(conversation.session.id, draft.attachments)
         except StoreError as error:
-            self._without_draft = self._without_draft if load is not self._load else None
             self._async_actions.show_error(error)
-            return
-        self.attachments.restore(conversation.session.id, draft.attachments)
+            draft = Draft()
         if load is self._load:
-            self._without_draft, typed = None, self.widget.text()
-            self.widget.set_text(draft.text + typed)
+            unsaved, typed = self._unsaved.take(conversation.session.id), self.widget.text()
+            self._without_draft = None
+            self.widget.set_text((unsaved.merge(draft.text) if unsaved else draft.text) + typed)
             self.attachments.refresh()
             self._count_timer.start()
-            if typed:
+            if unsaved or typed:
                 self._on_text_paused(self.widget.text())
 
     def show_availability(self) -> None:
@@ -154,14 +154,48 @@ class ComposerController(QObject):
     async def _leave(
         self, workspace: OpenWorkspace | None, conversation: Conversation | None, text: str, was_loaded: bool
     ) -> None:
-        """Store the draft of the conversation that was on screen; behind the stored one if that never was."""
+        """Store the draft of the conversation that was on screen, or keep it where that fails."""
         if workspace is None or conversation is None or not (text or was_loaded):
             return
+        draft = await self._store_draft(workspace, conversation, text, was_loaded)
+        if draft is None:
+            return
+        if not text:
+            self._async_actions.show_error(draft.error)
+        elif conversation is self._conversation is not self._without_draft:
+            self.prepend(text)  # the user is back already, and has the stored one
+        else:
+            self._unsaved.add(draft)
+
+    async def _store_draft(
+        self, workspace: OpenWorkspace, conversation: Conversation, text: str, is_whole: bool
+    ) -> UnsavedDraft | None:
+        """Store a draft, behind the stored one if that is not part of it; return it if that fails."""
         session, attachments = conversation.session.id, self.attachments.of(conversation.session.id)
-        if not was_loaded:
-            stored = await workspace.store.draft(session)
-            text, attachments = stored.text + text, stored.attachments or attachments
-        await workspace.store.save_draft(session, text, attachments)
+        try:
+            stored = Draft() if is_whole else await workspace.store.draft(session)
+            await workspace.store.save_draft(session, stored.text + text, stored.attachments or attachments)
+        except StoreError as error:
+            return UnsavedDraft(workspace, conversation, text, is_whole, error)
+        return None
+
+    async def save_drafts(self) -> list[UnsavedDraft]:
+        """Store the draft on screen, and again those that could not be stored; return those that cannot."""
+        drafts = [
+            (draft.workspace, draft.conversation, draft.text, draft.is_whole) for draft in self._unsaved.all()
+        ]
+        text = self.widget.draft()
+        if self._workspace and self._conversation and self._without_draft is None and text:
+            drafts.append((self._workspace, self._conversation, text, True))
+        unsaved = []
+        for workspace, conversation, words, is_whole in drafts:
+            opened = self._services.open_workspaces.get(workspace.id, workspace)
+            draft = await self._store_draft(opened, conversation, words, is_whole)
+            if draft is None:
+                self._unsaved.take(conversation.session.id)
+            else:
+                unsaved.append(draft)
+        return unsaved
 
     def send(self, text: str, steer: bool = False) -> None:
         """Begin to send what is written, with its attachments, to the conversation on screen.

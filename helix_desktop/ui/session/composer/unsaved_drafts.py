@@ -1,0 +1,66 @@
+"""Drafts that could not be saved when the user left their session: they wait here, and a banner says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import HelixError, StoreError
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.ui.design.window_state import error_banner
+from helix_desktop.ui.shell.banners import BannerArea
+from helix_desktop.words.sessions import session_title
+
+_text = TextContext("Session")
+
+
+@dataclass(frozen=True, slots=True)
+class UnsavedDraft:
+    """What was typed, and why it is not saved; `is_whole`: the stored draft is a former state of it."""
+
+    workspace: OpenWorkspace
+    conversation: Conversation
+    text: str
+    is_whole: bool
+    error: StoreError
+
+    @property
+    def title(self) -> str:
+        """Return the title of its session."""
+        return ellipsize(session_title(self.conversation.session.transcript.title))
+
+    def merge(self, stored: str) -> str:
+        """Return it with the draft that is stored."""
+        return self.text if self.is_whole else stored + self.text
+
+
+class UnsavedDrafts:
+    """One for each session, until the session is on screen again."""
+
+    def __init__(self, banners: BannerArea) -> None:
+        self._banners = banners
+        self._by_session: dict[str, tuple[UnsavedDraft, str]] = {}  # with the id of its banner
+
+    def all(self) -> list[UnsavedDraft]:
+        """Return them, oldest first."""
+        return [draft for draft, _ in self._by_session.values()]
+
+    def add(self, draft: UnsavedDraft) -> None:
+        """Keep a draft, and say so wherever the user is."""
+        banner = error_banner(
+            HelixError(
+                _text("What you wrote in “{session}” could not be saved.", session=draft.title),
+                join_sentences(draft.error.what, draft.error.why),
+                _text("It is kept until you quit. Go back to the session to save it."),
+            )
+        )
+        self._by_session[draft.conversation.session.id] = draft, banner.id
+        self._banners.show_banner(banner)
+
+    def take(self, session: str) -> UnsavedDraft | None:
+        """Return the draft of a session and let go of it; None if it has none."""
+        draft, banner = self._by_session.pop(session, (None, ""))
+        self._banners.remove(banner)
+        return draft
