@@ -16,5 +16,10 @@ def slice_units(text: str, start: int, end: int | None = None) -> str:
     return _encode(text)[2 * start : last].decode("utf-16-le", "replace")
 
 
+def to_lower(text: str) -> str:
+    """Return a text in lower case whose characters stand where they stood: only "İ" would become two."""
+    return text.replace("İ", "i").lower()
+
+
 def _encode(text: str) -> bytes:
     return text.encode("utf-16-le", "surrogatepass")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QColor, QTextBlock, QTextCharFormat, QTextCursor, QTextDocument, QTextLayout
 
-from helix_desktop.ui.design.document_units import slice_units
+from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.style.theme import CodeColors
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _MAX_CHARS = 200_000  # characters; more stays plain
 
 
 class ColoredRun(NamedTuple):
-    """A run of one color inside a line; `role` names a field of CodeColors."""
+    """A run of one color inside a line, in characters; `role` names a field of CodeColors."""
 
     line: int
     start: int
@@ -171,15 +171,17 @@ def _apply(job: HighlightJob, runs: list[ColoredRun]) -> None:
     """Set the colors of lines; keep those of a line that was colored before."""
     cursor = QTextCursor(job.document)
     cursor.beginEditBlock()
-    block = QTextBlock()
+    block, text = QTextBlock(), ""
     ranges: list[QTextLayout.FormatRange] = []
     formats: dict[str, QTextCharFormat] = {}
     for run in runs:
         if not block.isValid() or block.blockNumber() != job.first + run.line:
             _set_formats(block, ranges)
             block = job.document.findBlockByNumber(job.first + run.line)
-            ranges = [old for old in block.layout().formats() if old.start < run.start]
-        ranges.append(_format_range(run, formats, job.colors))
+            text = block.text()
+            before = count_units(text[: run.start])
+            ranges = [old for old in block.layout().formats() if old.start < before]
+        ranges.append(_format_range(run, text, formats, job.colors))
     _set_formats(block, ranges)
     cursor.endEditBlock()
 
@@ -190,14 +192,15 @@ def _set_formats(block: QTextBlock, ranges: list[QTextLayout.FormatRange]) -> No
 
 
 def _format_range(
-    run: ColoredRun, formats: dict[str, QTextCharFormat], colors: CodeColors
+    run: ColoredRun, text: str, formats: dict[str, QTextCharFormat], colors: CodeColors
 ) -> QTextLayout.FormatRange:
     form = formats.get(run.role)
     if form is None:
         form = formats[run.role] = QTextCharFormat()
         form.setForeground(QColor(str(getattr(colors, run.role))))
     result = QTextLayout.FormatRange()
-    result.start, result.length, result.format = run.start, run.length, form
+    result.start = count_units(text[: run.start])
+    result.length, result.format = count_units(text[run.start : run.start + run.length]), form
     return result
 
 

@@ -76,7 +76,7 @@ class ViewStateKeeper(QObject):
 
     def _restore_cursor(self, state: ViewState) -> None:
         editor = self._session_controller.views.chat.composer.editor
-        length = len(self._session_controller.views.chat.composer.text())
+        length = editor.document().characterCount() - 1
         cursor = editor.textCursor()
         cursor.setPosition(min(state.mark if state.mark >= 0 else state.cursor, length))
         cursor.setPosition(min(state.cursor, length), QTextCursor.MoveMode.KeepAnchor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -12,10 +12,12 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.file_history.diff import FileDiff, diff_contents, diff_states
 from helix_desktop.domain.file_history.state import FileState
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.diff.line_layouts import LineLayout
 from helix_desktop.ui.design.diff.line_text import line_text
 from helix_desktop.ui.design.diff.row_heads import FoldRow
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.tab_order import tab_stops
 from tests.support.image_bytes import png
 
@@ -90,6 +92,12 @@ def test_side_by_side_has_less_rows_and_falls_back_where_it_is_narrow(view: Diff
     view.resize(500, 420)
     assert len(view.text.rows) == inline
     assert view.is_side_by_side
+
+
+def test_columns_behind_an_emoji_are_where_they_are_drawn(qapp: object) -> None:
+    line = LineLayout(line_text("😀😀\u202e word", shows_line_ends=False), (), (), QFont(), LIGHT)
+    assert line.x_of(8) == line.width
+    assert [line.column_at(line.x_of(column)) for column in range(9)] == [*range(9)]
 
 
 def test_what_is_selected_is_copied_without_signs_and_numbers(view: DiffView) -> None:

@@ -36,9 +36,10 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
             await rig.run_turn(words)
         session = rig.conversation.session.id
         rig.type_message(TEXT, send=False)
+        rig.composer.editor.insertPlainText("😀😀")
         cursor = rig.composer.editor.textCursor()
-        cursor.setPosition(0)
-        cursor.setPosition(4, QTextCursor.MoveMode.KeepAnchor)
+        cursor.setPosition(7)
+        cursor.setPosition(18, QTextCursor.MoveMode.KeepAnchor)
         rig.composer.editor.setTextCursor(cursor)
         rig.chat.view.chat_viewport.show_row(2, -7.0)
         place = first_row(rig)
@@ -52,7 +53,7 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
         assert first_row_count(rig) == 0
         await rig.wiring.workspace_controller.open_session(session)
         assert first_row(rig) == place
-        assert selected_words(rig) == TEXT[:4]
+        assert selected_words(rig) == "thought😀😀"
         rig.window.show_page("cache")
 
     async with open_window(qapp, tmp_path) as rig:
@@ -60,13 +61,13 @@ async def test_scroll_selection_and_page_are_restored(qapp: QApplication, tmp_pa
         assert rig.conversation.session.id == session
         assert rig.window.page() == "cache"
         assert first_row(rig) == place
-        assert selected_words(rig) == TEXT[:4]
+        assert selected_words(rig) == "thought😀😀"
         await until(lambda: rig.views.cache.table.current_digest() == digest, "the entry selected again")
         views = rig.wiring.services.view_states
         views.put(session, msgspec.structs.replace(views.get(session), card=3))
         rig.chat.view.follow_end()
         await rig.wiring.workspace_controller.new_session()
-        assert views.get(session) == ViewState(cursor=4, mark=0, entry=digest, card=3), "not looked at: kept"
+        assert views.get(session) == ViewState(cursor=18, mark=7, entry=digest, card=3), "not looked at: kept"
 
 
 def first_row_count(rig: WindowRig) -> int:

@@ -20,6 +20,7 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.changed_files import FOLDED_LINES, CardLine, ChangedFilesContent, FileLines
 from helix_desktop.ui.chat.rows.row_types import CallChanges
 from helix_desktop.ui.chat.style import MEDIUM, SEMIBOLD, SMALL, TINY, ChatStyle
+from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.mirror import is_right_to_left, turn_back
 from helix_desktop.words.file_changes import changed_files_text, line_counts_texts, uncovered_text
 from helix_desktop.words.translation import Translator
@@ -151,7 +152,10 @@ class FileBlock:
         parts = [(0, 1, sign, "")] if sign else []
         parts += [(start, end, str(getattr(theme.code, role)), "") for start, end, role in line.runs]
         parts += [(start, end, theme.text, word) for start, end in line.words]
-        return [self._format(*part) for part in parts]
+        return [
+            self._format(count_units(line.text[:start]), count_units(line.text[:end]), color, ground)
+            for start, end, color, ground in parts
+        ]
 
     def _format(self, start: int, end: int, color: str, ground: str) -> QTextLayout.FormatRange:
         result, style = QTextLayout.FormatRange(), QTextCharFormat()

@@ -29,7 +29,7 @@ from helix_desktop.ui.chat.markdown.text_decorations import (
     paint_inline_code,
 )
 from helix_desktop.ui.chat.style import ChatStyle
-from helix_desktop.ui.design.document_units import count_units, slice_units
+from helix_desktop.ui.design.document_units import count_units, slice_units, to_lower
 from helix_desktop.ui.design.mirror import turn_back, visual_rect
 
 _LINE_SEPARATOR = "\u2028"
@@ -182,16 +182,16 @@ class TextLayout:
 
     def find_all(self, needle: str) -> list[tuple[int, int]]:
         """Ranges that hold a needle, letter case ignored."""
-        haystack = self._without_hidden(self.document.toPlainText(), 0, self.length).lower()
-        ranges = []
-        at = haystack.find(needle.lower()) if needle else -1
+        haystack = to_lower(self._without_hidden(self.document.toPlainText(), 0, self.length))
+        ranges, needle = [], to_lower(needle)
+        at = haystack.find(needle) if needle else -1
         end = position = 0  # of the last hit: the end in the haystack, and its position
         while at >= 0:
             start = position + count_units(haystack[end:at])
             end = at + len(needle)
             position = start + count_units(haystack[at:end])
             ranges.append((self._document_position(start), self._document_position(position - 1) + 1))
-            at = haystack.find(needle.lower(), end)
+            at = haystack.find(needle, end)
         return ranges
 
     def _without_hidden(self, text: str, start: int, end: int) -> str:

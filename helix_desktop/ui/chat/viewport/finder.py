@@ -14,6 +14,7 @@ from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, Notic
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.match_counter import MatchCounter
 from helix_desktop.ui.chat.viewport.selection import TextPosition
+from helix_desktop.ui.design.document_units import to_lower
 
 _SLICE_S = 0.008
 _FOLDS: dict[type[Row], Fold] = {
@@ -53,10 +54,10 @@ class ChatFinder(QObject):
 
     def find(self, query: str, direction: int) -> None:
         """Go to the next hit; `finished` tells whether there is one."""
-        if query.lower() != self.query:
+        if to_lower(query) != self.query:
             self.current = None
-            self.counter.start(query.lower())
-        self.query = query.lower()
+            self.counter.start(to_lower(query))
+        self.query = to_lower(query)
         self._forward = direction >= 0
         if not query or not len(self._chat_viewport.model):
             self.clear()
@@ -104,9 +105,9 @@ class ChatFinder(QObject):
 
     def _row_matches(self, index: int) -> bool:
         row = self._chat_viewport.model.row(index)
-        if isinstance(row, AssistantRow) and self.query in row.reasoning.lower():
+        if isinstance(row, AssistantRow) and self.query in to_lower(row.reasoning):
             return True
-        return self.query in source_text(row).lower()
+        return self.query in to_lower(source_text(row))
 
     def _go_to(self, index: int, origin: TextPosition | None) -> bool:
         if origin is None and self._count_matches(index) < self.counter.count_in(index):
@@ -129,7 +130,7 @@ class ChatFinder(QObject):
         for block_text in self._chat_viewport.item(index).block_texts():
             if block_text.number == before_text:
                 break
-            hits += block_text.text.lower().count(self.query)
+            hits += to_lower(block_text.text).count(self.query)
         return hits
 
     def _find_position(self, index: int, origin: TextPosition | None) -> TextPosition | None:
@@ -140,7 +141,7 @@ class ChatFinder(QObject):
             passed = origin is not None and (
                 text.number < origin.text if self._forward else text.number > origin.text
             )
-            if passed or self.query not in text.text.lower():
+            if passed or self.query not in to_lower(text.text):
                 continue
             positions = [
                 TextPosition(index, text.number, start)
@@ -167,7 +168,7 @@ class ChatFinder(QObject):
     def _folds_of(self, row: Row) -> tuple[Fold, ...]:
         fold = _FOLDS.get(type(row))
         changed = row.changed_files.text if isinstance(row, ToolRow) and row.changed_files else ""
-        changes: tuple[Fold, ...] = ("changes", "changed_lines") if self.query in changed.lower() else ()
+        changes: tuple[Fold, ...] = ("changes", "changed_lines") if self.query in to_lower(changed) else ()
         return (*changes, fold) if fold is not None else changes
 
     def _scroll_to(self, position: TextPosition) -> None:

@@ -14,6 +14,7 @@ from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_texts import source_text
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
+from helix_desktop.ui.design.document_units import to_lower
 
 _SLICE_S = 0.006
 _MARKUP = re.compile(r"[*_`\[\]<>#|\\~&:]|^\s*(?:[-+=]|\d+[.)])|\s$|\n\s", re.MULTILINE)
@@ -95,9 +96,9 @@ class MatchCounter(QObject):
         self.changed.emit()
 
     def _count_row(self, row: Row) -> int:
-        if not any(self._query in text.lower() for text in _source_texts(row)):
+        if not any(self._query in to_lower(text) for text in _source_texts(row)):
             return 0  # to read its markup would take longer
-        return sum(text.lower().count(self._query) for text in _searchable_texts(row))
+        return sum(to_lower(text).count(self._query) for text in _searchable_texts(row))
 
 
 def _source_texts(row: Row) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QTextCharForma
 
 from helix_desktop.domain.file_history.diff import DiffLine, DiffSpan
 from helix_desktop.ui.design.diff.line_text import LONG_LINE, LineText, line_text
+from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.highlight import ColoredRun
 from helix_desktop.ui.design.style.theme import Theme
 
@@ -40,14 +41,14 @@ class LineLayout:
         place = self.text.place(column)
         if self._layout is None:
             return place * self._advance
-        x: float = self._layout.lineAt(0).cursorToX(place)[0]  # type: ignore[index]  # the stubs miss the pair
+        x: float = self._layout.lineAt(0).cursorToX(self._unit(place))[0]  # type: ignore[index]  # the stubs miss the pair
         return x
 
     def column_at(self, x: float) -> int:
         """Return the character whose beginning is nearest to `x`."""
         if self._layout is None:
             return self.text.column(max(0, min(len(self.text.text), round(x / self._advance))))
-        return self.text.column(self._layout.lineAt(0).xToCursor(x))
+        return self.text.column(len(slice_units(self.text.text, 0, self._layout.lineAt(0).xToCursor(x))))
 
     @property
     def width(self) -> float:
@@ -89,9 +90,13 @@ class LineLayout:
         layout.endLayout()
         return layout
 
+    def _unit(self, place: int) -> int:
+        """Return the position of a place in Qt's layout of the whole line; one that is cut is ASCII."""
+        return place if self.text.text.isascii() else count_units(self.text.text[:place])
+
     def _format(self, begin: int, end: int, color: str, start: int) -> QTextLayout.FormatRange:
         result = QTextLayout.FormatRange()
-        begin, end = (max(0, self.text.place(at) - start) for at in (begin, end))
+        begin, end = (max(0, self._unit(self.text.place(at)) - start) for at in (begin, end))
         result.start, result.length, result.format = begin, end - begin, _char_format(color)
         return result
 

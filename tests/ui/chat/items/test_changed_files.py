@@ -13,6 +13,7 @@ from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent, changed_files_content
 from helix_desktop.ui.chat.rows.row_types import CallChanges, ToolRow
 from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.document_units import slice_units
 from tests.support.window.chat_geometry import row_key
 
 CARD = ToolRow(
@@ -57,6 +58,16 @@ def test_a_card_reads_what_its_call_changed_when_it_is_opened(view: ChatView) ->
     view.chat_viewport.model.replace(CARD.key, replace(CARD, changed_files=CONTENT))
     assert words(view).startswith("- x = 1\n+ x = 2   # \\xff\n  keep\n+ line 0\n")
     assert "output" not in words(view)
+
+
+def test_words_behind_an_emoji_have_their_colors(view: ChatView) -> None:
+    change = FileChange("a.py", None, FileState(digest="1"))
+    content = changed_files_content([(change, diff_contents(None, 'x = "😀😀" + 1\n'.encode()))], 1)
+    view.chat_viewport.model.reset([replace(CARD, changed_files=content)])
+    press(view, "open:changes")
+    (text,) = [text for text in card(view).texts if "😀" in text.text()]
+    formats = text.document.firstBlock().layout().formats()
+    assert [slice_units(text.text(), part.start, part.start + part.length) for part in formats[-1:]] == ["1"]
 
 
 def test_a_long_diff_is_folded_until_all_of_it_is_asked_for(view: ChatView) -> None:

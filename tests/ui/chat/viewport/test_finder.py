@@ -98,3 +98,11 @@ def test_hits_behind_emoji_are_counted_and_marked_as_others(qtbot: QtBot, view: 
         assert view.finder.current is not None
         spot, length = view.finder.current
         assert (spot.position, length) == (start, len("ssa needle"))
+
+
+def test_a_capital_that_has_two_small_letters_moves_no_hit(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([AssistantRow(row_key("i"), "İİ İzmir and a needle")])
+    for words, start in (("needle", 15), ("izmir", 3), ("İZMİR", 3)):
+        assert _find(qtbot, view, words) == (1, 1)
+        assert view.finder.current is not None
+        assert (view.finder.current[0].position, view.finder.current[1]) == (start, len(words))

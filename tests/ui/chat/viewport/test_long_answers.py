@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtGui import QImage, QPainter, QTextDocument
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -24,7 +24,8 @@ from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
-from helix_desktop.ui.design.highlight import Highlighter
+from helix_desktop.ui.design.document_units import slice_units
+from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from tests.support.window.chat_geometry import row_key
@@ -245,6 +246,16 @@ def test_long_strings_in_cut_code_are_colored_from_their_start(qtbot: QtBot, vie
     last = view.chat_viewport.item(0).texts[-1].document.firstBlock()
     qtbot.waitUntil(lambda: len(last.layout().formats()) > 0)
     assert last.layout().formats()[0].format.foreground().color().name() == LIGHT.code.string
+
+
+def test_words_behind_an_emoji_have_their_colors(qapp: object) -> None:
+    document, highlighter = QTextDocument('x = "😀😀" + "a"'), Highlighter()
+    highlighter.add(HighlightJob(document, "python", LIGHT.code))
+    highlighter.finish()
+    formats = document.firstBlock().layout().formats()
+    strings = [part for part in formats if part.format.foreground().color().name() == LIGHT.code.string]
+    words = [slice_units(document.toPlainText(), part.start, part.start + part.length) for part in strings]
+    assert "".join(words) == '"😀😀""a"'
 
 
 def test_an_answer_that_streams_on_after_opening_stays_complete(qtbot: QtBot, view: ChatView) -> None:
