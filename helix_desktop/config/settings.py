@@ -54,13 +54,15 @@ _EMPTY_CATALOG = ModelCatalog()
 class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
     """A model that a provider offers, with the user's own figures; missing ones are looked up.
 
-    `told` holds the figures that its server reported last, `told_by` which part of the server.
+    `told` holds the figures that its server reported last, `told_by` which part of the server; `tested_tools`
+    is whether it called a tool in the last test that could tell.
     `effort` is how much the user wants it to think; `headers`, `secret_headers`, `body` are `RequestExtras`.
     """
 
     name: str
     told: ModelSpec | None = None
     told_by: str = ""
+    tested_tools: bool | None = None
     effort: Effort = ""
     headers: dict[str, str] = msgspec.field(default_factory=dict)
     secret_headers: tuple[str, ...] = ()
@@ -118,9 +120,11 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return next((entry for entry in self.models if entry.name == model), ModelEntry(name=model))
 
     def resolved_spec(self, model: str, catalog: ModelCatalog = _EMPTY_CATALOG) -> ResolvedModelSpec:
-        """Return a model's figures, each with its source: the user, else the server, else the catalog."""
+        """Return a model's figures, each with its source: the user, else a test, the server, the catalog."""
         entry = self.entry(model)
         specs = [SourcedSpec("you", text("entered in Settings → Providers"), entry.user_spec)]
+        if entry.tested_tools is not None:
+            specs.append(SourcedSpec("server", text("shown by a test"), ModelSpec(tools=entry.tested_tools)))
         if entry.told is not None:
             specs.append(
                 SourcedSpec(

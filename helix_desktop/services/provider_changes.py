@@ -84,6 +84,24 @@ class ProviderChanges:
     def _with_roles(self, settings: Settings, provider: Provider) -> Settings:
         return with_filled_roles(settings, provider, self._services.models.catalog)
 
+    async def save_tool_test(self, tested: Provider, model: str, has_tools: bool) -> Provider | None:
+        """Save whether a model called a tool in a test; return its provider as it is now.
+
+        None if what was tested is not saved: another address or API type, or a model that it does not have.
+        """
+        provider = self._services.settings.provider(tested.name)
+        if provider is None or (provider.base_url, provider.dialect) != (tested.base_url, tested.dialect):
+            return None
+        if model not in {entry.name for entry in provider.models}:
+            return None
+        models = tuple(
+            msgspec.structs.replace(entry, tested_tools=has_tools) if entry.name == model else entry
+            for entry in provider.models
+        )
+        changed = msgspec.structs.replace(provider, models=models)
+        await self._services.save_settings(self._services.settings.with_provider(changed))
+        return changed
+
     async def remove(self, name: str) -> None:
         """Remove a provider and its key; workspaces that used its models use the defaults."""
         self._update_workspaces(name, None)

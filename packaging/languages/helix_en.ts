@@ -15265,6 +15265,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/config/settings.py" />
+            <source>shown by a test</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/config/licenses.py" />
             <source>the Python package {name}</source>
             <translation type="unfinished" />

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec, resolve_spec
+from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedSpec
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.settings.forms import CheckNotice
@@ -30,10 +31,16 @@ def test_what_a_server_said_is_shown_on_request(qtbot: QtBot) -> None:
 def test_what_a_test_shows_of_tools_counts_more_than_the_server_list(qtbot: QtBot) -> None:
     models = ProviderModels()
     qtbot.addWidget(models)
-    models.set_spec_lookup(lambda entry: resolve_spec(SourcedSpec("server", "", entry.told or ModelSpec())))
+    models.set_spec_lookup(_resolve)
     models.add("small")
     models.set_offered({"small": SourcedSpec("server", "/v1/models", ModelSpec(tools=True))})
     assert models.table.cell_texts()[0][4] == "yes"
     models.show_tool_test("small", False)
+    models.show_models(models.entries, "small", _resolve)
     models.set_offered({"small": SourcedSpec("server", "/v1/models", ModelSpec(tools=True))})
     assert models.table.cell_texts()[0][4] == "no"
+    assert models.spec_form.source("tools") == "shown by a test"
+
+
+def _resolve(entry: ModelEntry) -> ResolvedModelSpec:
+    return Provider(name="box", base_url="", models=(entry,)).resolved_spec(entry.name)

@@ -57,6 +57,10 @@ def obliging(request: dict[str, Any]) -> StreamedReply:
     return text_reply("one, ", "two")
 
 
+def _settings(folder: Path) -> str:
+    return (folder / "data" / "settings.toml").read_text()
+
+
 def _checks(rig: WindowRig) -> str:
     """Return the lines below the fields: name, state, result."""
     footer = rig.wiring.settings.dialog.providers.editor.footer
@@ -103,9 +107,12 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
         token = page.editor.extras_form.findChildren(QLineEdit, "header_value")[-1]
         assert (token.text(), token.placeholderText()) == ("", "Saved. Type to replace it.")
         assert rig.wiring.services.settings.provider("my-box") is not None
-        saved = (tmp_path / "data" / "settings.toml").read_text()
+        saved = _settings(tmp_path)
         assert "my-box" in saved
         assert "sesame" not in saved
+        page.editor.test_requested.emit(replace(_form(server), id="my-box"))
+        await until(lambda: "tested_tools = true" in _settings(tmp_path), "the result saved without a press")
+        assert page.editor.form().extras == extras
 
         page.editor.use_requested.emit("my-box")
         await until(lambda: rig.conversation.model.label == "my-box/small", "in use")

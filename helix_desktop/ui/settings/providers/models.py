@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QCompleter, QScrollArea, QWidget
 
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedSpec, resolve_spec
+from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec, resolve_spec
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import label
@@ -37,7 +37,6 @@ class ProviderModels(QWidget):
         self._entries: dict[str, ModelEntry] = {}
         self._default_model = ""
         self._offered: dict[str, SourcedSpec] = {}
-        self._tested_tools: dict[str, bool] = {}  # whether the models that were tested call tools
         self._spec_lookup: SpecLookup = lambda _: resolve_spec()
         self._saved_headers: Set[tuple[str, str]] = frozenset()
         self.secret_headers: dict[tuple[str, str], str] = {}
@@ -120,7 +119,6 @@ class ProviderModels(QWidget):
         self.spec_form.extras_form.clear()
         self._entries = {entry.name: entry for entry in entries}
         self._default_model, self._spec_lookup, self._offered = default_model, spec_lookup, {}
-        self._tested_tools = {}
         self.checklist.hide()
         self.show_error("")
         self.set_suggestions(())
@@ -150,9 +148,7 @@ class ProviderModels(QWidget):
         """Take over whether a model calls tools: its test has shown it, whatever the server's list says."""
         entry = self._entries.get(name)
         if entry is not None:
-            self._tested_tools[name] = has_tools
-            spec = msgspec.structs.replace(entry.told or ModelSpec(), tools=has_tools)
-            self._entries[name] = msgspec.structs.replace(entry, told=spec)
+            self._entries[name] = msgspec.structs.replace(entry, tested_tools=has_tools)
             self._refresh()
 
     def show_checklist(self) -> None:
@@ -205,12 +201,7 @@ class ProviderModels(QWidget):
         offered = self._offered.get(entry.name)
         if offered is None:
             return entry
-        spec = offered.spec
-        if entry.name in self._tested_tools:
-            spec = msgspec.structs.replace(spec, tools=self._tested_tools[entry.name])
-        elif spec.tools is None and entry.told is not None:
-            spec = msgspec.structs.replace(spec, tools=entry.told.tools)
-        return msgspec.structs.replace(entry, told=spec, told_by=offered.source)
+        return msgspec.structs.replace(entry, told=offered.spec, told_by=offered.source)
 
     def _add(self) -> None:
         self.add(self.name_field.currentText().strip())
@@ -229,7 +220,9 @@ class ProviderModels(QWidget):
     def _show_spec(self) -> None:
         entry = self._entries.get(self.table.current_name())
         if entry is not None:
-            bare = ModelEntry(name=entry.name, told=entry.told, told_by=entry.told_by)
+            bare = ModelEntry(
+                name=entry.name, told=entry.told, told_by=entry.told_by, tested_tools=entry.tested_tools
+            )
             self.spec_form.show_model(
                 entry, self._spec_lookup(entry), self._spec_lookup(bare), entry.name == self.default_model
             )

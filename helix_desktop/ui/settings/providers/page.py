@@ -148,6 +148,10 @@ class ProvidersPage(Themed, QWidget):
         rows = (names.index(name) for name in (selected_id, used) if name in names)
         self.list.setCurrentRow(next(rows, 0))
 
+    def update_form(self, form: ProviderForm) -> None:
+        """Know what is saved of a provider now; the fields on screen stay as they are."""
+        self._forms[form.id] = form
+
     def add(self) -> None:
         """Begin a new provider."""
         self._start_editing(EMPTY_FORM)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
+
+import msgspec
 
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.errors import HelixError
@@ -234,6 +237,8 @@ class ProvidersPresenter:
             for step in self._steps:
                 if step.has_tools is not None:
                     self._editor.models.show_tool_test(model, step.has_tools)
+                    save = partial(self._save_tool_test, form, model, step.has_tools)
+                    self._run_change(save, "save")
             self._editor.models.set_offered(await models.list_models(provider, form.key, secrets))
         except asyncio.CancelledError:
             self._show_steps(tuple(_as_stopped(tick) for tick in self._steps))
@@ -242,6 +247,15 @@ class ProvidersPresenter:
             return  # the ticks have said it
         finally:
             self._editor.show_testing(False)
+
+    async def _save_tool_test(self, form: ProviderForm, model: str, has_tools: bool) -> None:
+        """Save a test's result with the provider that was tested; what else is typed waits for Save."""
+        if not form.id:
+            return
+        tested = msgspec.structs.replace(provider_from_form(form), name=form.id)
+        provider = await self._changes.save_tool_test(tested, model, has_tools)
+        if provider is not None:
+            self._page.update_form(form_from_provider(provider))
 
     def _show_steps(self, steps: tuple[CheckStep, ...]) -> None:
         self._steps = steps
