@@ -118,14 +118,20 @@ class DocumentWriter:
     def _write_paragraph(
         self, cursor: QTextCursor, layout: TextLayout, paragraph: Paragraph, first: bool
     ) -> None:
-        lines = _lines_of_both_directions(paragraph)
-        for number, line in enumerate(lines):
-            self._write_block(cursor, layout, line, first=first and number == 0, is_line=number > 0)
+        side = _direction(paragraph.spans)
+        for number, line in enumerate(_lines_of_both_directions(paragraph)):
+            form = self._block_format(line, side, first=first or number > 0)
+            self._write_block(cursor, layout, line, form, first=first and number == 0)
 
     def _write_block(
-        self, cursor: QTextCursor, layout: TextLayout, paragraph: Paragraph, *, first: bool, is_line: bool
+        self,
+        cursor: QTextCursor,
+        layout: TextLayout,
+        paragraph: Paragraph,
+        form: QTextBlockFormat,
+        *,
+        first: bool,
     ) -> None:
-        form = self._block_format(paragraph, first or is_line)
         if first:
             cursor.setBlockFormat(form)
         else:
@@ -135,13 +141,18 @@ class DocumentWriter:
             layout.decorations[cursor.blockNumber()] = decor
         self._write_spans(cursor, layout, paragraph.spans, paragraph.heading)
 
-    def _block_format(self, paragraph: Paragraph, first: bool) -> QTextBlockFormat:
+    def _block_format(
+        self, paragraph: Paragraph, side: Qt.LayoutDirection, *, first: bool
+    ) -> QTextBlockFormat:
+        """Return the format of a paragraph, or of a line of one whose marker or bar is at `side`."""
         form = QTextBlockFormat()
         form.setLineHeight(_LEADING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
-        direction = _direction(paragraph.spans)
-        form.setLayoutDirection(direction)
+        form.setLayoutDirection(_direction(paragraph.spans))
         margin = self._style.px(INDENT * paragraph.indent + 16 * paragraph.quote)
-        if direction == _FROM_RIGHT:
+        if paragraph.indent or paragraph.quote:
+            edge = Qt.AlignmentFlag.AlignRight if side == _FROM_RIGHT else Qt.AlignmentFlag.AlignLeft
+            form.setAlignment(edge | Qt.AlignmentFlag.AlignAbsolute)
+        if side == _FROM_RIGHT:
             form.setRightMargin(margin)
         else:
             form.setLeftMargin(margin)
@@ -292,9 +303,9 @@ def _is_from_right(cursor: QTextCursor) -> bool:
 def _lines_of_both_directions(paragraph: Paragraph) -> list[Paragraph]:
     """Return a paragraph's lines, where one of them has another direction; else the paragraph alone.
 
-    A list item or a quote stays whole: its lines share one margin.
+    The marker of a list item is that of its first line.
     """
-    if paragraph.marker or paragraph.quote or not any("\n" in span.text for span in paragraph.spans):
+    if not any("\n" in span.text for span in paragraph.spans):
         return [paragraph]
     lines: list[list[Span]] = [[]]
     for span in paragraph.spans:
@@ -303,7 +314,14 @@ def _lines_of_both_directions(paragraph: Paragraph) -> list[Paragraph]:
         lines += [[replace(span, text=part)] for part in parts[1:]]
     if len({_direction(line) for line in lines} - {Qt.LayoutDirection.LayoutDirectionAuto}) < _BOTH:
         return [paragraph]
-    return [replace(paragraph, spans=tuple(span for span in line if span.text)) for line in lines]
+    return [
+        replace(
+            paragraph,
+            spans=tuple(span for span in line if span.text),
+            marker="" if number else paragraph.marker,
+        )
+        for number, line in enumerate(lines)
+    ]
 
 
 def _shrink_ends(document: QTextDocument) -> None:

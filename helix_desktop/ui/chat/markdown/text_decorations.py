@@ -78,7 +78,10 @@ def _paint_decoration(
     document = block.document()
     rect = document.documentLayout().blockBoundingRect(block)
     line = block.layout().lineAt(0)
-    is_from_right = block.textDirection() == Qt.LayoutDirection.RightToLeft
+    is_from_right = block.blockFormat().rightMargin() > 0  # where its paragraph begins, not only its line
+    previous = block.previous()
+    is_line = previous.isValid() and not block.blockFormat().topMargin()  # of a paragraph: one bar for all
+    top = document.documentLayout().blockBoundingRect(previous).top() if is_line else rect.top()
     strong = style.color(style.theme.border_strong)
     painter.setPen(Qt.PenStyle.NoPen)
     if decoration.rule:
@@ -88,7 +91,7 @@ def _paint_decoration(
         painter.setBrush(strong)
         begin = float(INDENT * decoration.indent + 16 * level)
         left = document.textWidth() - begin - 3 if is_from_right else begin
-        painter.drawRoundedRect(QRectF(left, rect.y(), 3, rect.height()), 1.5, 1.5)
+        painter.drawRoundedRect(QRectF(left, top, 3, rect.bottom() - top), 1.5, 1.5)
     if decoration.marker and line.isValid():
         begin = rect.x() + line.x() + (line.width() if is_from_right else 0)
         base = QPointF(begin, rect.y() + line.y() + line.ascent())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage, QPainter
@@ -154,6 +156,22 @@ def test_each_line_of_a_message_has_its_own_direction(qapp: object) -> None:
     assert text.text() == "שורה ראשונה\nSecond line().\n42"
     blocks = [text.document.findBlockByNumber(at) for at in range(text.document.blockCount())]
     assert [block.textDirection() for block in blocks] == [_FROM_RIGHT, _FROM_LEFT, _FROM_LEFT]
+
+
+@pytest.mark.parametrize("place", [{"indent": 1, "marker": "•"}, {"quote": 1}])
+def test_each_line_of_an_item_or_quote_has_its_own_direction_beside_the_others(
+    qapp: object, place: dict[str, Any]
+) -> None:
+    paragraph = Paragraph((Span("שורה ראשונה\nSecond line."),), **place)
+    text = DocumentWriter(ChatStyle(LIGHT)).write_prose(Prose((paragraph,)))
+    text.layout(400)
+    assert text.text().endswith("שורה ראשונה\nSecond line.")
+    first, second = text.document.firstBlock(), text.document.lastBlock()
+    assert (first.textDirection(), second.textDirection()) == (_FROM_RIGHT, _FROM_LEFT)
+    above, below = (block.layout().lineAt(0).naturalTextRect().right() for block in (first, second))
+    assert abs(above - below) < 2
+    columns = dark_columns(painted(text), 0, round(text.height))
+    assert min(columns) > 200, "and nothing is left of them"
 
 
 def test_the_first_column_of_a_table_is_at_the_right_and_copied_first(qapp: object) -> None:
