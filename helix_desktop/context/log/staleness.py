@@ -323,10 +323,13 @@ class Staleness:
 
     def _end_edits(self, path: str, by: int, use: FileUse) -> None:
         edits = self._edits.get(path, ())
+        left: list[_Edit] = []
         for edit in edits:
             if edit.is_replaced_by(use):
                 self._supersede(edit.seq, edit.part, by)
-        self._edits[path] = tuple(edit for edit in edits if not edit.is_replaced_by(use))
+            else:
+                left.append(edit)
+        self._edits[path] = tuple(left)
 
     def _paths(self, use: FileUse, output: ToolAnswered) -> tuple[str, ...]:
         """Return the files of a call: as the tool found them behind links, else as the call spells them."""
