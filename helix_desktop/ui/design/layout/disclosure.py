@@ -20,6 +20,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Controls")
 
 _TITLE_X, _NOTE_GAP = 20, 8  # pixels: where the title begins, and from its end to the note
+_CHEVRON_X = 3  # pixels: the focus ring is around it too
 
 
 class DisclosureHead(EnterActivates, Themed, QAbstractButton):
@@ -72,7 +73,7 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
             painter.setPen(QPen(QColor(self._theme.accent), 1.5))
             painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 6, 6)
         color = self._theme.text if self.underMouse() else self._theme.faint
-        draw_chevron(painter, 0, (self.height() - 14) // 2, color, 14, is_open=self.isChecked())
+        draw_chevron(painter, _CHEVRON_X, (self.height() - 14) // 2, color, 14, is_open=self.isChecked())
         room = self.rect().adjusted(_TITLE_X, 0, 0, 0)
         painter.setFont(ui_font(13, 600))
         painter.setPen(QColor(str(getattr(self._theme, self._role))))
