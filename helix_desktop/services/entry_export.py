@@ -154,7 +154,7 @@ class _Folder:
             try:
                 file = path.open("xb")
             except FileExistsError:
-                if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
+                if _has_content(path, data):
                     return path.name
                 continue
             try:
@@ -164,6 +164,14 @@ class _Folder:
                 path.unlink(missing_ok=True)
                 raise
             return path.name
+
+
+def _has_content(path: Path, data: bytes) -> bool:
+    """Return True if a regular file has this content; a file that cannot be read has another one."""
+    try:
+        return path.is_file() and not path.is_symlink() and path.read_bytes() == data
+    except OSError:
+        return False
 
 
 class _Zip:

@@ -14689,11 +14689,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/session/composer/unsaved_drafts.py" />
-            <source>It is kept until you quit. Go back to the session to save it.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/session/missing_keys.py" />
             <source>It was kept only until Helix closed. Enter it again, or set {variable} before you start Helix.</source>
             <translation type="unfinished" />
@@ -14970,6 +14965,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/model_menu.py" />
             <source>Workspace default ({model})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/composer/unsaved_drafts.py" />
+            <source>Your words are kept until you quit. Go back to the session to save them.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -59,16 +59,18 @@ def test_a_name_is_a_plain_file_of_any_system(tool: str, target: str) -> None:
 
 
 async def test_a_folder_gets_every_byte_and_keeps_what_it_has(store: LevelDbStore, tmp_path: Path) -> None:
-    """The second time adds nothing; a different file of a name, and a link, stay as they are."""
+    """The second time adds nothing; a file of a name that may not be read, and a link, stay as they are."""
     folder, outside = tmp_path / "out", tmp_path / "outside"
     folder.mkdir()
     names = [file_name(await store.entry(digest)) for digest in DIGESTS]
     assert names[0].startswith("app-")
     assert names[0].endswith(".py")
     (folder / names[0]).write_bytes(b"mine")
+    (folder / names[0]).chmod(0)
     (folder / names[1]).symlink_to(outside)
     done = ExportedEntries(folder)
     await export_to_folder(store, DIGESTS, done)
+    (folder / names[0]).chmod(0o600)
     assert (folder / names[0]).read_bytes() == b"mine"
     assert not outside.exists()
     index = json.loads((folder / "index.json").read_text())

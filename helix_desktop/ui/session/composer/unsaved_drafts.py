@@ -53,7 +53,7 @@ class UnsavedDrafts:
             HelixError(
                 _text("What you wrote in “{session}” could not be saved.", session=draft.title),
                 join_sentences(draft.error.what, draft.error.why),
-                _text("It is kept until you quit. Go back to the session to save it."),
+                _text("Your words are kept until you quit. Go back to the session to save them."),
             )
         )
         self._by_session[draft.conversation.session.id] = draft, banner.id
