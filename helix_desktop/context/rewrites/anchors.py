@@ -30,7 +30,8 @@ _CHARS_PER_TOKEN = 3  # of identifiers, a low estimate
 _MAX_GROUPS, _LABEL_CHARS = 8, 14  # of names that share a label with their first and last entry
 _NAME_OVERHEAD = 6  # characters
 _USED_FACTOR = 6  # as in recorded sessions: a used name comes back as often as a seen one a sixth as old
-_MAX_USED, _MAX_SEEN = 500, 300  # newest names from which a line is chosen: it holds about 350
+_MAX_USED, _MAX_SEEN = 500, 300  # newest names from which a line is chosen: one of 1,000 tokens holds 350
+_SEEN_PER_TOKEN = 0.6  # of a shorter line, from as many names that were used as it has tokens
 _LEAST_CHARS = 5  # of a name and its space
 _READ_AHEAD = 50  # newest messages whose markers are read before they are needed
 _SHORT_CHARS, _SHORT_TEXTS = 1_000, 16_384  # characters of texts, and how many, of any session are remembered
@@ -185,11 +186,12 @@ class IdentifierIndex:
     def anchor_line(self, title: str, visible: Set[str], max_tokens: int) -> str:
         """Return the line that keeps what is not visible, in about `max_tokens`; empty if there is nothing.
 
-        Chosen are the names that cost least for what they are worth.
+        Chosen are those of the newest names that cost least for what they are worth.
         """
         used = filterfalse(visible.__contains__, reversed(self._used))
         unused = filterfalse(visible.__contains__, reversed(self._unused))
-        return _line_of(title, self._prices(islice(used, _MAX_USED), islice(unused, _MAX_SEEN)), max_tokens)
+        most_used, most_seen = min(_MAX_USED, max_tokens), min(_MAX_SEEN, int(max_tokens * _SEEN_PER_TOKEN))
+        return _line_of(title, self._prices(islice(used, most_used), islice(unused, most_seen)), max_tokens)
 
     def sweep_line(self, transcript: Transcript, seqs: Iterable[int], max_tokens: int) -> str:
         """Return the same line of the identifiers that a sweep of these messages takes out of the window.
