@@ -60,6 +60,7 @@ class WorkspaceController(QObject):
         self._trust, self._jobs = trust, jobs
         self._listening: set[str] = set()  # workspaces that were opened in this run
         self._requested_ids = ("", "")  # workspace and session that the user asked for last
+        self._targets = 0  # that are opened now, of the start and of another start of the app
         self._new_session_lock = asyncio.Lock()
         self.session_updated.connect(sidebar.on_update)
         self.session_updated.connect(self.session_controller.note_background)
@@ -95,6 +96,7 @@ class WorkspaceController(QObject):
         """Show the workspace that was asked for, else the last one, else the welcome page."""
         for problem in self._services.problems:
             self._async_actions.show_error(problem)
+        self._targets += 1
         try:
             if sample:
                 await self.open_sample()
@@ -103,7 +105,9 @@ class WorkspaceController(QObject):
             else:
                 await self._open_last()
         finally:
-            if self._window.is_blank:  # it could not be opened
+            self._targets -= 1
+            await asyncio.sleep(0)  # the other targets of the start begin now
+            if self._window.is_blank and not self._targets:  # none could be opened
                 self._show_welcome()
 
     async def _open_last(self) -> None:

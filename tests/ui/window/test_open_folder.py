@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,29 @@ async def test_a_new_folder_needs_trust_and_then_accepts_typing(qapp: QApplicati
 async def test_the_welcome_page_is_shown_if_the_first_folder_cannot_be_opened(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """Until then the window shows nothing."""
+    """Until then the window shows nothing, also while another target of the start is opened."""
+    (tmp_path / "first").mkdir()
+    (tmp_path / "second").mkdir()
     async with open_window(qapp, tmp_path) as rig:
         assert rig.window.is_blank
+        openings = [
+            asyncio.get_running_loop().create_task(
+                rig.wiring.workspace_controller.restore_last(tmp_path / name)
+            )
+            for name in ("gone", "first", "second")
+        ]
+        welcomes = []
+        for opening in openings:
+            opening.add_done_callback(lambda _: welcomes.append(rig.window.welcome.isVisible()))
+        await asyncio.wait(openings)
+        await asyncio.sleep(0)
+        assert welcomes == [False, False, False]
+        assert rig.wiring.services.registry.get(rig.workspace.id).path == str(tmp_path / "second")
+        assert isinstance(openings[0].exception(), WorkspaceMissing)
+        await until(lambda: trust_question(rig), "the question")
+        press(trust_question(rig)[0], "trust")
+
+    async with open_window(qapp, tmp_path / "other") as rig:
         with pytest.raises(WorkspaceMissing):
             await rig.wiring.workspace_controller.restore_last(tmp_path / "gone")
         assert rig.window.welcome.isVisible()
