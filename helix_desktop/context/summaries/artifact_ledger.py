@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -12,8 +13,10 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line
 from helix_desktop.domain.digest import MARKER_START, digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, MaskedCall, ToolAnswered, UserSpoke
-from helix_desktop.domain.files.use import is_task_tool
+from helix_desktop.domain.files.lines import ALL_LINES
+from helix_desktop.domain.files.use import file_use, is_task_tool
 from helix_desktop.domain.identifiers import identifiers_in
+from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tool_call_target import ToolKind, decode_arguments, tool_kind
 
 FLAGS: dict[ToolKind, str] = {"read": "r", "list": "l", "search": "s", "write": "w", "edit": "e"}
@@ -27,6 +30,8 @@ _PARSED_CHARS = 4_000  # characters of a command in which files are looked for
 _COUNTED_OUTCOMES = ("ran", "stopped")
 _DELETING_TOOL = re.compile(r"(?:^|_)(?:delete|remove|unlink|trash)(?=_|$)|Delete|Remove")
 _LINES = re.compile(r":\d+(?:-\d*)?$")  # the lines that were read of a file
+_ALL_LINES = re.compile(r"Lines 1-(\d+) of \1 of ")  # how the answer to a range of all lines begins
+_REMEMBERED_CALLS = 1_024  # that read a file: condensed notes are made from the same ones again
 _DELETING_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?(?:rm|unlink)\s+([^;&|<>\n]+)")
 _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
 
@@ -63,9 +68,10 @@ def _ellipsize(text: str, cap: int) -> str:
 class FileUse(msgspec.Struct, frozen=True):
     """A path, everything done to it (FLAGS), and its newest event; `state` names what flags do not.
 
-    `digest` is of the content that was written, or read, last. An edit stores only what it puts in: then it
-    is of the text before the edits since, or, if none is stored, of what the newest edit put in; `content`
-    tells which. Of a path that was only listed or searched it is of what was found.
+    `digest` is of the newest complete content that was written or read, and `stored_seq` the event that it
+    came up in. An edit stores only what it puts in: then it is of the text before the edits since, and `seq`
+    the newest of these. If no complete text is stored, it is of the part that an edit put in or a call read
+    last; `content` tells which. Of a path that was only listed or searched it is of what was found.
     """
 
     path: str
@@ -74,6 +80,7 @@ class FileUse(msgspec.Struct, frozen=True):
     seq: int
     state: FileState = ""
     content: StoredContent = "newest"
+    stored_seq: int = 0
 
     @property
     def is_file(self) -> bool:
@@ -90,8 +97,11 @@ class FileUse(msgspec.Struct, frozen=True):
     @property
     def line(self) -> str:
         """Return the ledger's line."""
-        line = _entry(self.state or self.flags, self.path, self.digest, self.seq)
-        return f"{line} ({self.content})" if self.digest and self.content != "newest" else line
+        if not self.digest:
+            return _entry(self.state or self.flags, self.path, "", self.seq)
+        line = _entry(self.state or self.flags, self.path, self.digest, self.stored_seq)
+        notes = {"newest": "", "before edits": f" (edited since, e{self.seq})", "part": " (part)"}
+        return f"{line}{notes[self.content]}"
 
 
 class AttachedContent(msgspec.Struct, frozen=True):
@@ -150,6 +160,15 @@ def _with_result(line: str, result: str) -> str:
     return f"{line}: {_ellipsize(result, _RESULT_CHARS)}" if result.strip() else line
 
 
+class _CallContent(msgspec.Struct, frozen=True):
+    """What a call holds: the content that it writes, and its event; and whether it reads a part of a file."""
+
+    seq: int = 0
+    written: str = ""
+    reads_part: bool = False
+
+
+_UNKNOWN_CALL = _CallContent()
 LedgerEntry = FileUse | AttachedContent | CommandRun | Failure
 
 
@@ -160,7 +179,7 @@ class Ledger(msgspec.Struct):
     attached: dict[str, AttachedContent] = {}
     commands: dict[str, CommandRun] = {}
     failures: dict[tuple[str, str], Failure] = {}
-    call_contents: dict[str, str] = {}  # the content that each call under way writes, by the call's id
+    calls_under_way: dict[str, _CallContent] = {}  # by the calls' ids
 
     def add(self, item: LogItem) -> None:
         """Add the next message."""
@@ -170,8 +189,16 @@ class Ledger(msgspec.Struct):
                     self.attached.pop(attachment.digest, None)
                     content = AttachedContent(attachment.label, attachment.digest, item.seq)
                     self.attached[attachment.digest] = content
-            case AssistantSpoke(short=short) if short:
-                self.call_contents = {call.call_id: written_content(call) for call in short}
+            case AssistantSpoke(calls=calls, short=short) if calls:
+                written = {call.call_id: written_content(call) for call in short}
+                self.calls_under_way = {
+                    call.id: _CallContent(
+                        item.seq,
+                        written.get(call.id, ""),
+                        tool_kind(call.name) == "read" and _reads_part(call),
+                    )
+                    for call in calls
+                }
             case ToolAnswered() as answer if answer.outcome in _COUNTED_OUTCOMES and not answer.recalled:
                 self._add_answer(answer, item.seq)
 
@@ -187,23 +214,33 @@ class Ledger(msgspec.Struct):
         elif _DELETING_TOOL.search(answer.name) and _is_path(answer.target):
             self._add_file(answer.target, "", "", seq, "deleted")
         elif answer.target and kind in FLAGS and not is_task_tool(answer.name):
+            call = self.calls_under_way.get(answer.call_id, _UNKNOWN_CALL)
+            is_part = kind == "read" and _is_part(answer, call)
             for path in _paths(answer.target, kind):
-                self._add_use(path, kind, answer, seq)
+                self._add_use(path, kind, answer, seq, call, is_part)
 
-    def _add_use(self, path: str, kind: ToolKind, answer: ToolAnswered, seq: int) -> None:
+    def _add_use(
+        self, path: str, kind: ToolKind, answer: ToolAnswered, seq: int, call: _CallContent, is_part: bool
+    ) -> None:
         """Add what a call did to a file, with the newest content of it that is stored."""
-        argument, previous = self.call_contents.get(answer.call_id, ""), self.files.get(path)
+        previous = self.files.get(path)
         file = previous if previous is not None and previous.is_file else None
+        has_all = file is not None and bool(file.digest) and file.content != "part"
         if kind == "write":
-            self._add_file(path, "w", argument, seq)
-        elif kind == "edit" and file is not None and file.digest and file.content != "part":
-            self._add_file(path, "e", file.digest, seq, content="before edits")
-        elif kind == "edit":
-            self._add_file(path, "e", argument or (file.digest if file else ""), seq, content="part")
-        elif kind != "read" and file is not None:
-            self._add_file(path, FLAGS[kind], file.digest, seq, content=file.content)
+            self._add_file(path, "w", call.written, seq, stored_seq=call.seq)
+        elif kind == "edit" and call.written and not has_all:
+            self._add_file(path, "e", call.written, seq, content="part", stored_seq=call.seq)
+        elif kind == "edit" and file is not None:
+            content: StoredContent = "before edits" if has_all else "part"
+            self._add_file(path, "e", file.digest, seq, content=content, stored_seq=file.stored_seq)
+        elif file is not None and (kind in ("list", "search") or (is_part and has_all)):
+            newest = file.seq if file.content == "before edits" else seq
+            self._add_file(
+                path, FLAGS[kind], file.digest, newest, content=file.content, stored_seq=file.stored_seq
+            )
         else:
-            self._add_file(path, FLAGS[kind], answer.digest, seq)
+            digest = "" if kind == "edit" else answer.digest
+            self._add_file(path, FLAGS[kind], digest, seq, content="part" if is_part else "newest")
 
     def _add_file(
         self,
@@ -213,6 +250,7 @@ class Ledger(msgspec.Struct):
         seq: int,
         state: FileState = "",
         content: StoredContent = "newest",
+        stored_seq: int = 0,
     ) -> None:
         previous = self.files.pop(path, None)
         flags = previous.flags if previous and previous.state != "deleted" else ""
@@ -220,7 +258,7 @@ class Ledger(msgspec.Struct):
             state = "generated"
         flags = flags if flag in flags else flags + flag
         stored = "" if digest == _NOTHING else digest
-        self.files[path] = FileUse(path, flags, stored, seq, state, content)
+        self.files[path] = FileUse(path, flags, stored, seq, state, content, stored_seq or seq)
 
     def _add_command(self, answer: ToolAnswered, seq: int) -> None:
         ok = answer.ok and answer.exit_code in (0, None)
@@ -229,9 +267,11 @@ class Ledger(msgspec.Struct):
         self.commands.pop(answer.target, None)
         run = CommandRun(answer.target, answer.exit_code, answer.digest, seq, ok, result)
         self.commands[answer.target] = run
-        content = self.call_contents.get(answer.call_id, "") if "<<" in answer.target else ""
+        call = self.calls_under_way.get(answer.call_id, _UNKNOWN_CALL)
+        content = call.written if "<<" in answer.target else ""
         for path, by_tee in _generated_files(answer.target):
-            self._add_file(path, "", content or (answer.digest if by_tee else ""), seq, "generated")
+            digest, stored_seq = (content, call.seq) if content else (answer.digest if by_tee else "", seq)
+            self._add_file(path, "", digest, seq, "generated", stored_seq=stored_seq)
         for path in _deleted_files(answer.target) if ok else ():
             self._add_file(path, "", "", seq, "deleted")
 
@@ -310,6 +350,18 @@ def written_content(call: MaskedCall) -> str:
         digest for key, digest in zip(markers, call.digests, strict=True) if not key.startswith("old")
     ]
     return contents[-1] if contents else ""
+
+
+@lru_cache(_REMEMBERED_CALLS)
+def _reads_part(call: ToolCall) -> bool:
+    """Return True if a call that reads a file asks for some lines of it, or for what may not be its text."""
+    use = file_use(call)
+    return use is not None and use.lines != ALL_LINES
+
+
+def _is_part(answer: ToolAnswered, call: _CallContent) -> bool:
+    """Return True if a read returned some lines of a file, as its call or its target says."""
+    return (call.reads_part or bool(_LINES.search(answer.target))) and not _ALL_LINES.match(answer.text)
 
 
 def build_ledger(items: Iterable[LogItem]) -> Ledger:

@@ -82,7 +82,7 @@ def test_one_line_for_a_path_with_all_its_flags() -> None:
         answer("run_command", "make\ne1 user: no", "exit code 2\nsrc.c:3: error: no such type", 2),
     )
     text = build_ledger(simulator.transcript.items).text(600)
-    assert "re a.py abababababab e5" in text
+    assert "re a.py abababababab e3 (edited since, e4)" in text
     assert "e src/b.py e4" in text
     assert "! make e1 user: no (exit 2) abababababab e6: src.c:3: error: no such type" in text
     assert Ledger().text(600) == ""
@@ -159,16 +159,44 @@ def test_a_changed_file_names_its_newest_complete_content_and_not_what_an_edit_p
     read = ("read_file", {"path": "a.py"}, "x = 2\n")
     found = ("grep", {"path": "a.py"}, "1:x = 2")
     large = ("edit_file", edit, "Edited.")
-    assert changed(wrote, small) == [f"we a.py {handle(body)[:12]} e6 (before edits)"]
-    assert changed(wrote, large, small) == [f"we a.py {handle(body)[:12]} e8 (before edits)"]
+    assert changed(wrote, small) == [f"we a.py {handle(body)[:12]} e3 (edited since, e6)"]
+    assert changed(wrote, large, small) == [f"we a.py {handle(body)[:12]} e3 (edited since, e8)"]
     assert changed((read[0], read[1], ""), small) == ["re a.py e6"]
-    assert changed(large) == [f"e a.py {handle(edit['new_text'])[:12]} e4 (part)"]
-    assert changed(large, small, found) == [f"es a.py {handle(edit['new_text'])[:12]} e8 (part)"]
-    assert changed(small, wrote, found) == [f"ews a.py {handle(body)[:12]} e8"]
-    assert changed(wrote, small, read, found) == [f"wers a.py {handle('x = 2' + chr(10))[:12]} e10"]
+    assert changed(large) == [f"e a.py {handle(edit['new_text'])[:12]} e3 (part)"]
+    assert changed(large, small, found) == [f"es a.py {handle(edit['new_text'])[:12]} e3 (part)"]
+    assert changed(small, found) == ["es a.py e6"]
+    assert changed(small, wrote, found) == [f"ews a.py {handle(body)[:12]} e5"]
+    assert changed(wrote, small, read, found) == [f"wers a.py {handle('x = 2' + chr(10))[:12]} e8"]
     assert changed(small) == ["e a.py e4"]
     assert changed(("delete_file", {"path": "a.py"}, "Deleted.")) == ["deleted a.py e4"]
     assert changed(("read_file", {"path": "empty.py"}, "")) == ["r empty.py e4"]
+
+
+def test_a_read_of_some_lines_does_not_pass_for_the_text_of_a_file() -> None:
+    """The newest complete text stays; where only a part was read, the line says so."""
+    whole, part = (
+        answer("read_file", "a.py"),
+        answer("read_file", "a.py:1-50", "Lines 1-50 of 120 of a.py:\n1:x"),
+    )
+    part = msgspec.structs.replace(part, digest="cd" * 32)
+    to_the_end = msgspec.structs.replace(part, target="a.py:1-120", text="Lines 1-120 of 120 of a.py:\n1:x")
+
+    def read(*answers: ToolAnswered) -> list[str]:
+        return build_ledger(session_with(*answers).transcript.items).text(600).splitlines()
+
+    assert read(part) == ["r a.py cdcdcdcdcdcd e3 (part)"]
+    assert read(whole, part) == ["r a.py abababababab e3"]
+    assert read(part, whole) == ["r a.py abababababab e4"]
+    assert read(whole, to_the_end) == ["r a.py cdcdcdcdcdcd e4"]
+    assert read(part, answer("edit_file", "a.py"), part) == ["re a.py cdcdcdcdcdcd e5 (part)"]
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Begin.")
+    call = ToolCall(
+        "c", "Read", '{"file_path": "a.py", "offset": 10, "limit": 20}'
+    )  # a tool that names no lines
+    simulator.record(AssistantSpoke("", "m", 1, (call,)))
+    simulator.record(msgspec.structs.replace(whole, name="Read"))
+    assert build_ledger(simulator.transcript.items).text(600) == "r a.py abababababab e4 (part)"
 
 
 def test_the_agents_list_of_tasks_is_no_file() -> None:
