@@ -19,10 +19,14 @@ from helix_desktop.tools.cache.session_words import newest_searchable_seq
 
 @dataclass(frozen=True)
 class CoveredEntry:
-    """One content, message or call that is covered, and the session it is of; empty: not known."""
+    """One content, message or call that is covered, and the session it is of; empty: not known.
+
+    `is_conclusion` is True for a message of the agent without calls: what it came to in a turn.
+    """
 
     line: IndexLine
     session: str
+    is_conclusion: bool = False
 
     @property
     def seq(self) -> int:
@@ -84,10 +88,19 @@ async def read_coverage(
 
 def _add_lines(found: _Entries, lines: Sequence[IndexLine], session: str) -> list[str]:
     """Add the entries of an index, each once; return the digests of the earlier indexes that it names."""
-    for line in lines:
-        if line.seq:
-            found.setdefault((session, line.seq, line.digest, line.text), CoveredEntry(line, session))
+    for entry in _covered_entries(lines, session):
+        if entry.seq:
+            found.setdefault((session, entry.seq, entry.digest, entry.line.text), entry)
     return list(dict.fromkeys(line.digest for line in lines if not line.seq))
+
+
+def _covered_entries(lines: Sequence[IndexLine], session: str) -> list[CoveredEntry]:
+    """Return the entries of lines, which hold all calls of the messages that they hold."""
+    calling = {line.seq for line in lines if line.label == "call"}
+    return [
+        CoveredEntry(line, session, line.label == "agent" and not line.digest and line.seq not in calling)
+        for line in lines
+    ]
 
 
 def entries_between(transcript: Transcript, session: str, first: int, last: int) -> list[CoveredEntry]:
@@ -100,7 +113,7 @@ def entries_between(transcript: Transcript, session: str, first: int, last: int)
         for item in items
         if isinstance(item.event, ToolAnswered) and not item.event.digest
     ]
-    return [CoveredEntry(line, session) for line in sorted(lines, key=lambda line: line.seq)]
+    return _covered_entries(sorted(lines, key=lambda line: line.seq), session)
 
 
 def session_coverage(session: CallingSession) -> Coverage:

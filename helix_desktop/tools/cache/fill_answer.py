@@ -22,6 +22,7 @@ from helix_desktop.tools.cache.surroundings import Surroundings
 
 _MAX_GROUPS = 40  # groups whose tokens are counted: more never fit
 _SPOTS = 3  # lines of one group, as long as others have none
+_WHOLE_SHARE = 0.5  # of the tokens for the agent's conclusions, but for the first one
 _FIRST_SHARE = 0.7  # of the tokens for the first line of each group, the rest for further lines
 _NAME_CAP = 32  # characters
 _ENDING, _ENDING_TOKENS = "One of these with the pattern gives all its lines.", 11
@@ -42,16 +43,19 @@ class AnswerWriter:
         self._room = max_tokens
         self._tokens: dict[str, int] = {}
         self._origins: dict[CoveredEntry, Origin] = {}
+        self._whole: set[CoveredEntry] = set()
 
     async def write(self, hits: Sequence[EntryHit], widths: Sequence[Surroundings]) -> str:
         """Return the hits; with the first of `widths` what does not fit is named or counted at the end.
 
-        A wider one is taken while all of the answer fits; then for single groups, as long as what they stand
-        for is the same in it.
+        The agent's conclusions come first, and whole where there is room: they say in a sentence what others
+        only show. A wider one is taken while all of the answer fits; then for single groups, as long as what
+        they stand for is the same in it.
         """
         if any(hit.count > len(hit.spots) for hit in hits):
             self._room = self._max_tokens - _ENDING_TOKENS
         groups = group_hits(hits, widths[0])
+        await self._choose_whole(groups, widths[0])
         blocks = await self._blocks(groups[:_MAX_GROUPS], widths[0])
         size = self._size(blocks)
         if size > self._room or len(groups) > _MAX_GROUPS:
@@ -73,6 +77,23 @@ class AnswerWriter:
         )
         return "\n".join([_text(blocks), _ENDING] if is_cut else [_text(blocks)])
 
+    async def _choose_whole(self, groups: Sequence[HitGroup], around: Surroundings) -> None:
+        """Choose the conclusions that stand in the answer whole: the first one, and others in their share."""
+        room, taken = self._room_for_lines(groups), 0
+        for group in groups[:_MAX_GROUPS]:
+            if not group.hit.entry.is_conclusion or not group.spots:
+                continue
+            self._whole.add(group.hit.entry)
+            size = self._size(await self._blocks([group], around))
+            if taken + size <= (room * _WHOLE_SHARE if taken else room):
+                taken += size
+            else:
+                self._whole.remove(group.hit.entry)
+
+    def _room_for_lines(self, groups: Sequence[HitGroup]) -> int:
+        """Return the tokens that are left when the end of the answer names what is left out."""
+        return self._max_tokens - _ENDING_TOKENS - 20 * min(len(groups), MAX_NAMED + 1)
+
     async def _widen_some(
         self, groups: Sequence[HitGroup], blocks: list[_Block], width: Surroundings, size: int
     ) -> int:
@@ -93,7 +114,7 @@ class AnswerWriter:
             entry = group.hit.entry
             if entry not in self._origins:
                 self._origins[entry] = await self._origin_of(entry)
-            blocks.append(group_text(group, self._origins[entry], around))
+            blocks.append(group_text(group, self._origins[entry], around, entry in self._whole))
         new = {line for block in blocks for part in block for line in part} - self._tokens.keys()
         lines = sorted(new)
         counts = await self._count_tokens([f"{line}\n" for line in lines]) if lines else []
@@ -106,7 +127,7 @@ class AnswerWriter:
     def _best_lines(self, groups: Sequence[HitGroup], blocks: Sequence[_Block]) -> str:
         """Return the first lines of as many groups as fit, then further lines, and what is left out."""
         sizes = [[sum(self._tokens[line] for line in part) for part in block] for block in blocks]
-        left = self._max_tokens - _ENDING_TOKENS - 20 * min(len(groups), MAX_NAMED + 1)
+        left = self._room_for_lines(groups)
         first_left = left * _FIRST_SHARE
         parts = [0] * len(blocks)  # how many parts of each block are in the answer: the first has its name
         for place, size in enumerate(sizes):

@@ -9,7 +9,7 @@ from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.entry_search import EntryHit, Spot
 from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin
-from helix_desktop.tools.cache.surroundings import Surroundings, clean_line, is_tiny
+from helix_desktop.tools.cache.surroundings import Surroundings, clean_line, is_tiny, split_content
 
 MAX_NAMED = 6
 """Other contents with the same lines, or left out, that are named."""
@@ -39,12 +39,12 @@ class HitGroup:
 def group_hits(hits: Sequence[EntryHit], around: Surroundings) -> list[HitGroup]:
     """Return the hits as groups in their order: with whole words, with parts of words, by description only.
 
-    Lines that a newer content has too, with the same surroundings, are left out; a content that has no
-    others joins the newer one.
+    Of the first two the agent's conclusions come first. Lines that one before it has too, with the same
+    surroundings, are left out; a content that has no others joins that one.
     """
     groups: list[HitGroup] = []
     by_key: dict[object, tuple[HitGroup, Spot]] = {}
-    for hit in sorted(hits, key=lambda hit: not hit.has_words):
+    for hit in sorted(hits, key=lambda hit: (not hit.has_words, not hit.entry.is_conclusion)):
         if not hit.spots or hit.entry.line.label == "call":
             continue
         all_lines = hit.all_lines if around.has_all else ()
@@ -68,17 +68,29 @@ def group_hits(hits: Sequence[EntryHit], around: Surroundings) -> list[HitGroup]
     return groups + [HitGroup(hit, list(hit.spots[:1])) for hit in rest]
 
 
-def group_text(group: HitGroup, origin: Origin, around: Surroundings) -> list[Sequence[str]]:
-    """Return the parts of a group: its name, then the lines of each spot."""
+def group_text(
+    group: HitGroup, origin: Origin, around: Surroundings, is_whole: bool = False
+) -> list[Sequence[str]]:
+    """Return the parts of a group: its name, then the lines of each spot, or all lines of a message."""
     entry, count = group.hit.entry, group.hit.count
     if entry.line.label == "call":
         return [[f"e{entry.seq} call: {group.spots[0].text if group.spots else ''}"]]
-    rows = _rows(group, around)
-    label = escape_hidden_name(entry.line.label)[:_NAME_CAP]
+    rows = [_all_rows(group.hit)] if is_whole else _rows(group, around)
+    label = "agent concluded" if entry.is_conclusion else escape_hidden_name(entry.line.label)[:_NAME_CAP]
     name = f"{handle(group.hit)} {label}".strip()
     name = ", ".join(part for part in (name, origin.time, origin.change) if part)
     more = f": {pluralize(count, 'line')}" if count > count_matching(rows) else ":" if rows else ""
     return [[f"{name}{more}{_others(group)}"], *rows]
+
+
+def _all_rows(hit: EntryHit) -> list[str]:
+    """Return the lines of a message, uncut; empty ones are left out."""
+    lines = enumerate(split_content(hit.entry.line.text.encode("utf-8", "replace")), 1)
+    return [
+        f"{number}{':' if number in hit.numbers else '-'}{clean_line(line, max(len(line), 1))}"
+        for number, line in lines
+        if line.strip()
+    ]
 
 
 def count_matching(rows: Sequence[Sequence[str]]) -> int:

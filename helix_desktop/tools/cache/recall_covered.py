@@ -124,7 +124,9 @@ class CoverageRecall:
             return _Answer("\n".join([f"{opening}{quote} is nowhere in it", *notes]), is_partial)
         lines = pluralize(sum(hit.count or 1 for hit in search.hits), "line")
         places = pluralize(len(search.hits), "place")
-        head = "\n".join([f"{opening}{lines} for {quote} in {places}, newest first", *notes])
+        has_conclusion = any(hit.entry.is_conclusion and hit.has_words for hit in search.hits)
+        order = "the agent's conclusions first, then the newest" if has_conclusion else "newest first"
+        head = "\n".join([f"{opening}{lines} for {quote} in {places}, {order}", *notes])
         (head_tokens,) = await self._count_tokens([f"{head}\n"])
         budget = max(1, (args.max_tokens or self._limits.search_tokens) - head_tokens)
         writer = AnswerWriter(budget, self._count_tokens, lambda entry: self._origin_of(entry, origins))

@@ -70,8 +70,8 @@ def is_tiny(lines: Sequence[bytes]) -> bool:
     return 0 < len(lines) <= _TINY_LINES and sum(map(len, lines)) <= TINY_BYTES
 
 
-def clean_line(line: bytes) -> str:
-    """Return a line for an answer, at most 200 characters, with a mark for each hidden one."""
-    text = line[: 4 * MAX_LINE].decode("utf-8", "ignore").rstrip().replace("\t", " ")
-    cut = text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}…"
+def clean_line(line: bytes, max_chars: int = MAX_LINE) -> str:
+    """Return a line for an answer, at most `max_chars` characters, with a mark for each hidden one."""
+    text = line[: 4 * max_chars].decode("utf-8", "ignore").rstrip().replace("\t", " ")
+    cut = text if len(text) <= max_chars else f"{text[:max_chars]}…"
     return cut if cut.isprintable() else "".join("\ufffd" if is_hidden(sign) else sign for sign in cut)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.context.intake.argument_markers import mask_arguments
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.index_entry import index_text
 from helix_desktop.context.summaries.index_lines import IndexLine, parse_index
 from helix_desktop.domain.digest import digest_of
@@ -174,6 +177,48 @@ async def test_a_search_of_an_index_has_at_most_a_thousand_tokens_and_names_the_
     assert rest[1] == "One of these with the pattern gives all its lines."
     (few,) = await estimate_tokens([await rig.recall(index, pattern="needle", max_tokens=200)])
     assert few <= 200
+
+
+async def test_the_agents_conclusion_comes_whole_and_before_outputs() -> None:
+    """What a turn came to says in a sentence what listings only show; words between calls do not."""
+    rig = await SessionRig.create()
+    await rig.say("Why does the gauge drop the last line?")
+    cause = f"`read_gauge` in src/gauge.py:3 {'stops at the last line end, ' * 12}so the rest is lost."
+    await rig.add(AssistantSpoke(f"# Cause\n\n{cause}\nFixed, and 3 tests pass.", "m", 5))
+    older = await rig.add(AssistantSpoke("read_gauge was never tested.", "m", 5))
+    for number in range(30):
+        text = "".join(f"read_gauge {number} {line} {'x' * 60}\n" for line in range(20))
+        last = await rig.use_tool(f"log_{number}.txt", text.encode(), words="Let me look at read_gauge.")
+    index = await rig.make_index(1, last)
+    answer = await rig.recall(index, pattern="read_gauge")
+    (tokens,) = await estimate_tokens([answer])
+    assert tokens <= 1_000
+    head, first, *lines = answer.splitlines()
+    assert head.endswith("in 62 places, the agent's conclusions first, then the newest")
+    assert first.startswith(f"e{older} agent concluded, ")
+    assert lines[1].startswith(f"e{older - 1} agent concluded, ")
+    assert lines[2:5] == ["1-# Cause", f"3:{cause}", "4-Fixed, and 3 tests pass."]
+    assert f"e{last} read_file log_29.txt" in lines[5], "then the newest output"
+    narrow = await rig.recall(index, pattern="read_gauge", max_tokens=150)
+    (tokens,) = await estimate_tokens([narrow])
+    assert tokens <= 150
+    assert f"e{older} agent concluded, " in narrow
+
+
+async def test_the_ledger_and_a_recall_name_the_same_entry() -> None:
+    """What a call wrote came up in the call, not in its answer."""
+    rig = await SessionRig.create()
+    await rig.say("Write it.")
+    body = "x = 1\n" * 200
+    call = ToolCall("w", "write_file", json.dumps({"path": "a.py", "content": body}))
+    masked = mask_arguments(call)
+    assert masked is not None
+    bodies = [text.encode() for text in masked.texts]
+    contents = tuple(Content(digest_of(data), data, "write_file", "a.py") for data in bodies)
+    await rig.add(AssistantSpoke("", "m", 5, (call,), short=(masked.call,)), contents=contents)
+    await rig.add(ToolAnswered("w", "write_file", "Written.", "", 8, 2, 2, "a.py"))
+    _, _, digest, entry = build_ledger(rig.transcript.items).text(600).split()
+    assert (await rig.recall(digest)).split(" · ")[2].startswith(f"{entry}, ")
 
 
 async def test_a_search_says_that_a_content_has_more_lines_than_the_best_ones() -> None:
