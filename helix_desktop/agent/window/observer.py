@@ -196,7 +196,9 @@ class Observer:
                 observation_task.merge_observations, source_input.generations
             )
         else:
-            observations = await asyncio.to_thread(observation_task.extract_observations, source_input.items)
+            observations = await asyncio.to_thread(
+                observation_task.extract_observations, source_input.items, source_input.standing
+            )
         return msgspec.structs.replace(failed, value=observations, model=NO_MODEL, is_demo=False)
 
     async def _build_event(

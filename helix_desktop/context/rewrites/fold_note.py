@@ -10,9 +10,14 @@ from itertools import islice
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import LEGEND, build_ledger
+from helix_desktop.context.summaries.conclusions import (
+    conclusions_in,
+    sentences_in,
+    states_anything,
+    telling_sentences,
+)
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.tool_call_target import tool_kind
 
@@ -20,12 +25,14 @@ TITLE = "[Folded steps]"
 _CHARS_PER_TOKEN = 3.5
 _LEDGER_MESSAGES = 800  # newest messages that the ledger of a condensed note is made from: more than fill it
 _MIN_CHARS, _MAX_CHARS = 60, 400  # characters of one message in a condensed note
+_RANKS = ((0.75, 120, 900), (0.8, _MIN_CHARS, _MAX_CHARS), (1.0, _MIN_CHARS, _MAX_CHARS))
+"""The share of the characters left, and the least and most of one message: for conclusions, for the words of
+turns without one, and for all others."""
+_CONCLUDING_MESSAGES = 2_000  # newest messages in which conclusions are looked for: more than fill a note
+_LONG_CHARS, _AGAIN_CHARS = 200, 60  # characters of a user's message that came several times
 _TARGET_CAP, _COMMAND_CAP = 160, 80  # characters
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
 _KILO = 1024
-_READ_CHARS, _READ_TAIL = 1_500, 500  # characters of a long message in which names are looked for
-_SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|\n+")
-_NUMBER = re.compile(r"#?\b\d[\w.,:%]*")
 _REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
 _REMEMBERED_TARGETS = 2_048  # of calls: made when the answer comes, for its names, and again for its note
 _NOTE_LINE = re.compile(r"\s*(?:user:|did:|\[)", re.IGNORECASE)  # how a line of the note's own begins
@@ -47,28 +54,26 @@ def render_condensed_note(
     """Return the note that replaces older notes: user messages, what the agent's name, and a ledger.
 
     `agent_tokens` bounds the agent's text, the policy the other two; the newest of each are kept. The user's
-    messages stay whole up to `user_tokens` together; beyond them each keeps its beginning and its end, up to
-    half as many more.
+    messages stay whole up to `user_tokens` together, a long one that came several times once; beyond them
+    each keeps its beginning and its end, up to half as many more.
     """
-    chars_left, user_tokens_left = int(agent_tokens * _CHARS_PER_TOKEN), user_tokens
-    texts = (
-        item for item in reversed(items) if isinstance(item.event, AssistantSpoke) and item.event.text.strip()
-    )
-    count = sum(1 for _ in islice(texts, chars_left // _MIN_CHARS + 1))  # more have the least each, too
-    cap = min(max(chars_left // max(1, count), _MIN_CHARS), _MAX_CHARS)
+    agent_lines, user_tokens_left = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN)), user_tokens
     lines: list[str] = []
+    seq_by_text: dict[str, int] = {}
     for item in reversed(items):
-        if chars_left <= 0 and isinstance(item.event, AssistantSpoke):
-            continue
         match item.event:
+            case UserSpoke(text=text) if text in seq_by_text:
+                lines.append(
+                    f"user: {_quote_lookalikes(text[:_AGAIN_CHARS])} […] (all of it in e{seq_by_text[text]})"
+                )
             case UserSpoke(text=text, tokens=tokens) if user_tokens_left > -user_tokens // 2:
                 user_cap = tokens if tokens <= user_tokens_left else policy.condense_message
                 user_tokens_left -= min(tokens, user_cap)
                 lines.append(f"user: {_quote_lookalikes(_head_and_tail(text, tokens, user_cap))}")
-            case AssistantSpoke(text=text) if text.strip() and chars_left > 0:
-                line = _telling_part(text, cap)
-                chars_left -= len(line)
-                lines.append(line)
+                if len(text) > _LONG_CHARS:
+                    seq_by_text[text] = item.seq
+            case AssistantSpoke() if item.seq in agent_lines:
+                lines.append(agent_lines[item.seq])
             case ToolAnswered(reply=QuestionReply() as reply) as answer:
                 lines.append(_reply_line(answer, reply))
             case _:
@@ -157,31 +162,53 @@ def _truncate(text: str, cap: int) -> str:
     return text if len(text) <= cap else text[: cap - 1] + "…"
 
 
+def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
+    """Return what a condensed note says of the agent's messages, by their seqs.
+
+    Together they take the characters of an even share for each message, the newest first. Of these most go
+    to the conclusions of finished turns; then what was said between calls in a turn without one has its
+    share, and what is left goes to the other words between calls, but for those that only announce.
+    """
+    texts = filter(_text_of, reversed(items))
+    newest = list(islice(texts, max_chars // _MIN_CHARS + 1))  # more would have less than the least
+    even = min(max(max_chars // max(1, len(newest)), _MIN_CHARS), _MAX_CHARS)
+    left = min(max_chars, sum(min(len(_text_of(item)), even) for item in newest))
+    conclusions = conclusions_in(items[-_CONCLUDING_MESSAGES:])[::-1]
+    seqs, turns = {item.seq for item in conclusions}, {item.turn for item in conclusions}
+    of_open_turns = [item for item in newest if item.turn not in turns]
+    others = [
+        item
+        for item in newest
+        if item.turn in turns and item.seq not in seqs and states_anything(_text_of(item))
+    ]
+    lines: dict[int, str] = {}
+    for rank, (share, least, most) in zip((conclusions, of_open_turns, others), _RANKS, strict=True):
+        of_rank = int(left * share)
+        cap = min(max(of_rank // max(1, len(rank)), least), most)
+        for item in rank:
+            text, room = _text_of(item), min(cap, left)
+            if of_rank <= 0 or room < min(_MIN_CHARS, len(text)):
+                break
+            lines[item.seq] = line = _telling_part(text, room)
+            of_rank, left = of_rank - len(line), left - len(line)
+    return lines
+
+
+def _text_of(item: LogItem) -> str:
+    return item.event.text.strip() if isinstance(item.event, AssistantSpoke) else ""
+
+
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
 def _telling_part(text: str, cap: int) -> str:
-    """Return the sentences of a message that name most, in their order, in one line of `cap` characters.
+    """Return the sentences of a message that state most, in their order, in one line of `cap` characters.
 
-    Agents begin with what says least ("Perfect! Now let's"); without any name or number the beginning stays.
+    Agents begin with what says least ("Perfect! Now let's"); if no sentence states anything the beginning
+    stays.
     """
     line = " ".join(text[: cap * 2].split())
     if len(line) > cap:
-        read = (
-            text if len(text) <= _READ_CHARS else f"{text[:-_READ_TAIL][:_READ_CHARS]}\n{text[-_READ_TAIL:]}"
-        )
-        sentences = [" ".join(part.split()) for part in _SENTENCE_END.split(read)]
-        names = [
-            len({*identifiers_in(sentence[:cap]), *_NUMBER.findall(sentence[:cap])}) for sentence in sentences
-        ]
-        best = sorted(
-            (number for number in range(len(sentences)) if names[number]), key=lambda n: (-names[n], n)
-        )
-        numbers: list[int] = []
-        left = cap
-        for number in best:
-            if len(sentences[number]) < left or not numbers:
-                numbers.append(number)
-                left -= len(sentences[number]) + 1
-        line = " ".join(sentences[number] for number in sorted(numbers)) or line
+        sentences = telling_sentences(text, cap) or sentences_in(text)
+        line = " ".join(sentence.text for sentence in sentences) or line
     return _quote_lookalikes(_truncate(line, cap))
 
 

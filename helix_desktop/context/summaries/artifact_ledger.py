@@ -164,7 +164,7 @@ class _CallContent(msgspec.Struct, frozen=True):
     """What a call holds: the content that it writes, and its event; and whether it reads a part of a file."""
 
     seq: int = 0
-    written: str = ""
+    content: str = ""
     reads_part: bool = False
 
 
@@ -190,11 +190,11 @@ class Ledger(msgspec.Struct):
                     content = AttachedContent(attachment.label, attachment.digest, item.seq)
                     self.attached[attachment.digest] = content
             case AssistantSpoke(calls=calls, short=short) if calls:
-                written = {call.call_id: written_content(call) for call in short}
+                contents = {call.call_id: written_content(call) for call in short}
                 self.calls_under_way = {
                     call.id: _CallContent(
                         item.seq,
-                        written.get(call.id, ""),
+                        contents.get(call.id, ""),
                         tool_kind(call.name) == "read" and _reads_part(call),
                     )
                     for call in calls
@@ -227,9 +227,9 @@ class Ledger(msgspec.Struct):
         file = previous if previous is not None and previous.is_file else None
         has_all = file is not None and bool(file.digest) and file.content != "part"
         if kind == "write":
-            self._add_file(path, "w", call.written, seq, stored_seq=call.seq)
-        elif kind == "edit" and call.written and not has_all:
-            self._add_file(path, "e", call.written, seq, content="part", stored_seq=call.seq)
+            self._add_file(path, "w", call.content, seq, stored_seq=call.seq)
+        elif kind == "edit" and call.content and not has_all:
+            self._add_file(path, "e", call.content, seq, content="part", stored_seq=call.seq)
         elif kind == "edit" and file is not None:
             content: StoredContent = "before edits" if has_all else "part"
             self._add_file(path, "e", file.digest, seq, content=content, stored_seq=file.stored_seq)
@@ -268,7 +268,7 @@ class Ledger(msgspec.Struct):
         run = CommandRun(answer.target, answer.exit_code, answer.digest, seq, ok, result)
         self.commands[answer.target] = run
         call = self.calls_under_way.get(answer.call_id, _UNKNOWN_CALL)
-        content = call.written if "<<" in answer.target else ""
+        content = call.content if "<<" in answer.target else ""
         for path, by_tee in _generated_files(answer.target):
             digest, stored_seq = (content, call.seq) if content else (answer.digest if by_tee else "", seq)
             self._add_file(path, "", digest, seq, "generated", stored_seq=stored_seq)

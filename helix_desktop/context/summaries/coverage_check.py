@@ -1,7 +1,7 @@
 """The coverage check: which facts of the covered messages a summary and its ledger name, and which not.
 
 Facts are what an agent goes wrong without or looks up by its name: the user's instructions, files, commands,
-hashes, and numbers with `#` or a unit.
+hashes, and numbers with `#` or a unit. A hash or a number is quoted with its sentence: alone it says nothing.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ from helix_desktop.domain.user_words import own_words
 
 CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
 _SENTENCE_CHARS = 240  # characters of an instruction that are quoted
+_AROUND_CHARS = 80  # characters before a number, and behind it, in which its sentence lies
 _PARSED_CHARS = 20_000  # characters of a message that are searched
 _MAX_INSTRUCTIONS = 200  # newest instructions that are checked
 _SHARED_WORDS = 0.7  # share of an instruction's words that a line must have to name it
 _SHORT = 4  # words of an instruction so short that a line must have all of them
+_LEAST_WORDS = 3  # of a sentence that says what a number is
+_IN_SENTENCES: Container[FactKind] = ("hashes", "numbers")
 _HASH_DIGITS = 7  # digits by which a hash is named
 _COMMAND_CHARS = 60  # characters of a command's main part by which it is named
 _RULE = re.compile(
@@ -53,10 +56,10 @@ _NUMBER = re.compile(
 )
 _JOINS = re.compile(r"&&|\|\||[;|\n]")
 _SHARES: Mapping[FactKind, float] = {
-    "instructions": 0.45,
-    "files": 0.3,
-    "hashes": 0.07,
-    "numbers": 0.08,
+    "instructions": 0.4,
+    "files": 0.2,
+    "hashes": 0.12,
+    "numbers": 0.18,
     "commands": 0.1,
 }  # of the characters for facts that are missing
 
@@ -69,6 +72,7 @@ class CoveredFacts:
         self.ledger = ledger if ledger is not None else Ledger()
         self._fills_ledger = ledger is None
         self.facts: dict[FactKind, dict[str, int]] = {kind: {} for kind in get_args(FactKind)}
+        self.sentences: dict[str, str] = {}  # of hashes and numbers: the newest one that each is in
 
     def add(self, item: LogItem) -> None:
         """Add the facts of the next message."""
@@ -83,8 +87,9 @@ class CoveredFacts:
                 if decision := decision_text(question, reply):
                     self._note("instructions", _shortened(decision), item.seq)
             case ToolAnswered() as answer if tool_kind(answer.name) == "command" and not answer.recalled:
-                for digest in _HASH.findall(answer.about or last_telling_line(answer.text)):
-                    self._note("hashes", digest, item.seq)
+                line = answer.about or last_telling_line(answer.text)
+                for match in _HASH.finditer(line):
+                    self._note("hashes", match[0], item.seq, _sentence_around(line, match))
 
     def _add_message(self, text: str, seq: int) -> None:
         self._add_words(text, seq)
@@ -96,14 +101,18 @@ class CoveredFacts:
 
     def _add_words(self, text: str, seq: int) -> None:
         part = text[:_PARSED_CHARS]
-        for digest in _HASH.findall(part):
-            self._note("hashes", digest, seq)
-        for number in _NUMBER.findall(part):
-            self._note("numbers", " ".join(number.split()).rstrip(".,"), seq)
+        for match in _HASH.finditer(part):
+            self._note("hashes", match[0], seq, _sentence_around(part, match))
+        for match in _NUMBER.finditer(part):
+            sentence = _sentence_around(part, match)
+            if len(sentence.split()) >= _LEAST_WORDS:
+                self._note("numbers", " ".join(match[0].split()).rstrip(".,"), seq, sentence)
 
-    def _note(self, kind: FactKind, fact: str, seq: int) -> None:
+    def _note(self, kind: FactKind, fact: str, seq: int, sentence: str = "") -> None:
         self.facts[kind].pop(fact, None)
         self.facts[kind][fact] = seq
+        if sentence:
+            self.sentences[fact] = sentence
 
     @property
     def changed_files(self) -> frozenset[str]:
@@ -138,11 +147,13 @@ def check_coverage(
     """Return by kind how many facts a summary's text names, and those it does not, newest first.
 
     The missing ones are listed in about `max_chars` characters, to stand below the summary; files that were
-    changed come before those that were only read. `quoted` are the seqs of the user's messages that stay
-    verbatim: their instructions are counted, not listed.
+    changed come before those that were only read. A sentence with several hashes and numbers is listed once.
+    `quoted` are the seqs of the user's messages that stay verbatim: their instructions are counted, not
+    listed.
     """
     summary_names = _NamedIn(text)
     checked: list[Coverage] = []
+    texts: set[str] = set()
     for kind, share in _SHARES.items():
         of_kind = facts.of_kind(kind)
         if not of_kind:
@@ -154,10 +165,29 @@ def check_coverage(
         newest = sorted(missing, key=lambda fact: (fact.text not in changed, -fact.sources[0]))
         if kind == "instructions":
             newest = [fact for fact in newest if fact.sources[0] not in quoted]
-        listed = tuple(_within(newest, int(max_chars * share)))
+        groups = _by_text(newest, facts.sentences if kind in _IN_SENTENCES else {})
+        lines = [
+            msgspec.structs.replace(group[0], text=text)
+            for text, group in groups.items()
+            if text not in texts
+        ]
+        listed = tuple(_within(lines, int(max_chars * share)))
+        beside = sum(len(group) for text, group in groups.items() if text in texts)
+        beside += sum(len(groups[line.text]) - 1 for line in lines[: len(listed)])
+        texts |= {line.text for line in lines[: len(listed)]}
         named_count = len(of_kind) - len(missing)
-        checked.append(Coverage(kind, named_count, len(of_kind), listed, verbatim=len(missing) - len(newest)))
+        checked.append(
+            Coverage(kind, named_count, len(of_kind), listed, verbatim=len(missing) - len(newest) + beside)
+        )
     return tuple(checked)
+
+
+def _by_text(facts: Iterable[Bullet], sentences: Mapping[str, str]) -> dict[str, list[Bullet]]:
+    """Return facts by the text that is listed for them: the sentence that they are in, if there is one."""
+    groups: dict[str, list[Bullet]] = {}
+    for fact in facts:
+        groups.setdefault(sentences.get(fact.text, fact.text), []).append(fact)
+    return groups
 
 
 def also_named(coverage: Sequence[Coverage]) -> str:
@@ -192,6 +222,17 @@ def instructions_in(text: str) -> Iterator[str]:
 
 def _shortened(line: str) -> str:
     return line if len(line) <= _SENTENCE_CHARS else line[: _SENTENCE_CHARS - 1] + "…"
+
+
+def _sentence_around(text: str, match: re.Match[str]) -> str:
+    """Return the sentence that a match is in, on one line, or what stands around it in a long one."""
+    before = text[max(0, match.start() - _AROUND_CHARS) : match.start()]
+    behind = text[match.end() : match.end() + _AROUND_CHARS]
+    start = _SENTENCE.split(before)[-1]
+    end = _SENTENCE.split(behind, maxsplit=1)[0]
+    opening = "…" if len(start) == _AROUND_CHARS else ""
+    closing = "…" if len(end) == _AROUND_CHARS else ""
+    return f"{opening}{' '.join(f'{start}{match[0]}{end}'.split())}{closing}"
 
 
 def _plain_number(text: str) -> str:

@@ -29,6 +29,7 @@ _NOTE = (
 )
 _MAX_SHARE_OF_WORDS = 0.25  # of a window too small for all the words that the policy keeps verbatim
 _MIN_CUT_TOKENS = 50  # of a message that is cut; less of it says nothing
+_SHORT_TOKENS = 30  # of a message that may be repeated: "go on" means something else each time
 _QUOTES = "## Said in the Earlier Session, verbatim"
 _HEADING = re.compile(r"^\s*#{1,6}\s*(?:\d+[.)]\s*)?(.+?)\s*:?\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
@@ -233,11 +234,17 @@ def whole_texts(items: Sequence[LogItem], max_tokens: int) -> frozenset[int]:
 def newest_texts(items: Sequence[LogItem], max_tokens: int) -> list[tuple[int, str, int]]:
     """Return the words of messages as (seq, text, tokens): the newest in `max_tokens`, in their order.
 
-    The oldest of them may be cut to what is left: its head and tail.
+    The oldest of them may be cut to what is left: its head and tail. What was sent several times is there
+    once, as it came last, unless it is short.
     """
     texts: list[tuple[int, str, int]] = []
+    long_texts: set[str] = set()
     for item in reversed(items):
         text, tokens = getattr(item.event, "text", ""), item.word_tokens
+        if text in long_texts:
+            continue
+        if tokens > _SHORT_TOKENS:
+            long_texts.add(text)
         if tokens > max_tokens:
             if max_tokens >= _MIN_CUT_TOKENS:
                 texts.append((item.seq, cut_middle(text, len(text) * max_tokens // tokens), max_tokens))

@@ -1,7 +1,8 @@
 """A handover without a model: six sections taken from the ledger and the messages themselves.
 
 The last resort of the fallback chain, and the handover as it would be now. Every sentence is quoted or
-counted, and each bullet names its sources.
+counted, and each bullet names its sources. What the agent concluded comes before what its calls did, which
+the ledger lists.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import CommandRun, Ledger
+from helix_desktop.context.summaries.conclusions import statements_in
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.question import QuestionReply, decision_text
@@ -20,12 +22,9 @@ from helix_desktop.domain.user_words import own_words
 _OPENING = "The user asked"
 _PER_SECTION = 8
 _SENTENCE_CAP = 240
-_LEAST_WORDS = 4
-_DECISIONS_PER_MESSAGE = 2
+_OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
 _TODO_LABELS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
 _PREFERS = re.compile(r"\b(always|never|prefer|please|don't|do not|must|only use|make sure)\b", re.IGNORECASE)
-_DECIDES = re.compile(r"\b(decided|because|found|cause|fixed|turns out|the bug|root)\b", re.IGNORECASE)
-
 _TEST_PROGRAM = re.compile(
     r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|ctest|rspec|phpunit"
     r"|(?:cargo|go|npm|yarn|pnpm|mvn|gradle|make|dotnet|swift|mix) test)\b"
@@ -46,6 +45,7 @@ class HistoryExtract:
         self._first_request: tuple[int, str] | None = None
         self._last_request: tuple[int, str] | None = None
         self._decisions: list[Bullet] = []
+        self._results: list[Bullet] = []
         self._preferences: list[Bullet] = []
         self._todo: tuple[int, tuple[TodoItem, ...]] = (0, ())
 
@@ -66,23 +66,38 @@ class HistoryExtract:
                     items for call in calls if call.name == TODO and (items := parse_items(call.arguments))
                 ]
                 self._todo = (item.seq, lists[-1]) if lists else self._todo
-                decisions = [Bullet(line, (item.seq,)) for line in _decision_lines(text)]
-                self._decisions = _newest([*self._decisions, *decisions])
+                self._add_statements(item.seq, text, is_conclusion=not calls)
+
+    def _add_statements(self, seq: int, text: str, is_conclusion: bool) -> None:
+        """Add what a message states: causes and decisions, and of one that ended its turn the results."""
+        statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS)
+        bullets = [
+            (sentence.states_cause, Bullet(_sentence(sentence.text), (seq,))) for sentence in statements
+        ]
+        decisions = [bullet for states_cause, bullet in bullets if states_cause]
+        results = [bullet for states_cause, bullet in bullets if not states_cause and is_conclusion]
+        self._decisions = _newest([*self._decisions, *decisions])
+        self._results = _newest([*self._results, *results])
 
     def _add_preference(self, seq: int, words: str) -> None:
-        self._preferences = _newest([*self._preferences, Bullet(_sentence(words), (seq,))])
+        bullet = Bullet(_sentence(words), (seq,))
+        others = [other for other in self._preferences if other.text != bullet.text]
+        self._preferences = _newest([*others, bullet])
 
     def sections(self, previous: HandoverMade | None) -> tuple[Section, ...]:
         """Return the six sections, updating the previous handover's."""
         old = {section.title: section.bullets for section in previous.sections} if previous else {}
         has_request = any(bullet.text.startswith(_OPENING) for bullet in old.get("Project Background", ()))
+        results = _newest([*_todo_bullets(self._todo, "done"), *self._results])
+        first, last = self._first_request, self._last_request
+        is_repeated = not has_request and first != last and first and last and first[1] == last[1]
         new = {
-            "Project Background": [] if has_request else _request(_OPENING, self._first_request),
+            "Project Background": [] if has_request else _request(_OPENING, last if is_repeated else first),
             "Technical Details": self._decisions,
-            "Completed Work": _newest([*_todo_bullets(self._todo, "done"), *_completed(self.ledger)]),
+            "Completed Work": _newest([*_completed(self.ledger), *results]),
             "Current Issues": _issues(self.ledger),
             "TODO Items": [
-                *_request("Last request covered here", self._last_request),
+                *_request("Last request covered here", None if is_repeated else last),
                 *_todo_bullets(self._todo, "in_progress", "pending"),
             ],
             "User Preferences": self._preferences,
@@ -130,20 +145,6 @@ def _todo_bullets(todo: tuple[int, tuple[TodoItem, ...]], *statuses: TodoStatus)
         for item in items
         if item.status == status
     ]
-
-
-def _decision_lines(text: str) -> list[str]:
-    if not _DECIDES.search(text, 0, 4000):
-        return []
-    sentences = re.split(r"(?<=[.!?])\s+|\n+", text[:4000])
-    telling = [sentence for sentence in sentences if _DECIDES.search(sentence) and _says_something(sentence)]
-    return [_sentence(sentence) for sentence in telling[:_DECISIONS_PER_MESSAGE]]
-
-
-def _says_something(sentence: str) -> bool:
-    """Return False for an exclamation (`Fixed!`), a heading, and what only announces what follows."""
-    words = sentence.split()
-    return len(words) >= _LEAST_WORDS and not sentence.rstrip().endswith(":") and not words[0].startswith("#")
 
 
 def _newest_runs(ledger: Ledger) -> list[CommandRun]:

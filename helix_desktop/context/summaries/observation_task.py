@@ -140,16 +140,22 @@ def _observation(priority: int, line: str, times: dict[int, int], latest: int) -
     return Observation(at_ms, priority, text.removesuffix(UNSUPPORTED).strip(), sources)
 
 
-def extract_observations(items: Sequence[LogItem]) -> tuple[Observation, ...]:
-    """Extract observations without a model: requests, decisions, changes, runs and failures, with sources."""
-    times = {item.seq: item.at_ms for item in items}
+def extract_observations(
+    items: Sequence[LogItem], standing: Sequence[Observation] = ()
+) -> tuple[Observation, ...]:
+    """Extract observations without a model: requests, what the agent concluded, failures, with sources.
+
+    What a `standing` fact says already is left out, unless nothing else would be left.
+    """
+    times, standing_texts = {item.seq: item.at_ms for item in items}, {fact.text for fact in standing}
     facts: dict[str, Observation] = {}
     for section in extractive_handover(items, None):
         for bullet in section.bullets:
             at_ms = max(times[seq] for seq in bullet.sources)
             observation = Observation(at_ms, _PRIORITIES[section.title], bullet.text, bullet.sources)
             facts.setdefault(f"{bullet.sources} {bullet.text[-40:]}", observation)
-    return tuple(sorted(facts.values(), key=lambda observation: observation.at))
+    new = [fact for fact in facts.values() if fact.text not in standing_texts]
+    return tuple(sorted(new or facts.values(), key=lambda observation: observation.at))
 
 
 def merge_observations(generations: Sequence[ObservationsMade]) -> tuple[Observation, ...]:

@@ -22,6 +22,7 @@ from helix_desktop.domain.text_format import utc_day
 
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
 _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
+_CONCLUSION = 1_500  # the same of one in a note with which the agent ended a turn
 _CALLS = 300
 _TELLING_CAP = 120  # characters of an output's telling line in a note
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
@@ -117,8 +118,10 @@ def _folded_line(item: LogItem) -> TranscriptLine:
         case ToolAnswered() as answer:
             body = answer.about or _first_and_telling_line(answer)
             return TranscriptLine(_output_opening(item.seq, answer), body)
-        case AssistantSpoke(text=text):
-            return TranscriptLine(f"e{item.seq} assistant: ", text, "", _FOLDED)
+        case AssistantSpoke(text=text, calls=calls):
+            names = ", ".join(dict.fromkeys(call.name for call in calls))
+            end, max_chars = (f" -> calls {names}", _FOLDED) if calls else ("", _CONCLUSION)
+            return TranscriptLine(f"e{item.seq} assistant: ", text, end, max_chars)
         case _:
             return _item_line(item, _FOLDED)
 

@@ -43,7 +43,7 @@ class AnswerWriter:
         self._room = max_tokens
         self._tokens: dict[str, int] = {}
         self._origins: dict[CoveredEntry, Origin] = {}
-        self._whole: set[CoveredEntry] = set()
+        self._uncut: set[CoveredEntry] = set()
 
     async def write(self, hits: Sequence[EntryHit], widths: Sequence[Surroundings]) -> str:
         """Return the hits; with the first of `widths` what does not fit is named or counted at the end.
@@ -55,7 +55,7 @@ class AnswerWriter:
         if any(hit.count > len(hit.spots) for hit in hits):
             self._room = self._max_tokens - _ENDING_TOKENS
         groups = group_hits(hits, widths[0])
-        await self._choose_whole(groups, widths[0])
+        await self._choose_uncut(groups, widths[0])
         blocks = await self._blocks(groups[:_MAX_GROUPS], widths[0])
         size = self._size(blocks)
         if size > self._room or len(groups) > _MAX_GROUPS:
@@ -77,18 +77,18 @@ class AnswerWriter:
         )
         return "\n".join([_text(blocks), _ENDING] if is_cut else [_text(blocks)])
 
-    async def _choose_whole(self, groups: Sequence[HitGroup], around: Surroundings) -> None:
+    async def _choose_uncut(self, groups: Sequence[HitGroup], around: Surroundings) -> None:
         """Choose the conclusions that stand in the answer whole: the first one, and others in their share."""
-        room, taken = self._room_for_lines(groups), 0
+        room, size_of_whole = self._room_for_lines(groups), 0
         for group in groups[:_MAX_GROUPS]:
             if not group.hit.entry.is_conclusion or not group.spots:
                 continue
-            self._whole.add(group.hit.entry)
+            self._uncut.add(group.hit.entry)
             size = self._size(await self._blocks([group], around))
-            if taken + size <= (room * _WHOLE_SHARE if taken else room):
-                taken += size
+            if size_of_whole + size <= (room * _WHOLE_SHARE if size_of_whole else room):
+                size_of_whole += size
             else:
-                self._whole.remove(group.hit.entry)
+                self._uncut.remove(group.hit.entry)
 
     def _room_for_lines(self, groups: Sequence[HitGroup]) -> int:
         """Return the tokens that are left when the end of the answer names what is left out."""
@@ -114,7 +114,7 @@ class AnswerWriter:
             entry = group.hit.entry
             if entry not in self._origins:
                 self._origins[entry] = await self._origin_of(entry)
-            blocks.append(group_text(group, self._origins[entry], around, entry in self._whole))
+            blocks.append(group_text(group, self._origins[entry], around, entry in self._uncut))
         new = {line for block in blocks for part in block for line in part} - self._tokens.keys()
         lines = sorted(new)
         counts = await self._count_tokens([f"{line}\n" for line in lines]) if lines else []

@@ -223,6 +223,6 @@ def assert_flagged(event: HandoverMade | ObservationsMade) -> None:
     for name, canary in canaries(newest).items() if newest else ():
         if name in FLAGGED and canary not in summary:
             kind = checked[FLAGGED[name]]
-            listed = {"".join(fact.text.split()) for fact in kind.missing}
+            listed = "\n".join("".join(fact.text.split()) for fact in kind.missing)
             omitted = kind.total - kind.named - kind.verbatim - len(kind.missing)
             assert "".join(canary.split()) in listed or kind.verbatim or omitted

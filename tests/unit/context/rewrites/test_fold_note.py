@@ -199,6 +199,52 @@ def test_a_condensed_note_has_the_sentences_that_name_most() -> None:
     assert condensed_agent_lines("Done. I like it.", 30) == ["Done. I like it."]
 
 
+def test_a_condensed_note_keeps_what_finished_turns_came_to() -> None:
+    """The last message of each has the room that words between calls had; those that only announce go."""
+    events: list[UserSpoke | AssistantSpoke | ToolAnswered] = []
+    for turn in range(4):
+        cause = (
+            f"The cause is `load_{turn}` in src/store_{turn}.py:{turn}7, because it never closes its file."
+        )
+        events.append(UserSpoke(f"Why does number {turn} hang?", 5))
+        for step in range(12):
+            events += [
+                spoken_event(
+                    f"Now let me look at src/part_{step}.py, where this may come from.", "read_file"
+                ),
+                answered("read_file", f"src/part_{step}.py"),
+            ]
+        words = f"Great! I am done. {'All of this took a while to see. ' * 9}\n\n{cause} It is fixed now."
+        events.append(spoken_event(words))
+    events += [UserSpoke("Go on.", 2), spoken_event("Let me look at src/last.py.", "read_file")]
+    items = items_of(*events)
+    note = fold_note.render_condensed_note(items, INDEX, 48, 500, 4_000, POLICY)
+    for turn in range(4):
+        assert (
+            f"The cause is `load_{turn}` in src/store_{turn}.py:{turn}7, because it never closes its file."
+            in note
+        )
+    assert "Now let me look" not in note
+    assert "Let me look at src/last.py." in note, "of the turn that goes on"
+    agent = [line for line in note.split("\n[Artifacts")[0].splitlines()[1:] if not line.startswith("user: ")]
+    assert sum(map(len, agent)) <= 500 * 3.5
+
+
+def test_a_condensed_note_has_a_prompt_that_was_sent_again_once() -> None:
+    """As it came last; before that its beginning, and where all of it stands. Short ones stand each time."""
+    prompt = (
+        "Implement the following plan. " + "Read the file, and then write the other one. " * 9 + "Never push."
+    )
+    events = [UserSpoke(text, 90) for text in (prompt, "Go on.", prompt, "Go on.")]
+    note = fold_note.render_condensed_note(items_of(*events), INDEX, 1, 100, 4_000, POLICY)
+    assert note.count("Never push.") == 1
+    assert note.splitlines()[1:3] == [
+        "user: Implement the following plan. Read the file, and then write […] (all of it in e3)",
+        "user: Go on.",
+    ]
+    assert note.count("user: Go on.") == 2
+
+
 @given(
     st.lists(
         st.sampled_from((*NASTY_TEXTS, "Perfect!", "See src/app.py:12.", "x" * 500)), min_size=1, max_size=9

@@ -22,6 +22,7 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import HEAD, index_text
+from helix_desktop.context.summaries.observation_task import extract_observations
 from helix_desktop.context.summaries.summary_task import (
     OPENING,
     full_request,
@@ -171,6 +172,33 @@ def test_an_extract_describes_what_happened() -> None:
     assert "mypy ." in expected["Current Issues"]
     assert "No such file" in expected["Current Issues"]
     assert "tabs" in expected["User Preferences"]
+
+
+def test_an_extract_keeps_what_the_agent_concluded_rather_than_its_calls() -> None:
+    """Causes among the details, results among the work; a prompt that was sent again stands once."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    base = ToolAnswered("c", "run_command", "x", "d" * 64, 1, 1, 1, exit_code=0)
+    for turn in range(5):
+        simulator.send_message("Please find what hangs.")
+        for number in range(9):
+            simulator.record(msgspec.structs.replace(base, target=f"grep -n {turn}{number} a.py"))
+        simulator.step(
+            f"Good. `load_{turn}` hangs in src/a.py:{turn} because it waits for itself. "
+            f"`load_{turn}` returns in 3 ms now, and 38 tests pass.", 0
+        )  # fmt: skip
+    sections = {
+        section.title: [bullet.text for bullet in section.bullets]
+        for section in extractive_handover(simulator.transcript.items, None)
+    }
+    assert sections["Technical Details"][0] == "`load_0` hangs in src/a.py:0 because it waits for itself."
+    assert sections["Completed Work"][-1] == "`load_4` returns in 3 ms now, and 38 tests pass."
+    assert len([text for text in sections["Completed Work"] if text.startswith("Ran ")]) == 3
+    texts = [text for title in sections for text in sections[title]]
+    assert texts.count("Please find what hangs.") == 1
+    assert len([text for text in texts if text.endswith(": Please find what hangs.")]) == 1
+    items = simulator.transcript.items
+    facts = extract_observations(items)
+    assert extract_observations(items, facts[:3]) == facts[3:], "what is known is not noted again"
 
 
 @pytest.mark.parametrize(

@@ -77,15 +77,17 @@ def test_a_long_message_is_cut_only_beyond_the_cap() -> None:
     """20,000 tokens of the newest words are whole; the message that does not fit keeps head and tail."""
     simulator = SessionSimulator(PROFILES["balanced"])
     rules = "First of all. " + "Some words of a long specification. " * 1_500 + "Never touch main."
-    for text in (rules, rules, "Short."):
+    for text in (rules, f"At first: {rules}", rules, "Short.", "Short."):
         simulator.send_message(text)
         simulator.step("Yes.", 0)
     items = [item for item in simulator.transcript.items if isinstance(item.event, UserSpoke)]
-    (oldest, newer, newest) = newest_texts(items, 20_000)
-    assert newest[1] == "Short."
+    (oldest, newer, *newest) = newest_texts(items, 20_000)
+    assert [text for _, text, _ in newest] == ["Short.", "Short."]
     assert newer[1] == rules
-    assert oldest[1].startswith("First of all.")
+    assert oldest[1].startswith("At first: First of all.")
     assert oldest[1].endswith("Never touch main.")
-    assert sum(tokens for _, _, tokens in (oldest, newer, newest)) == 20_000
+    assert sum(tokens for _, _, tokens in (oldest, newer, *newest)) == 20_000
+    twice = newest_texts([items[0], items[2]], 20_000)
+    assert [seq for seq, _, _ in twice] == [items[2].seq], "a long message in the same words stands once"
     assert user_text_budget(20_000, 128_000) == user_text_budget(20_000, 80_000) == 20_000
     assert user_text_budget(20_000, 24_000) == 6_000

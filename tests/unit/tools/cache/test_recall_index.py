@@ -186,6 +186,7 @@ async def test_the_agents_conclusion_comes_whole_and_before_outputs() -> None:
     cause = f"`read_gauge` in src/gauge.py:3 {'stops at the last line end, ' * 12}so the rest is lost."
     await rig.add(AssistantSpoke(f"# Cause\n\n{cause}\nFixed, and 3 tests pass.", "m", 5))
     older = await rig.add(AssistantSpoke("read_gauge was never tested.", "m", 5))
+    last = 0
     for number in range(30):
         text = "".join(f"read_gauge {number} {line} {'x' * 60}\n" for line in range(20))
         last = await rig.use_tool(f"log_{number}.txt", text.encode(), words="Let me look at read_gauge.")

@@ -1,0 +1,105 @@
+"""Conclusions: which messages ended a turn, and which of their sentences state something."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.conclusions import (
+    conclusions_in,
+    sentences_in,
+    statements_in,
+    states_anything,
+    telling_sentences,
+)
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.messages import ToolCall
+from tests.support.histories import NASTY_TEXTS
+
+CONCLUSION = """Perfect! I looked at everything that you asked me about, and here is what there is to say.
+
+## Root cause
+`read_block` in src/parse.py:31 stops at the last line end. It drops the rest of a file without one.
+
+```python
+def read_block(lines): return lines[:-1]  # nothing of a block of code is quoted: src/other.py
+```
+
+What I changed:
+- `read_block` now returns the rest, too (src/parse.py:34)
+- Nothing else
+All 38 tests pass. Would you like me to rename `read_block` in src/parse.py:31 as well?
+"""
+
+
+def texts(max_chars: int, message: str = CONCLUSION) -> list[str]:
+    """Return the sentences that state most."""
+    return [sentence.text for sentence in telling_sentences(message, max_chars)]
+
+
+def test_a_conclusion_ends_its_turn() -> None:
+    """It has no calls, and the user's next message follows, or nothing yet."""
+    call = ToolCall("c", "read_file", "{}")
+    events: tuple[UserSpoke | AssistantSpoke | ToolAnswered, ...] = (
+        UserSpoke("Why?", 1),
+        AssistantSpoke("Let me look.", "m", 1, (call,)),
+        ToolAnswered("c", "read_file", "x", "d" * 64, 1, 1, 1, target="a.py"),
+        AssistantSpoke("Cut off in the mid", "m", 1),
+        AssistantSpoke("dle: it is the cache.", "m", 1),
+        UserSpoke("Thanks.", 1),
+        AssistantSpoke("  ", "m", 1),
+        UserSpoke("And?", 1),
+        AssistantSpoke("Nothing.", "m", 1),
+    )
+    items = Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1)).items
+    assert [item.seq for item in conclusions_in(items)] == [5, 9]
+
+
+def test_cause_and_result_come_before_everything_else() -> None:
+    """Neither the exclamation, nor code, nor the offer at the end."""
+    assert texts(230) == [
+        "Root cause",
+        "`read_block` in src/parse.py:31 stops at the last line end.",
+        "It drops the rest of a file without one.",
+        "What I changed:",
+        "- `read_block` now returns the rest, too (src/parse.py:34)",
+        "All 38 tests pass.",
+    ]
+    every = " ".join(texts(10_000))
+    assert "src/other.py" not in every
+    assert "rename" not in every
+    assert "What I changed:" in every
+
+
+def test_a_finding_has_the_sentence_with_its_subject() -> None:
+    """`It drops the last line` says nothing without what drops it."""
+    message = "`Reader.close` is called twice. It drops the last line because the buffer is gone by then."
+    assert texts(150, message) == [
+        "`Reader.close` is called twice.",
+        "It drops the last line because the buffer is gone by then.",
+    ]
+    (finding,) = statements_in(f"{message}\n\nI found the issue. It holds:", 1)
+    assert finding.text == message
+    assert finding.states_cause
+
+
+def test_a_message_that_only_announces_states_nothing() -> None:
+    """What the agent was about to do is told by its calls."""
+    message = (
+        "Now let me read `Reader.close` in src/parse.py. I'll look at src/pool.py:12 next. Shall I go on?"
+    )
+    assert texts(1_000, message) == []
+    assert not states_anything(message)
+    assert states_anything(CONCLUSION)
+
+
+@given(st.lists(st.sampled_from((*NASTY_TEXTS, CONCLUSION, "## A\n\n", "- b.py fails:\n")), max_size=6))
+def test_sentences_are_on_one_line_each_and_within_the_limit(parts: list[str]) -> None:
+    """Whatever the message; a sentence longer than the limit stands alone."""
+    message = "\n".join(parts)
+    for sentence in sentences_in(message):
+        assert "\n" not in sentence.text
+        assert sentence.text
+    chosen = texts(100, message)
+    assert len(chosen) <= 1 or sum(map(len, chosen)) <= 100
