@@ -14,7 +14,7 @@ from helix_desktop.context.summaries.handover_fallback import extractive_handove
 from helix_desktop.context.summaries.summary_task import SummaryTask
 from helix_desktop.context.summaries.transcript_lines import TranscriptLine, observation_line
 from helix_desktop.domain.errors import CompactionRefused
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from helix_desktop.domain.user_text import TextContext
 
@@ -32,9 +32,10 @@ _WORD = re.compile(r"\w{4,}")
 _ENDED_CHARS = 100  # characters of an ended fact in the note that ends it
 _LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(?:(?:\(P?([123])\)|P([123]):?|\[([123])\])\s+)?(.*\S)\s*$")
 _DEFAULT_PRIORITY = 2  # priority of an observation that names none
+_IN_LEDGER = 3  # priority of what a call did and the ledger says
 _PRIORITIES = {
     "Project Background": 1,
-    "Technical Details": 3,
+    "Technical Details": 2,
     "Completed Work": 2,
     "Current Issues": 2,
     "TODO Items": 1,
@@ -148,11 +149,14 @@ def extract_observations(
     What a `standing` fact says already is left out, unless nothing else would be left.
     """
     times, standing_texts = {item.seq: item.at_ms for item in items}, {fact.text for fact in standing}
+    answers = {item.seq for item in items if isinstance(item.event, ToolAnswered)}
     facts: dict[str, Observation] = {}
     for section in extractive_handover(items, None):
         for bullet in section.bullets:
             at_ms = max(times[seq] for seq in bullet.sources)
-            observation = Observation(at_ms, _PRIORITIES[section.title], bullet.text, bullet.sources)
+            is_listed = section.title == "Completed Work" and answers.issuperset(bullet.sources)
+            priority = _IN_LEDGER if is_listed else _PRIORITIES[section.title]
+            observation = Observation(at_ms, priority, bullet.text, bullet.sources)
             facts.setdefault(f"{bullet.sources} {bullet.text[-40:]}", observation)
     new = [fact for fact in facts.values() if fact.text not in standing_texts]
     return tuple(sorted(new or facts.values(), key=lambda observation: observation.at))
