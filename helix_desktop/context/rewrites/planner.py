@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, newest_instructions
 from helix_desktop.context.log.window_messages import PINNED_LABEL_TOKENS
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import sweep
@@ -20,6 +21,7 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.window import handover_tokens
 
 BREAKER_FAILURES = 3  # failures in a row after which only the user can start a handover (invariant 6)
 _MAX_DOUBLINGS = 2  # the cooldown doubles twice at most: 60, 120, 240 s
@@ -118,13 +120,9 @@ def least_gain(policy: ContextPolicy, gauge: UsageGauge, *, on_request: bool) ->
 
 def expected_savings(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> int:
     """Return the tokens a handover at this cut should free, by the deterministic bounds of its parts."""
-    handover = transcript.handover
     current_tokens = 0
-    if handover is not None:
-        upto, kept_seq = handover[1].upto, handover[1].kept
-        current_tokens = handover[1].tokens + user_text_tokens(
-            transcript, upto, kept_seq, policy.user_text_tokens, gauge.window
-        )
+    if transcript.handover is not None:
+        current_tokens = handover_tokens(transcript, policy, gauge.window) - FRAMING_TOKENS
     added_tokens = SUMMARY_TOKENS + policy.ledger_tokens
     added_tokens += user_text_tokens(
         transcript, cut.upto, cut.kept_seq, policy.user_text_tokens, gauge.window
@@ -133,7 +131,20 @@ def expected_savings(transcript: Transcript, policy: ContextPolicy, gauge: Usage
     budget = user_text_budget(policy.user_text_tokens, gauge.window)
     words = (transcript.item(seq) for seq in newest_turn_words(transcript, cut.upto, budget))
     added_tokens += sum(item.word_tokens for item in words if item is not None)
-    return round((cut.tokens + current_tokens - added_tokens) * gauge.ratio)
+    left_out = cut.tokens + current_tokens + _replaced_instruction_tokens(transcript, cut.upto)
+    return round((left_out - added_tokens) * gauge.ratio)
+
+
+def _replaced_instruction_tokens(transcript: Transcript, upto: int) -> int:
+    """Return the tokens of instructions up to `upto` that newer ones replaced: a handover leaves them out."""
+    if not transcript.added_instructions:
+        return 0
+    newest = newest_instructions(transcript.added_instructions)
+    return sum(
+        transcript.entry_tokens(entry)
+        for entry in transcript.window_entries()
+        if isinstance(entry, AddedInstructions) and entry.seq <= upto and entry.seq not in newest
+    )
 
 
 def _pinned_tokens(transcript: Transcript, upto: int) -> int:

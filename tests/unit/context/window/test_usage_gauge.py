@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.window.usage_gauge import (
     UsageGauge,
     count_window,
@@ -17,6 +18,7 @@ from helix_desktop.context.window.usage_gauge import (
     measure_usage,
     usage_from_count,
 )
+from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.events.summary import HandoverFailed
@@ -24,6 +26,7 @@ from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.store.entries import WindowCount
 from tests.support.histories import MODEL, SessionSimulator, build_history, histories
 from tests.support.rewrite_histories import histories_with_rewrites
+from tests.support.session_rewrites import exclude
 
 BALANCED = PROFILES["balanced"]
 
@@ -202,8 +205,37 @@ def test_an_undo_waits_for_the_cooldown() -> None:
 def test_the_expected_savings_are_correct(simulator: SessionSimulator, keep: int) -> None:
     """With a summary of the expected length, the savings are the difference between the windows."""
     cut = cuts.choose_cut(simulator.transcript, keep)
-    if cut is None:
-        return
+    if cut is not None:
+        check_savings(simulator, cut)
+
+
+def test_instructions_that_newer_ones_replaced_are_saved_too() -> None:
+    """A handover leaves them out, of each file the newest text stays."""
+    simulator = build_history(2)
+    for words in ("Use tabs.", "Use blanks, four of them."):
+        simulator.record(InstructionsAdded(StandingText("project", words, len(words), "AGENTS.md"), True))
+    for number in (2, 3):
+        simulator.step(f"Step {number}.", 1)
+        simulator.answer_call(0, "output")
+    cut = cuts.choose_cut(simulator.transcript, 0)
+    assert cut is not None
+    assert cut.upto > simulator.transcript.added_instructions[-1].seq
+    check_savings(simulator, cut)
+
+
+def test_a_handover_that_the_user_excluded_saves_no_more_than_its_line() -> None:
+    """It is not in the window: a line stands in its place."""
+    simulator = build_history(4)
+    simulator.hand_over(400)
+    assert exclude(simulator, 0)
+    assert simulator.transcript.handover is not None
+    cut = cuts.choose_cut(simulator.transcript, 0)
+    assert cut is not None
+    check_savings(simulator, cut)
+
+
+def check_savings(simulator: SessionSimulator, cut: CutPoint) -> None:
+    """Check the savings against the windows before and after a handover."""
     before = simulator.window().estimate
     now = UsageGauge(before, MODEL.window, MODEL.reserve, 0, False)
     expected = planner.expected_savings(simulator.transcript, simulator.policy, now, cut)
