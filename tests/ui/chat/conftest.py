@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -15,14 +16,28 @@ from helix_desktop.ui.design.style.theme import LIGHT
 
 
 @pytest.fixture
-def view(qtbot: QtBot) -> Iterator[ChatView]:
-    """Return a conversation without its page, all of it built at once."""
+def clock() -> Callable[[], float]:
+    """Return the clock of `view`, in seconds; tests that need another one define it anew."""
+    return time.monotonic
+
+
+@pytest.fixture
+def slice_s() -> float | None:
+    """Return for how long `view` builds rows at once: all of them, however busy the machine."""
+    return float("inf")
+
+
+@pytest.fixture
+def view(qtbot: QtBot, clock: Callable[[], float], slice_s: float | None) -> Iterator[ChatView]:
+    """Return a conversation without its page."""
     fonts.load(resources_dir() / "fonts")  # as app.window does first: widths depend on it
-    chat_view = ChatView(ChatModel(), LIGHT)
+    chat_view = ChatView(ChatModel(), LIGHT, now=clock)
     qtbot.addWidget(chat_view)
-    chat_view.chat_viewport.slice_s = float("inf")
+    if slice_s is not None:
+        chat_view.chat_viewport.slice_s = slice_s
     chat_view.resize(800, 600)
     with qtbot.waitExposed(chat_view):
         chat_view.show()
     yield chat_view
     chat_view.highlighter.finish()
+    chat_view.close()

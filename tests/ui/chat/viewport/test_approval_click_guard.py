@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.chat.viewport.approval_click_guard import SETTLE_S
 from helix_desktop.ui.chat.viewport.view import ChatView
-from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
 from tests.support.window.chat_geometry import row_key
 from tests.support.window.chat_geometry import row_widget as _widget
@@ -32,19 +27,6 @@ class Seconds:
 @pytest.fixture
 def clock() -> Seconds:
     return Seconds()
-
-
-@pytest.fixture
-def view(qtbot: QtBot, clock: Seconds) -> Iterator[ChatView]:
-    chat_view = ChatView(ChatModel(), LIGHT, now=clock)
-    qtbot.addWidget(chat_view)
-    # visible rows are built at once, however busy the machine
-    chat_view.chat_viewport.slice_s = float("inf")
-    chat_view.resize(800, 600)
-    with qtbot.waitExposed(chat_view):
-        chat_view.show()
-    yield chat_view
-    chat_view.close()
 
 
 def _click(view: ChatView, key: str, hot: str) -> None:

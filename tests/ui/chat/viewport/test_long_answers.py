@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -19,7 +18,6 @@ from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools
 from helix_desktop.ui.chat.items.painting import PaintState
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
@@ -54,14 +52,8 @@ def _fonts(qapp: object) -> None:
 
 
 @pytest.fixture
-def view(qtbot: QtBot) -> Iterator[ChatView]:
-    chat_view = ChatView(ChatModel(), LIGHT)
-    qtbot.addWidget(chat_view)
-    chat_view.resize(800, 600)
-    with qtbot.waitExposed(chat_view):
-        chat_view.show()
-    yield chat_view
-    chat_view.close()
+def slice_s() -> None:
+    """Rows are built in slices as long as in the window."""
 
 
 def _sheet(text: str) -> AssistantMessageItem:

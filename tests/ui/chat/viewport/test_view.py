@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import partial
 from itertools import count
 from typing import get_args
@@ -24,7 +24,6 @@ from helix_desktop.ui.chat.actions import (
     ShowInTimeline,
     Undo,
 )
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
@@ -67,17 +66,9 @@ def _fonts(qapp: object) -> None:
 
 
 @pytest.fixture
-def view(qtbot: QtBot) -> Iterator[ChatView]:
-    model = ChatModel()
-    chat_view = ChatView(model, LIGHT, now=partial(next, count(0.0, 60.0)))  # each look is a minute later
-    qtbot.addWidget(chat_view)
-    # visible rows are built at once, however busy the machine
-    chat_view.chat_viewport.slice_s = float("inf")
-    chat_view.resize(800, 600)
-    with qtbot.waitExposed(chat_view):
-        chat_view.show()
-    yield chat_view
-    chat_view.close()
+def clock() -> Callable[[], float]:
+    """Each look is a minute later."""
+    return partial(next, count(0.0, 60.0))
 
 
 def _pairs(count: int) -> list[Row]:
