@@ -22,7 +22,8 @@ from helix_desktop.tools.cache.surroundings import Surroundings
 
 _MAX_GROUPS = 40  # groups whose tokens are counted: more never fit
 _SPOTS = 3  # lines of one group, as long as others have none
-_WHOLE_SHARE = 0.5  # of the tokens for the agent's conclusions, but for the first one
+_UNCUT_SHARE = 0.5  # of the tokens for the agent's conclusions, but for the first one
+_REACHES = (1_000, 8, 3, 1, 0)  # lines from a matching one that stand uncut, tried in this order
 _FIRST_SHARE = 0.7  # of the tokens for the first line of each group, the rest for further lines
 _NAME_CAP = 32  # characters
 _ENDING, _ENDING_TOKENS = "One of these with the pattern gives all its lines.", 11
@@ -43,7 +44,7 @@ class AnswerWriter:
         self._room = max_tokens
         self._tokens: dict[str, int] = {}
         self._origins: dict[CoveredEntry, Origin] = {}
-        self._uncut: set[CoveredEntry] = set()
+        self._uncut: dict[CoveredEntry, int] = {}
 
     async def write(self, hits: Sequence[EntryHit], widths: Sequence[Surroundings]) -> str:
         """Return the hits; with the first of `widths` what does not fit is named or counted at the end.
@@ -78,17 +79,24 @@ class AnswerWriter:
         return "\n".join([_text(blocks), _ENDING] if is_cut else [_text(blocks)])
 
     async def _choose_uncut(self, groups: Sequence[HitGroup], around: Surroundings) -> None:
-        """Choose the conclusions that stand in the answer whole: the first one, and others in their share."""
-        room, size_of_whole = self._room_for_lines(groups), 0
+        """Choose how much of the agent's conclusions stands in the answer uncut: all where there is room.
+
+        The first one may take the room of all, others have their share.
+        """
+        room = float(self._room_for_lines(groups))
+        left = room
         for group in groups[:_MAX_GROUPS]:
-            if not group.hit.entry.is_conclusion or not group.spots:
+            entry = group.hit.entry
+            if left <= 0 or not entry.is_conclusion or not group.spots:
                 continue
-            self._uncut.add(group.hit.entry)
-            size = self._size(await self._blocks([group], around))
-            if size_of_whole + size <= (room * _WHOLE_SHARE if size_of_whole else room):
-                size_of_whole += size
+            for reach in _REACHES:
+                self._uncut[entry] = reach
+                size = self._size(await self._blocks([group], around))
+                if size <= left:
+                    left = min(left, room * _UNCUT_SHARE) - size
+                    break
             else:
-                self._uncut.remove(group.hit.entry)
+                del self._uncut[entry]
 
     def _room_for_lines(self, groups: Sequence[HitGroup]) -> int:
         """Return the tokens that are left when the end of the answer names what is left out."""
@@ -114,7 +122,7 @@ class AnswerWriter:
             entry = group.hit.entry
             if entry not in self._origins:
                 self._origins[entry] = await self._origin_of(entry)
-            blocks.append(group_text(group, self._origins[entry], around, entry in self._uncut))
+            blocks.append(group_text(group, self._origins[entry], around, self._uncut.get(entry)))
         new = {line for block in blocks for part in block for line in part} - self._tokens.keys()
         lines = sorted(new)
         counts = await self._count_tokens([f"{line}\n" for line in lines]) if lines else []

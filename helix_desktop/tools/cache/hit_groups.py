@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -69,13 +70,16 @@ def group_hits(hits: Sequence[EntryHit], around: Surroundings) -> list[HitGroup]
 
 
 def group_text(
-    group: HitGroup, origin: Origin, around: Surroundings, is_whole: bool = False
+    group: HitGroup, origin: Origin, around: Surroundings, uncut_reach: int | None = None
 ) -> list[Sequence[str]]:
-    """Return the parts of a group: its name, then the lines of each spot, or all lines of a message."""
+    """Return the parts of a group: its name, then the lines of each spot.
+
+    With `uncut_reach` it is a message whose lines up to so far from a matching one stand uncut.
+    """
     entry, count = group.hit.entry, group.hit.count
     if entry.line.label == "call":
         return [[f"e{entry.seq} call: {group.spots[0].text if group.spots else ''}"]]
-    rows = [_all_rows(group.hit)] if is_whole else _rows(group, around)
+    rows = _rows(group, around) if uncut_reach is None else [_uncut_rows(group.hit, uncut_reach)]
     label = "agent concluded" if entry.is_conclusion else escape_hidden_name(entry.line.label)[:_NAME_CAP]
     name = f"{handle(group.hit)} {label}".strip()
     name = ", ".join(part for part in (name, origin.time, origin.change) if part)
@@ -83,13 +87,19 @@ def group_text(
     return [[f"{name}{more}{_others(group)}"], *rows]
 
 
-def _all_rows(hit: EntryHit) -> list[str]:
-    """Return the lines of a message, uncut; empty ones are left out."""
+def _uncut_rows(hit: EntryHit, reach: int) -> list[str]:
+    """Return the lines of a message up to so far from a matching one, uncut; empty ones are left out."""
     lines = enumerate(split_content(hit.entry.line.text.encode("utf-8", "replace")), 1)
+    numbers = sorted(hit.numbers)
+
+    def is_near(number: int) -> bool:
+        place = bisect_left(numbers, number - reach)
+        return place < len(numbers) and numbers[place] <= number + reach
+
     return [
-        f"{number}{':' if number in hit.numbers else '-'}{clean_line(line, max(len(line), 1))}"
+        f"{number}{':' if number in hit.numbers else '-'}{clean_line(line, len(line))}"
         for number, line in lines
-        if line.strip()
+        if line.strip() and is_near(number)
     ]
 
 

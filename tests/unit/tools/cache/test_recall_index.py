@@ -200,10 +200,19 @@ async def test_the_agents_conclusion_comes_whole_and_before_outputs() -> None:
     assert lines[1].startswith(f"e{older - 1} agent concluded, ")
     assert lines[2:5] == ["1-# Cause", f"3:{cause}", "4-Fixed, and 3 tests pass."]
     assert f"e{last} read_file log_29.txt" in lines[5], "then the newest output"
-    narrow = await rig.recall(index, pattern="read_gauge", max_tokens=150)
+    long = "\n".join(["All of this is long. " * 9] * 30 + [cause] + ["And so is this. " * 12] * 30)
+    newest = await rig.add(AssistantSpoke(long, "m", 5))
+    index = await rig.make_index(1, newest)
+    answer = await rig.recall(index, pattern="read_gauge")
+    (tokens,) = await estimate_tokens([answer])
+    assert tokens <= 1_000
+    assert f"\n31:{cause}\n" in answer, "of one that is too long what stands around the match"
+    assert "\n30-All of this" in answer
+    assert "\n32-And so is this" in answer
+    narrow = await rig.recall(index, pattern="read_gauge", max_tokens=250)
     (tokens,) = await estimate_tokens([narrow])
-    assert tokens <= 150
-    assert f"e{older} agent concluded, " in narrow
+    assert tokens <= 250
+    assert f"e{newest} agent concluded, " in narrow
 
 
 async def test_the_ledger_and_a_recall_name_the_same_entry() -> None:
