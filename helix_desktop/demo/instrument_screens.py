@@ -51,7 +51,7 @@ class InstrumentScreens:
         await self._capture_tour()
         for page in ("chat", "timeline", "cache", "changes"):
             self._window.show_page(page)
-            await wait_until(partial(is_page_read, self._controllers, page))
+            await self._screenshots.wait_until(partial(is_page_read, self._controllers, page))
             await self._screenshots.capture(f"sample-{page}")
         await self._capture_past()
         await self._capture_rows()

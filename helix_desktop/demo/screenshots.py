@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QDialog, QWidget
 
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -62,27 +64,39 @@ class ScreenshotWriter:
         self, name: str, modes: tuple[ThemeMode, ...] = _BOTH_MODES, widget: QWidget | None = None
     ) -> None:
         """Save a screenshot of the window, or of `widget`, in each mode that is wanted. Raises HelixError."""
-        self._window_context.window.setUpdatesEnabled(True)
-        try:
-            await self._capture_modes(name, modes, widget)
-        finally:
-            self._window_context.window.setUpdatesEnabled(False)
-
-    async def _capture_modes(self, name: str, modes: tuple[ThemeMode, ...], widget: QWidget | None) -> None:
         appearance = self._window_context.appearance
         modes_in_use = tuple(mode for mode in modes if mode in self.options.modes)
         # The mode in force first: the other one has to restyle the whole window.
         for mode in sorted(modes_in_use, key=lambda mode: mode != appearance.mode):
             if appearance.mode != mode:
                 appearance.set_mode(mode)
+            self._paint(widget)
             await asyncio.sleep(SETTLE_S)
             path = self.folder / f"{name}-{mode}.png"
-            if not (widget or self._window_context.window).grab().save(str(path)):
+            if not self._paint(widget).save(str(path)):
                 raise HelixError(
                     text("{path} can't be written.", path=path),
                     fix=text("Free up disk space, or choose another folder."),
                 )
             self.saved.append(path)
+
+    async def wait_until(self, is_true: Callable[[], bool]) -> None:
+        """Wait as `wait_until` does, for what the window asks for when it is painted: rows of the cache."""
+
+        def is_painted() -> bool:
+            self._paint()
+            return is_true()
+
+        await wait_until(is_painted)
+
+    def _paint(self, widget: QWidget | None = None) -> QPixmap:
+        """Return a picture of the window, or of `widget`."""
+        window = self._window_context.window
+        window.setUpdatesEnabled(True)
+        try:
+            return (widget or window).grab()
+        finally:
+            window.setUpdatesEnabled(False)
 
 
 class ScreenTour:
@@ -211,13 +225,20 @@ def is_page_read(controllers: WindowControllers, page: str) -> bool:
     session, views = controllers.session_controller, controllers.session_controller.views
     match page:
         case "cache":
-            pages = views.cache.model.pages
-            return len(pages) > 0 and pages.is_loaded(max(0, pages.row_of(views.cache.selected)))
+            return _are_rows_read(views.cache)
         case "changes":
             return views.changes.detail.has_diff
         case "timeline":
             return not session.timeline.is_reading
     return True
+
+
+def _are_rows_read(cache: CacheBrowser) -> bool:
+    """Return whether every row in sight has arrived."""
+    pages, table = cache.model.pages, cache.table
+    bottom = table.rowAt(table.viewport().height() - 1)
+    rows = range(max(0, table.rowAt(0)), bottom + 1 if bottom >= 0 else len(pages))
+    return len(pages) > 0 and all(map(pages.is_loaded, rows))
 
 
 async def opened_dialog(window: QWidget, name: str) -> QDialog:

@@ -86,7 +86,7 @@ class StateScreens:
             dialog.field.setText(tr("Large files"))
         await self._screenshots.capture("dialog-save-filter", widget=dialog)
         dialog.accept()
-        await wait_until(partial(is_page_read, self._controllers, "cache"))
+        await self._screenshots.wait_until(partial(is_page_read, self._controllers, "cache"))
         await self._screenshots.capture("cache-filtered")
         filters.saved.click()
         await self._capture_popup("saved-filters-menu")
@@ -96,7 +96,9 @@ class StateScreens:
         table, entries = self._views.cache.table, self._views.cache.model
         narrowed = entries.rowCount()
         self._views.cache.filter_bar.clear()
-        await wait_until(lambda: entries.rowCount() > narrowed and is_page_read(self._controllers, "cache"))
+        await self._screenshots.wait_until(
+            lambda: entries.rowCount() > narrowed and is_page_read(self._controllers, "cache")
+        )
         table.selectAll()
         await self._screenshots.capture("cache-selection")
         folder = self._screenshots.folder / "data" / "tide-outputs"

@@ -20,7 +20,6 @@ from helix_desktop.demo.screenshots import (
     ScreenTour,
     is_page_read,
     show_timeline,
-    wait_until,
 )
 from helix_desktop.demo.session_checks import DemoCheck, answers_in, check_session
 from helix_desktop.demo.state_screens import StateScreens
@@ -228,7 +227,10 @@ class Tour:
             key=lambda entry: entry.size,
         )
         navigation.show_cache_entry(largest.digest)
-        await wait_until(lambda: is_page_read(self._controllers, "cache"))
+        table = self._controllers.session_controller.views.cache.table
+        await self._screenshots.wait_until(
+            lambda: table.current_digest() == largest.digest and is_page_read(self._controllers, "cache")
+        )
         await self._screenshots.capture("cache")
         await show_timeline(window, self._controllers)
         await self._screenshots.capture("timeline")
