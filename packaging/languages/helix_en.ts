@@ -22801,6 +22801,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
+            <source>Import from file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
             <source>Import into {workspace}</source>
             <translation type="unfinished" />
         </message>

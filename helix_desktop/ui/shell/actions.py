@@ -160,6 +160,10 @@ class WindowActions(NamedTuple):
     commands_help: QAction
     tour: QAction
 
+    def for_workspace(self) -> tuple[QAction, ...]:
+        """Return those that need an open workspace."""
+        return self.clean_up, self.trash, self.forget, self.export_workspace
+
     def for_session(self) -> tuple[QAction, ...]:
         """Return those that need an open session."""
         return (

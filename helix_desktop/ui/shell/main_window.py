@@ -280,6 +280,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._center.setCurrentWidget(pages[center_page])
         for action in self.commands.for_session():
             action.setEnabled(center_page == "work")
+        for action in self.commands.for_workspace():
+            action.setEnabled(center_page in {"empty", "work"})
         self.commands.toggle_inspector.setEnabled(center_page == "work")
         self.commands.close_page.setEnabled(center_page == "work" and self.page() != "chat")
         self._panes.set_available(sidebar=center_page != "welcome", inspector=center_page == "work")

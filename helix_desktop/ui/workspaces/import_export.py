@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QUrl
+from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult
@@ -27,6 +27,9 @@ _SHOW = "show"
 class ImportExportController(QObject):
     """Binds the entries for export and import in the rail and the menus to the app services."""
 
+    file_chosen = Signal(object)
+    """The Path of a file that is to be imported; no workspace is open that it could be meant for."""
+
     def __init__(
         self, context: ControllerContext, workspace_controller: WorkspaceController, jobs: JobRunner
     ) -> None:
@@ -47,7 +50,10 @@ class ImportExportController(QObject):
         await self.export(self._active_workspace.require().id)
 
     async def _import_active(self) -> None:
-        await self.import_file(self._active_workspace.require().id)
+        if self._active_workspace.opened is not None:
+            await self.import_file(self._active_workspace.id)
+        elif path := await dialogs.pick_file(self._window, tr("Import from file"), _name_filter()):
+            self.file_chosen.emit(path)
 
     async def export(self, workspace_id: str) -> None:
         """Ask for a file, and write the workspace to it. Raises HelixError."""
@@ -69,9 +75,8 @@ class ImportExportController(QObject):
     async def import_file(self, workspace_id: str) -> None:
         """Ask for a file, and merge it into the workspace, which is closed meanwhile. Raises HelixError."""
         name = self._services.registry.get(workspace_id).name
-        name_filter = tr("Workspaces ({pattern});;All files (*)", pattern=f"*{SUFFIX}")
         path = await dialogs.pick_file(
-            self._window, tr("Import into {workspace}", workspace=name), name_filter
+            self._window, tr("Import into {workspace}", workspace=name), _name_filter()
         )
         if path is not None:
             await self.merge_file(workspace_id, path)
@@ -141,3 +146,7 @@ class ImportExportController(QObject):
     def _on_banner_action(self, banner: str, action: str) -> None:
         if (banner, action) == (_DONE, _SHOW):
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._export_path.parent)))
+
+
+def _name_filter() -> str:
+    return tr("Workspaces ({pattern});;All files (*)", pattern=f"*{SUFFIX}")

@@ -48,6 +48,8 @@ class ExternalOpenController:
         self._active_workspace, self._workspace_controller = context.active_workspace, workspace_controller
         self._navigation, self._import_export = navigation, import_export
         self._is_asking = False
+        start = context.async_actions.start
+        import_export.file_chosen.connect(lambda path: start(self.import_file(path), "import"))
         context.window.rail.link_requested.connect(lambda identity: _copy_link(Link(identity)))
         context.window.sidebar.session_list.link_requested.connect(self._copy_session_link)
         context.views.cache.entry_actions.link_requested.connect(self._copy_entry_links)

@@ -109,21 +109,32 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
     (tmp_path / "new").mkdir()
     async with open_window(qapp, tmp_path / "here") as rig:
         knock(rig, IMPORT_PREFIX + str(place), fresh=True)
-        question_dialog = await question(rig)
-        press(question_dialog, "folder")
-        await until(lambda: [d for d in rig.window.findChildren(QFileDialog) if d.isVisible()], "the dialog")
-        (dialog,) = [dialog for dialog in rig.window.findChildren(QFileDialog) if dialog.isVisible()]
-        dialog.setDirectory(str(tmp_path))
-        field = dialog.findChild(QLineEdit)
-        assert field is not None
-        field.setText(str(tmp_path / "new"))
-        dialog.accept()
+        press(await question(rig), "cancel")
+        await until(rig.window.welcome.isVisible, "the first page")
+        assert not any(action.isEnabled() for action in rig.window.commands.for_workspace())
+
+        rig.window.commands.import_file.trigger()
+        await choose_path(rig, place)
+        press(await question(rig), "folder")
+        await choose_path(rig, tmp_path / "new")
         await until(lambda: "imported." in rig.banner_text(), "the notice")
         await until(
             lambda: rig.wiring.session_controller.workspace is not None,
             "the workspace on screen",
         )
         assert len(await rig.workspace.sessions()) == 1
+        assert all(action.isEnabled() for action in rig.window.commands.for_workspace())
+
+
+async def choose_path(rig: WindowRig, path: Path) -> None:
+    """Choose a file or folder in the dialog that comes."""
+    await until(lambda: [d for d in rig.window.findChildren(QFileDialog) if d.isVisible()], "the dialog")
+    (dialog,) = [dialog for dialog in rig.window.findChildren(QFileDialog) if dialog.isVisible()]
+    dialog.setDirectory(str(path.parent))
+    field = dialog.findChild(QLineEdit)
+    assert field is not None
+    field.setText(str(path))
+    dialog.accept()
 
 
 async def test_links_lead_to_their_target_and_broken_ones_change_nothing(
