@@ -29,6 +29,7 @@ _RANKS = ((0.75, 120, 900), (0.8, _MIN_CHARS, _MAX_CHARS), (1.0, _MIN_CHARS, _MA
 """The share of the characters left, and the least and most of one message: for conclusions, for the words of
 turns without one, and for all others."""
 _CONCLUDING_MESSAGES = 2_000  # newest messages in which conclusions are looked for: more than fill a note
+_NEWEST_PLANS = 8  # newest messages between calls that may only announce the next one
 _LONG_CHARS, _AGAIN_CHARS = 200, 60  # characters of a user's message that came several times
 _TARGET_CAP, _COMMAND_CAP = 160, 80  # characters
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
@@ -167,7 +168,8 @@ def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
 
     Together they take the characters of an even share for each message, the newest first. Of these most go
     to the conclusions of finished turns; then what was said between calls in a turn without one has its
-    share, and what is left goes to the other words between calls, but for those that only announce.
+    share, and what is left goes to the other words between calls. What only announces the next call is left
+    out, but for the newest of a turn that goes on.
     """
     texts = filter(_text_of, reversed(items))
     newest = list(islice(texts, max_chars // _MIN_CHARS + 1))  # more would have less than the least
@@ -175,12 +177,10 @@ def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
     left = min(max_chars, sum(min(len(_text_of(item)), even) for item in newest))
     conclusions = conclusions_in(items[-_CONCLUDING_MESSAGES:])[::-1]
     seqs, turns = {item.seq for item in conclusions}, {item.turn for item in conclusions}
-    of_open_turns = [item for item in newest if item.turn not in turns]
-    others = [
-        item
-        for item in newest
-        if item.turn in turns and item.seq not in seqs and states_anything(_text_of(item))
-    ]
+    between = [item for item in newest if item.seq not in seqs]
+    stating = between[:_NEWEST_PLANS] + list(filter(_states_anything, between[_NEWEST_PLANS:]))
+    of_open_turns = [item for item in stating if item.turn not in turns]
+    others = [item for item in stating if item.turn in turns and _states_anything(item)]
     lines: dict[int, str] = {}
     for rank, (share, least, most) in zip((conclusions, of_open_turns, others), _RANKS, strict=True):
         of_rank = int(left * share)
@@ -192,6 +192,10 @@ def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
             lines[item.seq] = line = _telling_part(text, room)
             of_rank, left = of_rank - len(line), left - len(line)
     return lines
+
+
+def _states_anything(item: LogItem) -> bool:
+    return states_anything(_text_of(item))
 
 
 def _text_of(item: LogItem) -> str:

@@ -216,7 +216,8 @@ def test_a_condensed_note_keeps_what_finished_turns_came_to() -> None:
             ]
         words = f"Great! I am done. {'All of this took a while to see. ' * 9}\n\n{cause} It is fixed now."
         events.append(spoken_event(words))
-    events += [UserSpoke("Go on.", 2), spoken_event("Let me look at src/last.py.", "read_file")]
+    events += [UserSpoke("Go on.", 2), spoken_event("`open_all` in src/pool.py fails, too.", "read_file")]
+    events += [spoken_event(f"Let me look at src/next_{step}.py.", "read_file") for step in range(20)]
     items = items_of(*events)
     note = fold_note.render_condensed_note(items, INDEX, 48, 500, 4_000, POLICY)
     for turn in range(4):
@@ -225,7 +226,9 @@ def test_a_condensed_note_keeps_what_finished_turns_came_to() -> None:
             in note
         )
     assert "Now let me look" not in note
-    assert "Let me look at src/last.py." in note, "of the turn that goes on"
+    assert "Let me look at src/next_19.py." in note, "of the turn that goes on"
+    assert "`open_all` in src/pool.py fails, too." in note
+    assert "src/next_1.py" not in note
     agent = [line for line in note.split("\n[Artifacts")[0].splitlines()[1:] if not line.startswith("user: ")]
     assert sum(map(len, agent)) <= 500 * 3.5
 
