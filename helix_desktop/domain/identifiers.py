@@ -16,17 +16,20 @@ import msgspec
 
 MAX_IDENTIFIED_CHARS = 256 * 1024  # of one text: reading names takes about 0.1 µs a character
 MAX_LENGTH = 160  # characters; what is longer is data
+_MAX_ROW = 1_000  # characters of a row of a search without a space
 _RUN = re.compile(r"[\w./@~+#:-]{3,}")
-_FILE = re.compile(
-    r"[\w@+-][\w.@+-]*\.(?:"
+_SUFFIX = (
+    r"\.(?:"
     r"bash|bat|c|cc|cfg|conf|cpp|cs|css|csv|env|gif|go|gradle|h|hpp|html|ini|ipynb|"
     r"java|jpeg|jpg|js|json|jsonl|jsx|kt|lock|log|lua|m|md|mjs|mod|parquet|patch|"
     r"pdf|php|pl|png|proto|ps1|py|pyi|r|rb|rs|rst|sass|scala|scss|sh|sql|sum|"
     r"svelte|svg|swift|tex|toml|ts|tsx|txt|vue|xml|yaml|yml|zip|zsh"
-    r")",
-    re.IGNORECASE,
+    r")"
 )
-_PLACE = re.compile(r":\d+(?::\d+)?:?\Z")  # a line and a column after a path
+_FILE = re.compile(rf"[\w@+-][\w.@+-]*{_SUFFIX}", re.IGNORECASE)
+_ROW = re.compile(rf"([^:]*{_SUFFIX})(?::\d+:|-\d+-|-\d+\Z)(.*)", re.IGNORECASE)
+"""A row of a search: the file, the number of the line, and what stands in it without a space before."""
+_PLACE = re.compile(r":\d+(?:[:-]\d*)?:?\Z")  # a line and a column, or lines, after a path
 _WORD = re.compile(r"\w{4,}")
 _SYMBOL = re.compile(
     r"(?=.*[A-Za-z])(?:\w*[a-z0-9][A-Z]\w*|_*[^\W_]+(?:_+[^\W_]+)+_*|[A-Z]+[a-z]+[A-Z]\w*"
@@ -85,6 +88,8 @@ def _strings(value: Any) -> Iterator[str]:
 @lru_cache(maxsize=65_536)
 def _identifiers_of_run(run: str) -> tuple[str, ...]:
     """Return the identifiers in a run of characters; a session's texts repeat most of their runs."""
+    if len(run) <= _MAX_ROW and (row := _ROW.fullmatch(run)) is not None:
+        return (*_identifiers_of_run(row[1]), *_identifiers_of_run(row[2]))
     if "/" in run:
         path = _PLACE.sub("", run).strip(":#").rstrip("./-:") or run
         return (path,) if len(path) <= MAX_LENGTH and _is_path(path) else ()

@@ -13,6 +13,12 @@ from helix_desktop.domain.identifiers import argument_identifiers, count_identif
     ("text", "names"),
     [
         ("see /srv/app/main.go:12:3: undefined fooBar", ["/srv/app/main.go", "fooBar"]),
+        (
+            "src/a_b.go:158:func TestRun(t)\nsrc/a_b.go-159-\tx := fooBar()",
+            ["src/a_b.go", "TestRun", "fooBar"],
+        ),
+        ("main.py:7:makeIt\nmain.py-8-\n/srv/run.sh-120", ["main.py", "makeIt", "/srv/run.sh"]),
+        ("read src/app.py:12-20 and src/v1.2-3/x.py-old", ["src/app.py", "src/v1.2-3/x.py-old"]),
         ("in strategy.ManualCommit (TypeError) of #123", ["ManualCommit", "TypeError", "#123"]),
         ("commit a1b2c3d4e5f6, snake_case and HTTPServer", ["a1b2c3d4e5f6", "snake_case", "HTTPServer"]),
         ("README.md and src/ and ../x/y.ts", ["README.md", "../x/y.ts"]),
