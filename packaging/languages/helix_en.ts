@@ -4629,6 +4629,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
+            <source>No messages yet.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>No results</source>
             <translation type="unfinished" />
         </message>

@@ -187,12 +187,11 @@ class ChatPage(QWidget):
         self.past_strip = ComposerStrip("history", "accent_text", tr("Back to now"))
         self.key_strip = ComposerStrip("shield-alert", "warn", tr("Enter API key…"))
         self.todo_panel = TodoPanel(self.model)
-        # Every session starts in mode ask, and is no longer empty once that was changed.
-        sentence = tr("Start a conversation. The agent asks before it edits files or runs commands.")
-        self.empty_state = EmptyState("message-square", sentence, tr("Write a message"))
+        self.empty_state = EmptyState("message-square", "")
         # Hidden too it would ask for its height, which a low window has to give to the composer.
         self.empty_state.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.empty_state.button_clicked.connect(self.composer.editor.setFocus)
+        self.set_writable(True)
         self.next_messages.suggestion_accepted.connect(
             lambda _: self.composer.editor.setFocus()
         )  # its button goes away
@@ -241,6 +240,16 @@ class ChatPage(QWidget):
         if self.composer.isEnabled():
             self.composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
             self.composer.editor.type_text(text)
+
+    def set_writable(self, is_writable: bool) -> None:
+        """Let the user write, or only read; an empty conversation invites to write only where they can."""
+        self.composer.setEnabled(is_writable)
+        if is_writable:
+            # Every session starts in mode ask, and is no longer empty once that was changed.
+            sentence = tr("Start a conversation. The agent asks before it edits files or runs commands.")
+            self.empty_state.set_content(sentence, tr("Write a message"))
+        else:
+            self.empty_state.set_content(tr("No messages yet."))
 
     def offer_question(self, key: RowKey) -> None:
         """Give the keyboard to a question that came, unless the user is doing something else."""

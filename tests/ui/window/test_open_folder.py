@@ -30,8 +30,10 @@ async def test_a_new_folder_needs_trust_and_then_accepts_typing(qapp: QApplicati
         await rig.wiring.workspace_controller.open_folder(tmp_path / "new")
         await until(lambda: trust_question(rig), "the question")
         assert rig.conversation.session.transcript.items == []
+        assert rig.chat.empty_state.sentence == "No messages yet."
         press(trust_question(rig)[0], "trust")
         await until(lambda: rig.window.focusWidget() is rig.composer.editor, "the composer in focus")
+        assert rig.chat.empty_state.sentence.startswith("Start a conversation.")
         await rig.run_turn("Hello")
 
 

@@ -57,7 +57,8 @@ class ComposerController(QObject):
     """Binds the composer to one conversation at a time. Drafts survive switching, closing and crashes."""
 
     def __init__(self, context: ControllerContext) -> None:
-        widget = context.views.chat.composer
+        self._page = context.views.chat
+        widget = self._page.composer
         super().__init__(widget)
         self.widget = widget
         self._async_actions, self._services = context.async_actions, context.services
@@ -116,7 +117,7 @@ class ComposerController(QObject):
     def show_availability(self) -> None:
         """Enable the composer where something can be sent, and say why where it cannot."""
         workspace = self._workspace
-        self.widget.setEnabled(workspace is None or (workspace.is_trusted() and not workspace.is_read_only))
+        self._page.set_writable(workspace is None or (workspace.is_trusted() and not workspace.is_read_only))
         if workspace is None or self._conversation is None:
             return
         model, change = self._conversation.model, self._conversation.model_choice.pending
