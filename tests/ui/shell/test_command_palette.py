@@ -43,7 +43,7 @@ def test_a_command_is_found_by_its_words_and_run(qtbot: QtBot, window: MainWindo
 def test_a_menus_name_finds_its_commands(window: MainWindow) -> None:
     panel = opened(window)
     QTest.keyClicks(panel.search, "file")
-    assert "Trash…" in words(panel)
+    assert "Import from file…" in words(panel)
     assert "Larger text" not in words(panel)
 
 
