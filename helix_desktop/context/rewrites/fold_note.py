@@ -10,6 +10,7 @@ from itertools import islice
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import LEGEND, build_ledger
+from helix_desktop.context.summaries.command_lines import shown_command
 from helix_desktop.context.summaries.conclusions import (
     conclusions_in,
     sentences_in,
@@ -31,7 +32,7 @@ turns without one, and for all others."""
 _CONCLUDING_MESSAGES = 2_000  # newest messages in which conclusions are looked for: more than fill a note
 _NEWEST_PLANS = 8  # newest messages between calls that may only announce the next one
 _LONG_CHARS, _AGAIN_CHARS = 200, 60  # characters of a user's message that came several times
-_TARGET_CAP, _COMMAND_CAP = 160, 80  # characters
+_TARGET_CAP, _COMMAND_CAP, _READ_CHARS = 160, 80, 400  # characters
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
 _KILO = 1024
 _REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
@@ -143,8 +144,9 @@ def target_in_note(answer: ToolAnswered) -> str:
 
 @lru_cache(maxsize=_REMEMBERED_TARGETS)
 def _target_in_note(target: str, tool: str) -> str:
-    line = " ".join(target[:400].split())
-    return _truncate(line, _COMMAND_CAP if tool_kind(tool) == "command" else _TARGET_CAP)
+    if tool_kind(tool) == "command":
+        return shown_command(target[:_READ_CHARS], _COMMAND_CAP)
+    return _truncate(" ".join(target[:_READ_CHARS].split()), _TARGET_CAP)
 
 
 def _call_phrase(answer: ToolAnswered, paths: set[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries.command_lines import shown_command
 from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line
 from helix_desktop.domain.digest import MARKER_START, digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, MaskedCall, ToolAnswered, UserSpoke
@@ -130,8 +131,8 @@ class CommandRun(msgspec.Struct, frozen=True):
     @property
     def line(self) -> str:
         """Return the ledger's line."""
-        code = "?" if self.exit_code is None else self.exit_code
-        start = f"{'$' if self.ok else '!'} {_ellipsize(self.command, COMMAND_CHARS)} (exit {code})"
+        code = "" if self.exit_code is None else f" (exit {self.exit_code})"
+        start = f"{'$' if self.ok else '!'} {shown_command(self.command, COMMAND_CHARS)}{code}"
         return _with_result(_entry(start, "", self.digest, self.seq), self.result)
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
+from helix_desktop.context.summaries.command_lines import main_part
 from helix_desktop.context.summaries.telling_lines import last_telling_line
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, Coverage, FactKind
@@ -54,7 +55,6 @@ _NUMBER = re.compile(
     r"#\d{1,7}\b|(?<![\w.])[$€£]\s?\d[\d.,]*\d?\b|(?<![\w.#])\d[\d.,]*\s?(?:%|ms|µs|ns|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?"
     r"|days?|weeks?|[KMGT]i?B|kB|bytes|tokens|lines|px|rows|[kM]\b|°C|km|kg|USD|EUR)(?!\w)"
 )
-_JOINS = re.compile(r"&&|\|\||[;|\n]")
 _SHARES: Mapping[FactKind, float] = {
     "instructions": 0.4,
     "files": 0.2,
@@ -266,7 +266,7 @@ class _NamedIn:
             case "files":
                 return _last_part(fact) in self._names or (" " in fact and fact in self._text)
             case "commands":
-                return _main_part(fact)[:_COMMAND_CHARS] in self._plain
+                return main_part(fact)[:_COMMAND_CHARS] in self._plain
             case "hashes":
                 return fact[:_HASH_DIGITS] in self._text
             case "numbers":
@@ -289,9 +289,3 @@ def _words(text: str) -> frozenset[str]:
 
 def _last_part(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
-
-
-def _main_part(command: str) -> str:
-    """Return the longest part of a command line: what it is about."""
-    parts = [" ".join(part.split()) for part in _JOINS.split(command)]
-    return max(parts, key=len, default="")

@@ -1,0 +1,48 @@
+"""Commands in one line: what stays of them where there is little room."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.summaries.command_lines import main_part, shown_command
+
+CAP = 80
+LONG = "x" * CAP
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("mise run test 2>&1 | tail -30", "mise run test"),
+        ("ls >/dev/null 2>&1; git log\n", "ls; git log"),
+        (
+            "export MODE=slow && ./tools/harness/run-everything.sh rewind a6753b99aa11 --in demo --quiet",
+            "… ./tools/harness/run-everything.sh rewind a6753b99aa11 --in demo --quiet",
+        ),
+        ("make test | grep -c 'a && b' | head -3", "make test | grep -c 'a && b'"),
+        (
+            f"cat > notes.md <<'EOF'\na; b\n{LONG}\nEOF",
+            f"cat > notes.md <<'EOF' a; b {LONG}"[: CAP - 1] + "…",
+        ),
+        (f"python -c 'import a; print({LONG})'", f"python -c 'import a; print({LONG}"[: CAP - 1] + "…"),
+        (f"cd /srv && ./run {LONG}", f"… ./run {LONG}"[: CAP - 1] + "…"),
+        ("", ""),
+    ],
+)
+def test_a_long_command_stands_by_its_main_part(command: str, shown: str) -> None:
+    assert shown_command(command, CAP) == shown
+
+
+def test_what_prepares_a_command_is_not_its_main_part() -> None:
+    assert main_part("cd /a/very/long/path/to/a/package && make") == "make"
+    assert main_part("cd /srv") == "cd /srv"
+
+
+@given(st.text("ab 2>&1|;\n'\"\\<echo", max_size=200), st.integers(2, 100))
+def test_any_command_is_one_line_that_fits(command: str, cap: int) -> None:
+    shown = shown_command(command, cap)
+
+    assert len(shown) <= cap
+    assert "\n" not in shown
