@@ -54,7 +54,7 @@ engine.MAX_SHRINKING_SECONDS = 30
 _THREAD_GRACE_S = 20.0  # nobody waits but a test that fails
 _QT_GRACE_MS = 60_000  # the same
 _NUMBERS = itertools.count()
-_LOOK_AT_ALL_EVERY = 40  # garbage collections
+_LOOK_AT_ALL_EVERY = 200  # garbage collections
 
 
 class _Network:
