@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -21,11 +20,12 @@ from tests.support.file_changes.states import false_reasons, join_changes, wrong
 from tests.support.file_changes.tree import File, Tree, differing, make_tree, outside_of
 from tests.support.file_changes.tree_cases import TREE_CASES
 from tests.support.file_changes.uncovered_cases import UNCOVERED_CASES
+from tests.support.memory_folder import memory_folder
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of a POSIX shell")
 
 _MOST_PARTS = 3  # paths of one change that are taken back alone; of many only the first
-_MANY = 1_000
+_MANY = 1_000  # files: each of them is synced several times
 
 
 def ways() -> Iterator[object]:
@@ -40,19 +40,9 @@ def ways() -> Iterator[object]:
 
 @pytest.mark.parametrize(("case", "calls"), list(ways()))
 async def test_a_change_comes_back_whole_and_in_parts(case: ChangeCase, calls: Calls, tmp_path: Path) -> None:
-    with memory_folder(case, tmp_path) as folder:
+    with memory_folder(tmp_path) if len(case.before) >= _MANY else nullcontext(tmp_path) as folder:
         prepare_workspace(folder / "work", case)
         await check_kind(case, calls, folder)
-
-
-@contextmanager
-def memory_folder(case: ChangeCase, tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory for many files, where the system has one: each of them is synced several times."""
-    if len(case.before) < _MANY or not os.access("/dev/shm", os.W_OK):
-        yield tmp_path
-        return
-    with TemporaryDirectory(dir="/dev/shm") as folder:
-        yield Path(folder)
 
 
 async def check_kind(case: ChangeCase, calls: Calls, folder: Path) -> None:
