@@ -182,7 +182,7 @@ PROFILES: Mapping[str, ContextPolicy] = {
         protect_argument_steps=2,
         fold_after_steps=6,
         condense_at=0.06,
-        anchor_tokens=2_000,
+        anchor_tokens=1_700,
         observe_place_at=0.30,
     ),
     "balanced": ContextPolicy(),

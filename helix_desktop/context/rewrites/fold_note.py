@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 
+from helix_desktop.context.intake.error_lines import find_error
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import LEGEND, build_ledger
@@ -17,9 +18,12 @@ from helix_desktop.context.summaries.conclusions import (
     states_anything,
     telling_sentences,
 )
+from helix_desktop.context.summaries.telling_lines import only_telling_line
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.files.command import is_test_command
 from helix_desktop.domain.question import QuestionReply, decision_text
+from helix_desktop.domain.redaction.report_text import has_form_of_secret
 from helix_desktop.domain.tool_call_target import tool_kind
 
 TITLE = "[Folded steps]"
@@ -33,6 +37,7 @@ _CONCLUDING_MESSAGES = 2_000  # newest messages in which conclusions are looked 
 _NEWEST_PLANS = 8  # newest messages between calls that may only announce the next one
 _LONG_CHARS, _AGAIN_CHARS = 200, 60  # characters of a user's message that came several times
 _TARGET_CAP, _COMMAND_CAP, _READ_CHARS = 160, 80, 400  # characters
+_SHORT_RESULT = 80  # characters
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
 _KILO = 1024
 _REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
@@ -158,7 +163,22 @@ def _call_phrase(answer: ToolAnswered, paths: set[str]) -> str:
         paths.add(target)
     size = f" {answer.size // _KILO}K" if answer.size >= _LARGE_BYTES else ""
     failed = f" exit {answer.exit_code}" if answer.exit_code else "" if answer.ok else " failed"
-    return f"{target}{size}{failed}".strip()
+    return f"{target}{size}{failed}{_short_result(answer)}".strip()
+
+
+def _short_result(answer: ToolAnswered) -> str:
+    """Return what a call gave if that is a few words, or a test's last telling line.
+
+    Of a change of a file only an error says something. What looks like a secret stays in its output alone,
+    which the user can have forgotten.
+    """
+    result = only_telling_line(answer.text, _SHORT_RESULT) if answer.text.strip() else "nothing"
+    result = result if answer.size < _LARGE_BYTES else ""  # of a large one the text is a part
+    if tool_kind(answer.name) in ("write", "edit") and find_error(result) is None:
+        return ""
+    if not result and tool_kind(answer.name) == "command" and is_test_command(answer.target):
+        result = _truncate(answer.about.strip('"'), _SHORT_RESULT)
+    return f" → {result}" if result and not has_form_of_secret(result) else ""
 
 
 def _truncate(text: str, cap: int) -> str:

@@ -17,7 +17,9 @@ _FIGURE = re.compile(
     r"(?<=#)\d{1,7}\b|(?<=[=:])\s*-?\d[\d.,]*\b"
     r"|(?<=\b\d)[\d.,]*\s?(?:%|ms|s|seconds|min|h|[KMGT]i?B|bytes|tokens|lines|passed|skipped)(?!\w))"
 )
-_NOISE = re.compile(r"^(?:\[CACHED\]|\[…|exit (?:code|status) \d|[-=_*~#.\s]*$)", re.IGNORECASE)
+_NOISE = re.compile(
+    r"^(?:\[CACHED\]|\[…|exit (?:code|status) \d|--- Observation ---|[-=_*~#.\s]*$)", re.IGNORECASE
+)
 _DIGITS = re.compile(r"\d+")
 
 ShortenOutput = Callable[[str, int], str]
@@ -34,6 +36,14 @@ def last_telling_line(text: str) -> str:
             return line[:_SEARCHED]
         end = start - 1
     return ""
+
+
+def only_telling_line(text: str, max_chars: int) -> str:
+    """Return the line of an output that says something, if it is the only one and no longer; else nothing."""
+    if len(text) > 2 * max_chars:
+        return ""
+    lines = [part for line in text.splitlines() if (part := line.strip()) and not _NOISE.match(part)]
+    return lines[0] if len(lines) == 1 and len(lines[0]) <= max_chars else ""
 
 
 def error_line(text: str) -> str:

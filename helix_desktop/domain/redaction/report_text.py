@@ -73,6 +73,13 @@ class ReportRedaction:
             yield re.compile(rf"(?<=[/\\]){re.escape(user)}(?=[/\\]|$)"), "[user]"
 
 
+def has_form_of_secret(text: str) -> bool:
+    """Return True if something in a text has the form of a key, a token or a login."""
+    if _NAMED_SECRET.search(text) or _LOGIN.search(text) or _KEY.search(text):
+        return True
+    return any(_token_mark(match) == REMOVED for match in _LONG_TOKEN.finditer(text))
+
+
 def _any_of(texts: Iterable[str]) -> str:
     return "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True))
 

@@ -135,7 +135,7 @@ def test_the_first_line_has_the_marker() -> None:
 
 
 def test_calls_are_described_briefly() -> None:
-    """Tool, target, size of a large result, and any error; calls of one tool share its name."""
+    """Tool, target, size of a large result, a short one itself, any error; calls of a tool share its name."""
     events = (
         spoken_event("Let me look.", "read_file", "read_file", "run_command"),
         answered("read_file", "a.py", "c0"),
@@ -145,7 +145,40 @@ def test_calls_are_described_briefly() -> None:
     text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 3)
     last = text.splitlines()[-1]
     path = "deep/" * 20 + "b.py"
-    assert last == f"did: read_file a.py, {path} 8K; run_command make test exit 2"
+    assert last == f"did: read_file a.py → out, {path} 8K; run_command make test exit 2 → x"
+
+
+@pytest.mark.parametrize(
+    ("tool", "target", "text", "about", "shown"),
+    [
+        ("search_text", "TODO in src", "", "", " → nothing"),
+        ("search_flights", "DEN", "[]", '"[]"', " → []"),
+        ("run_command", "wc -l a.py", "exit code 0 (sandboxed)\n 23 a.py\n", '"23 a.py"', " → 23 a.py"),
+        ("run_command", "ls", "a.py\nb.py", '"b.py"', ""),
+        ("run_command", "ls", "x" * 81, "", ""),
+        ("run_command", "pytest -q", f"{'.' * 300}\n2 passed", '"2 passed"', " → 2 passed"),
+        ("run_command", "cat key.txt", "sk-live-4f9a8b7c6d5e4f3a2b1c", '"sk-live-4f9a8b7c6d5e4f3a2b1c"', ""),
+        (
+            "run_command",
+            "git rev-parse HEAD",
+            "9fceb02d0ae598e95dc970b74767f19372d61af8",
+            "",
+            " → 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        ),
+        ("edit_file", "a.py", "The file a.py was changed.", "", ""),
+        ("edit_file", "a.py", "Error: not found in the file", "", " → Error: not found in the file"),
+    ],
+)
+def test_a_result_of_few_words_stands_in_the_note(
+    tool: str, target: str, text: str, about: str, shown: str
+) -> None:
+    """Whoever needs it would have to recall it otherwise; longer ones stand by their size."""
+    answer = ToolAnswered("c0", tool, text, INDEX, 9, 5, len(text), target=target, about=about)
+    items = items_of(UserSpoke("Go.", 1), spoken_event("Look.", tool), answer)
+
+    note = fold_note.render_fold_note(items, INDEX, 1)
+
+    assert note.splitlines()[-1] == f"did: {tool} {target}{shown}"
 
 
 def test_a_path_stands_whole_once_and_then_by_its_last_part() -> None:
@@ -157,7 +190,7 @@ def test_a_path_stands_whole_once_and_then_by_its_last_part() -> None:
         answered("read_file", path, "c1"),
     )
     text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 2)
-    assert text.splitlines()[-1] == f"did: read_file {path}, module.py"
+    assert text.splitlines()[-1] == f"did: read_file {path} → out, module.py → out"
 
 
 @pytest.mark.parametrize("max_words", [0, 40, 400])
