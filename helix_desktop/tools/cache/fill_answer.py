@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.covered import CoveredEntry
@@ -25,7 +24,7 @@ _SPOTS = 3  # lines of one group, as long as others have none
 _UNCUT_SHARE = 0.5  # of the tokens for the agent's conclusions, but for the first one
 _REACHES = (1_000, 8, 3, 1, 0)  # lines from a matching one that stand uncut, tried in this order
 _FIRST_SHARE = 0.7  # of the tokens for the first line of each group, the rest for further lines
-_NAME_CAP = 32  # characters
+_NAME_CAP, _NAME_START = 32, 10  # characters of a name, and of them at its beginning
 _ENDING, _ENDING_TOKENS = "One of these with the pattern gives all its lines.", 11
 _Block = list[Sequence[str]]
 
@@ -81,10 +80,12 @@ class AnswerWriter:
     async def _choose_uncut(self, groups: Sequence[HitGroup], around: Surroundings) -> None:
         """Choose how much of the agent's conclusions stands in the answer uncut: all where there is room.
 
-        The first one may take the room of all, others have their share.
+        They take what the first lines of all groups leave, and their share at least; together no more than
+        that, but for the first one.
         """
         room = float(self._room_for_lines(groups))
-        left = room
+        blocks = await self._blocks(groups[:_MAX_GROUPS], around)
+        left = max(room - sum(self._size([block[:2]]) for block in blocks), room * _UNCUT_SHARE)
         for group in groups[:_MAX_GROUPS]:
             entry = group.hit.entry
             if left <= 0 or not entry.is_conclusion or not group.spots:
@@ -177,4 +178,7 @@ def _name(hit: EntryHit) -> str:
     words = [
         word.rpartition("/")[2] for word in escape_hidden_name(hit.entry.line.label).split(",")[0].split()
     ]
-    return " ".join((handle(hit), ellipsize(" ".join(words), _NAME_CAP))).strip()
+    name = " ".join(words)
+    if len(name) > _NAME_CAP:
+        name = f"{name[:_NAME_START]}…{name[1 + _NAME_START - _NAME_CAP :]}"
+    return f"{handle(hit)} {name}".strip()

@@ -91,7 +91,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         try:
             model_text = await select_lines(lines, head, args) if lines else f"{head} · is empty (0 bytes)."
             if not model_text:
-                nothing = f"{head} · no line matches {args.pattern!r}"
+                nothing = f"{head} · no line matches {args.quoted_pattern}"
                 model_text = await self._covered.search_session(nothing, args, origins)
         finally:
             await asyncio.to_thread(release_lines, lines)
@@ -111,7 +111,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
     async def _matching_lines(self, lines: list[str], head: str, args: RecallArguments) -> str:
         """Return the matching lines; empty if the whole content has none."""
         first, last = _line_range(lines, args)
-        query = f"{args.pattern!r} in lines {first}-{last}"
+        query = f"{args.quoted_pattern} in lines {first}-{last}"
         matches = await self._find_lines(_part(lines, first, last), first, args)
         if not matches.count:
             is_all = not (args.start_line or args.end_line)

@@ -6,7 +6,11 @@ from typing import Annotated
 
 import msgspec
 
+from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line
+
+_MAX_QUOTE = 80  # characters of a pattern that are quoted
 
 
 class RecallArguments(Arguments, frozen=True):
@@ -22,3 +26,8 @@ class RecallArguments(Arguments, frozen=True):
     max_tokens: Annotated[int, msgspec.Meta(ge=100, le=16_000)] | None = None
     start_char: Annotated[int, msgspec.Meta(ge=0)] = 0
     context: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None
+
+    @property
+    def quoted_pattern(self) -> str:
+        """Return the pattern as it was written, in one line."""
+        return f"'{ellipsize(escape_hidden_name(self.pattern), _MAX_QUOTE)}'"

@@ -31,7 +31,6 @@ from helix_desktop.tools.cache.surroundings import widths
 from helix_desktop.tools.process.ripgrep import Ripgrep
 
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of outputs that are read for a range of entries
-_MAX_QUOTE = 80  # characters of a pattern that are quoted
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,8 @@ class CoverageRecall:
             else await self._table(entry, args, origins)
         )
         data = await self._contents.get(entry.digest)
-        about = f"index, {args.pattern!r}" if args.pattern else "index"
-        return ToolResult(data, target=escape_hidden_name(about), model_text=text, recalled=entry.digest)
+        about = f"index, {args.quoted_pattern}" if args.pattern else "index"
+        return ToolResult(data, target=about, model_text=text, recalled=entry.digest)
 
     async def _search_index(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> str:
         may_go_on = self._time_limit()
@@ -118,7 +117,7 @@ class CoverageRecall:
     ) -> _Answer:
         searcher = EntrySearcher(self._contents, self._ripgrep, may_go_on)
         search = await searcher.search(coverage.entries, args.pattern, args.context or 0)
-        quote, notes = repr(args.pattern[:_MAX_QUOTE]), _notes(search, coverage)
+        quote, notes = args.quoted_pattern, _notes(search, coverage)
         is_partial = bool(search.skipped or coverage.unreadable)
         if not search.hits:
             return _Answer("\n".join([f"{opening}{quote} is nowhere in it", *notes]), is_partial)

@@ -209,6 +209,8 @@ async def test_the_agents_conclusion_comes_whole_and_before_outputs() -> None:
     assert f"\n31:{cause}\n" in answer, "of one that is too long what stands around the match"
     assert "\n30-All of this" in answer
     assert "\n32-And so is this" in answer
+    others = re.findall(r"^[0-9a-f]{12} e\d+ read_file log_\d+\.txt.*\n1:read_gauge", answer, re.MULTILINE)
+    assert len(others) >= 5, "it leaves half of the answer to lines from other places"
     narrow = await rig.recall(index, pattern="read_gauge", max_tokens=250)
     (tokens,) = await estimate_tokens([narrow])
     assert tokens <= 250
