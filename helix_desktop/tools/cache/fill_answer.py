@@ -137,13 +137,16 @@ class AnswerWriter:
         """Return the first lines of as many groups as fit, then further lines, and what is left out."""
         sizes = [[sum(self._tokens[line] for line in part) for part in block] for block in blocks]
         left = self._room_for_lines(groups)
-        first_left = left * _FIRST_SHARE
+        uncut = [place for place in range(len(sizes)) if groups[place].hit.entry in self._uncut]
+        first_left = (left - sum(sum(sizes[place]) for place in uncut)) * _FIRST_SHARE
         parts = [0] * len(blocks)  # how many parts of each block are in the answer: the first has its name
         for place, size in enumerate(sizes):
             cost = sum(size[:2])
-            if place and cost > first_left:
-                break
-            parts[place], left, first_left = min(2, len(size)), left - cost, first_left - cost
+            if place not in uncut:
+                if place and cost > first_left:
+                    break
+                first_left -= cost
+            parts[place], left = min(2, len(size)), left - cost
         for depth in (*range(2, _SPOTS + 1), *range(_SPOTS + 1, 1 + max(map(len, blocks), default=0))):
             for place, size in enumerate(sizes):
                 if parts[place] == depth < len(size) and size[depth] <= left:
