@@ -18,7 +18,7 @@ from helix_desktop.context.summaries.conclusions import (
     states_anything,
     telling_sentences,
 )
-from helix_desktop.context.summaries.telling_lines import only_telling_line
+from helix_desktop.context.summaries.telling_lines import short_text
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.files.command import is_test_command
@@ -37,7 +37,7 @@ _CONCLUDING_MESSAGES = 2_000  # newest messages in which conclusions are looked 
 _NEWEST_PLANS = 8  # newest messages between calls that may only announce the next one
 _LONG_CHARS, _AGAIN_CHARS = 200, 60  # characters of a user's message that came several times
 _TARGET_CAP, _COMMAND_CAP, _READ_CHARS = 160, 80, 400  # characters
-_SHORT_RESULT = 80  # characters
+_SHORT_RESULT = 100  # characters
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
 _KILO = 1024
 _REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
@@ -172,7 +172,7 @@ def _short_result(answer: ToolAnswered) -> str:
     Of a change of a file only an error says something. What looks like a secret stays in its output alone,
     which the user can have forgotten.
     """
-    result = only_telling_line(answer.text, _SHORT_RESULT) if answer.text.strip() else "nothing"
+    result = short_text(answer.text, _SHORT_RESULT) if answer.text.strip() else "nothing"
     result = result if answer.size < _LARGE_BYTES else ""  # of a large one the text is a part
     if tool_kind(answer.name) in ("write", "edit") and find_error(result) is None:
         return ""

@@ -38,12 +38,13 @@ def last_telling_line(text: str) -> str:
     return ""
 
 
-def only_telling_line(text: str, max_chars: int) -> str:
-    """Return the line of an output that says something, if it is the only one and no longer; else nothing."""
+def short_text(text: str, max_chars: int) -> str:
+    """Return an output on one line if what it says has no more characters; else nothing."""
     if len(text) > 2 * max_chars:
         return ""
-    lines = [part for line in text.splitlines() if (part := line.strip()) and not _NOISE.match(part)]
-    return lines[0] if len(lines) == 1 and len(lines[0]) <= max_chars else ""
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    line = " / ".join(line for line in lines if line and not _NOISE.match(line))
+    return line if len(line) <= max_chars else ""
 
 
 def error_line(text: str) -> str:

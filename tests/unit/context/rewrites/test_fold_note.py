@@ -154,8 +154,8 @@ def test_calls_are_described_briefly() -> None:
         ("search_text", "TODO in src", "", "", " → nothing"),
         ("search_flights", "DEN", "[]", '"[]"', " → []"),
         ("run_command", "wc -l a.py", "exit code 0 (sandboxed)\n 23 a.py\n", '"23 a.py"', " → 23 a.py"),
-        ("run_command", "ls", "a.py\nb.py", '"b.py"', ""),
-        ("run_command", "ls", "x" * 81, "", ""),
+        ("run_command", "ls", "a.py\nb.py", '"b.py"', " → a.py / b.py"),
+        ("run_command", "ls", "x" * 101, "", ""),
         ("run_command", "pytest -q", f"{'.' * 300}\n2 passed", '"2 passed"', " → 2 passed"),
         ("run_command", "cat key.txt", "sk-live-4f9a8b7c6d5e4f3a2b1c", '"sk-live-4f9a8b7c6d5e4f3a2b1c"', ""),
         (
