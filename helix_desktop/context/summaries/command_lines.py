@@ -9,6 +9,7 @@ _QUOTED_OR_JOIN = re.compile(r'"(?:\\.|[^"\\])*"' r"|'[^']*'|(&&|\|\||[;\n])", r
 _PREPARES = re.compile(r"(?:cd|pushd|popd|export|set|source|echo)\b")
 _HIDES_OUTPUT = re.compile(r"\s*(?:2>&1|[12&]?>\s*/dev/null)(?=[\s;|&]|$)")
 _CUTS_OUTPUT = re.compile(r"\s*\|\s*(?:head|tail)\b[^|;&\n]*$")
+_CONTINUES = re.compile(r"\\\s*\n|(?<!\S)\\\s+")
 _GAP = "…"
 
 
@@ -19,7 +20,7 @@ def main_part(command: str) -> str:
 
 
 def _without_output_options(command: str) -> str:
-    return _CUTS_OUTPUT.sub("", _HIDES_OUTPUT.sub("", command))
+    return _CUTS_OUTPUT.sub("", _HIDES_OUTPUT.sub("", _CONTINUES.sub(" ", command)))
 
 
 def _parts(command: str) -> Iterator[str]:

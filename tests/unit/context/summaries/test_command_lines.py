@@ -28,6 +28,8 @@ LONG = "x" * CAP
         ),
         (f"python -c 'import a; print({LONG})'", f"python -c 'import a; print({LONG}"[: CAP - 1] + "…"),
         (f"cd /srv && ./run {LONG}", f"… ./run {LONG}"[: CAP - 1] + "…"),
+        (f"cd /srv && \\\n./run \\\n  {LONG}", f"… ./run {LONG}"[: CAP - 1] + "…"),
+        ("make \\ test && cat a\\ b", "make test && cat a\\ b"),
         ("", ""),
     ],
 )
