@@ -109,7 +109,7 @@ async def _run_window(
     _install_signal_handlers(asyncio.get_running_loop(), stop.set)
     controllers = wire_app(data_dir, window_context)
     services = controllers.services
-    controllers.settings.move_confirmed.connect(move)
+    controllers.quit_controller.move_confirmed.connect(move)
     controllers.quit_controller.confirmed.connect(stop.set)
 
     def start_target(text: str, is_first: bool = False) -> asyncio.Task[None]:
@@ -222,6 +222,7 @@ async def shut_down(window_context: WindowContext, controllers: WindowController
     """Close everything in order: the session on screen, tasks, services, the window."""
     window_context.window.setEnabled(False)
     await controllers.session_controller.show(None, None)
+    await controllers.session_controller.composer.save_drafts()
     await window_context.scope.close(for_good=True)  # a timer may still fire while the services close
     await controllers.settings.policy.close()
     await controllers.services.close()

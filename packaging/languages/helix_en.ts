@@ -22986,6 +22986,14 @@
             <source>Quit without saving</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/workspaces/quit.py" />
+            <source>Quit without what you wrote in %n sessions?</source>
+            <translation>
+                <numerusform>Quit without what you wrote in %n session?</numerusform>
+                <numerusform>Quit without what you wrote in %n sessions?</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/quit.py" />
             <source>Quit without what you wrote in “{session}”?</source>

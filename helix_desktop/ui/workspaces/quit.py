@@ -25,14 +25,24 @@ class QuitController(QObject):
 
     confirmed = Signal()
     """The app is to end."""
+    move_confirmed = Signal(str, bool)
+    """The same, and its data to be moved: to which folder, and whether the old copy is to be removed."""
 
     def __init__(self, context: ControllerContext, composer: ComposerController, tray: Tray) -> None:
         super().__init__(context.window)
         self._window, self._services = context.window, context.services
         self._composer, self.tray = composer, tray
         self._is_asking = False
-        start = context.async_actions.start
-        context.window.closing.connect(lambda: start(self._confirm_close(), "quit"))
+        self._start = context.async_actions.start
+        context.window.closing.connect(lambda: self._start(self._confirm_close(), "quit"))
+
+    def move(self, target: str, remove_old: bool) -> None:
+        """End the app for its data to be moved, unless the user wants to stay for what cannot be saved."""
+        self._start(self._confirm_move(target, remove_old), "move data")
+
+    async def _confirm_move(self, target: str, remove_old: bool) -> None:
+        if await self._may_lose_drafts():
+            self.move_confirmed.emit(target, remove_old)
 
     async def _confirm_close(self) -> None:
         if self._is_asking:
@@ -41,15 +51,19 @@ class QuitController(QObject):
         try:
             running = self._running_titles()
             answer = await self._ask(running) if running else _QUIT
-            unsaved = await self._composer.save_drafts() if answer == _QUIT else []
-            if unsaved:
-                answer = await self._ask_about(unsaved[0])
+            if answer == _QUIT and not await self._may_lose_drafts():
+                answer = ""
         finally:
             self._is_asking = False
         if answer == _QUIT:
             self.confirmed.emit()
         elif answer == _HIDE:
             self.tray.hide_window()
+
+    async def _may_lose_drafts(self) -> bool:
+        """Save what the user wrote; return False where that fails and they want to stay."""
+        unsaved = await self._composer.save_drafts()
+        return not unsaved or await self._ask_about(unsaved) == _QUIT
 
     def _running_titles(self) -> list[str]:
         """Return the titles of the sessions whose agent is at work, in every open workspace."""
@@ -80,9 +94,16 @@ class QuitController(QObject):
             choices,
         )
 
-    async def _ask_about(self, draft: UnsavedDraft) -> str:
-        what = tr("Quit without what you wrote in “{session}”?", session=draft.title)
-        error = draft.error
+    async def _ask_about(self, unsaved: list[UnsavedDraft]) -> str:
+        if len(unsaved) == 1:
+            what = tr("Quit without what you wrote in “{session}”?", session=unsaved[0].title)
+        else:
+            what = tr.plural(
+                len(unsaved),
+                "Quit without what you wrote in %n session?",
+                "Quit without what you wrote in %n sessions?",
+            )
+        error = unsaved[0].error
         why = translate(join_sentences(error.what, error.why, error.fix))
         choices = [Choice("", tr("Cancel")), Choice(_QUIT, tr("Quit without saving"), "danger")]
         self._window.show()

@@ -102,6 +102,8 @@ class WindowControllers:
         tray.clicked.connect(self.notifications.on_clicked)
         tray.quit_requested.connect(window.close)
         self.quit_controller = QuitController(context, self.session_controller.composer, tray)
+        self.settings.move_confirmed.connect(self.settings.close)  # it would cover the question
+        self.settings.move_confirmed.connect(self.quit_controller.move)
         WorkspaceListController(context, workspaces)
         SwitcherPresenter(context, workspaces, self.navigation)
         DeleteSessionController(context, workspaces)

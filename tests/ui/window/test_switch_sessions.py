@@ -85,6 +85,7 @@ async def test_switching_loses_nothing_and_mixes_nothing_up(qapp: QApplication, 
         await _check_quick_switches(rig)
         await _check_a_draft_that_loads(rig)
         await _check_a_draft_behind_an_unsaved_one(rig)
+        await _check_a_draft_that_cannot_be_read(rig)
         await _check_a_held_key(rig)
         await _check_separate_data(rig)
         await _check_sessions_of_another_process(rig)
@@ -174,6 +175,38 @@ async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
     rig.window.close()
     await until(lambda: agreed, "nothing is unsaved: no question")
     assert (await rig.workspace.store.draft(session)).text == "unsaved"
+
+
+async def _check_a_draft_that_cannot_be_read(rig: WindowRig) -> None:
+    """What is typed meanwhile never takes its place, also when the session is left and shown again."""
+    second = await rig.open_folder("unread-second")
+    composer, other = rig.wiring.session_controller.composer, (rig.workspace, rig.conversation)
+    first = await rig.open_folder("unread-first")
+    rig.type_message("stored", send=False)
+    closed = rig.workspace, rig.conversation
+    await composer.show(*other)
+    await rig.wiring.services.close_workspace(first)
+    for words in (" and typed", " and more"):
+        await composer.show(*closed)
+        rig.type_message(words, send=False)
+        rig.composer.text_paused.emit(rig.composer.text())
+        await composer.show(*other)
+    assert [draft.text for draft in await composer.save_drafts()] == [" and typed and more"]
+
+    rig.type_message("elsewhere", send=False)
+    await rig.wiring.services.close_workspace(second)
+    rig.window.close()
+    await until(lambda: rig.window.findChildren(QuestionDialog), "the question")
+    assert "in 2 sessions" in rig.window.findChildren(QuestionDialog)[0].windowTitle()
+    press(rig.window.findChildren(QuestionDialog)[0], "cancel")
+    await rig.wiring.workspace_controller.open_workspace(first)
+    assert rig.composer.text() == "stored and typed and more"
+    assert "could not be saved" in rig.banner_text(), "that of a session with the same title"
+    assert [draft.text for draft in await composer.save_drafts()] == ["elsewhere"]
+    assert (await rig.workspace.store.draft(rig.conversation.session.id)).text == rig.composer.text()
+    await rig.wiring.workspace_controller.open_workspace(second)
+    assert rig.composer.text() == "elsewhere"
+    assert "could not be saved" not in rig.banner_text()
 
 
 async def _check_a_held_key(rig: WindowRig) -> None:

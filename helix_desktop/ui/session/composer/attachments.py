@@ -84,8 +84,10 @@ class DraftAttachments(QObject):
         return self._by_session.get(session, ())
 
     def restore(self, session: str, attachments: Sequence[Attachment]) -> None:
-        """Take over those of a stored draft, unless the session has some already."""
-        self._by_session.setdefault(session, list(attachments))
+        """Take over those of a stored draft, in front of what was added meanwhile."""
+        keys = {attachment_key(attachment) for attachment in attachments}
+        added = [attachment for attachment in self.of(session) if attachment_key(attachment) not in keys]
+        self._by_session[session] = [*attachments, *added]
 
     def take(self, session: str) -> list[Attachment]:
         """Return those of a message that is sent, which no longer go along with the next one."""

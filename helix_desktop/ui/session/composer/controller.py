@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import defaultdict
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer
@@ -18,7 +20,7 @@ from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_in
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.prompt_files import ExpandedPrompt
-from helix_desktop.ui.design.window_state import Banner
+from helix_desktop.ui.design.window_state import FAILED_WRITE, Banner
 from helix_desktop.ui.session.composer.attachments import DraftAttachments
 from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft, UnsavedDrafts
 from helix_desktop.ui.session.context import ControllerContext
@@ -67,9 +69,12 @@ class ComposerController(QObject):
         self._conversation: Conversation | None = None
         self._without_draft: Conversation | None = None  # the one on screen, until its draft is too
         self._load = object()  # one for each time that a draft is loaded: only the newest one is shown
+        self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """By session: its draft is not read while what was typed is put behind it."""
         self._banners = context.window.banners
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
         self._refusal = ""  # the banner about the command that was typed last, if it was refused
+        self._was_refused = False  # the draft on screen, when it was saved last
         self.attachments = DraftAttachments(context, self._save_changed_draft)
         self._unsaved = UnsavedDrafts(context.window.banners)
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
@@ -100,19 +105,39 @@ class ComposerController(QObject):
             return
         self.show_availability()
         try:
-            draft = await workspace.store.draft(conversation.session.id)
-            self.attachments.restore(conversation.session.id, draft.attachments)
+            await self._show_draft(workspace, conversation, load)
         except StoreError as error:
             self._async_actions.show_error(error)
-            draft = Draft()
-        if load is self._load:
-            unsaved, typed = self._unsaved.take(conversation.session.id), self.widget.text()
-            self._without_draft = None
-            self.widget.set_text((unsaved.merge(draft.text) if unsaved else draft.text) + typed)
+
+    async def _show_draft(self, workspace: OpenWorkspace, conversation: Conversation, load: object) -> None:
+        """Show the stored draft in front of what was typed meanwhile.
+
+        Raises StoreError if it cannot be read; until it can, nothing is stored over it.
+        """
+        session = conversation.session.id
+        async with self._locks[session]:
+            if load is not self._load or self._without_draft is None:
+                return
+            error, draft = None, Draft()
+            try:
+                draft = await workspace.store.draft(session)
+                self.attachments.restore(session, draft.attachments)
+            except StoreError as failure:
+                error = failure
+            if load is not self._load:
+                return
+            unsaved, typed = self._unsaved.take(session), self.widget.text()
+            before = unsaved.merge(draft.text) if unsaved else draft.text
+            if before:
+                self.widget.set_text(before + typed)
             self.attachments.refresh()
             self._count_timer.start()
-            if unsaved or typed:
-                self._on_text_paused(self.widget.text())
+            if error is None or (unsaved is not None and unsaved.is_whole):
+                self._without_draft = None
+                if unsaved or typed:
+                    self._on_text_paused(self.widget.text())
+            if error is not None:
+                raise error
 
     def show_availability(self) -> None:
         """Enable the composer where something can be sent, and say why where it cannot."""
@@ -148,25 +173,47 @@ class ComposerController(QObject):
         self, workspace: OpenWorkspace | None, conversation: Conversation | None, text: str
     ) -> None:
         """Store a draft, but not over one that is not on screen yet: that one comes first, then both are."""
-        if workspace is not None and conversation is not None and conversation is not self._without_draft:
-            session = conversation.session.id
+        if workspace is None or conversation is None:
+            return
+        if conversation is self._without_draft:
+            await self._show_draft(workspace, conversation, self._load)
+            return
+        session = conversation.session.id
+        try:
             await workspace.store.save_draft(session, text, self.attachments.of(session))
+        except StoreError:
+            self._was_refused = True
+            raise
+        if self._was_refused:
+            self._was_refused = False
+            self._banners.remove(FAILED_WRITE)
 
     async def _leave(
         self, workspace: OpenWorkspace | None, conversation: Conversation | None, text: str, was_loaded: bool
     ) -> None:
         """Store the draft of the conversation that was on screen, or keep it where that fails."""
-        if workspace is None or conversation is None or not (text or was_loaded):
-            return
-        draft = await self._store_draft(workspace, conversation, text, was_loaded)
-        if draft is None:
-            return
-        if not text:
-            self._async_actions.show_error(draft.error)
-        elif conversation is self._conversation is not self._without_draft:
-            self.prepend(text)  # the user is back already, and has the stored one
-        else:
-            self._unsaved.add(draft)
+        if workspace is not None and conversation is not None and (text or was_loaded):
+            await self._put_away(workspace, conversation, text, was_loaded)
+
+    async def _put_away(
+        self, workspace: OpenWorkspace, conversation: Conversation, text: str, is_whole: bool
+    ) -> None:
+        """Store what was typed in a conversation that is not on screen, or keep it where that fails.
+
+        `is_whole`: it takes the place of the stored draft; else it is put behind that one.
+        """
+        session = conversation.session.id
+        async with self._locks[session]:
+            waiting = None if is_whole else self._unsaved.find(session)
+            if waiting is not None:
+                text, is_whole = waiting.text + text, waiting.is_whole
+            draft = await self._store_draft(workspace, conversation, text, is_whole)
+            if draft is None:
+                self._unsaved.take(session)
+            elif text or self.attachments.of(session):
+                self._unsaved.add(draft)
+            else:
+                self._async_actions.show_error(draft.error)
 
     async def _store_draft(
         self, workspace: OpenWorkspace, conversation: Conversation, text: str, is_whole: bool
@@ -175,28 +222,34 @@ class ComposerController(QObject):
         session, attachments = conversation.session.id, self.attachments.of(conversation.session.id)
         try:
             stored = Draft() if is_whole else await workspace.store.draft(session)
-            await workspace.store.save_draft(session, stored.text + text, stored.attachments or attachments)
+            others = (attachment for attachment in stored.attachments if attachment not in attachments)
+            await workspace.store.save_draft(session, stored.text + text, (*others, *attachments))
         except StoreError as error:
             return UnsavedDraft(workspace, conversation, text, is_whole, error)
         return None
 
     async def save_drafts(self) -> list[UnsavedDraft]:
         """Store the draft on screen, and again those that could not be stored; return those that cannot."""
-        drafts = [
-            (draft.workspace, draft.conversation, draft.text, draft.is_whole) for draft in self._unsaved.all()
-        ]
+        for draft in self._unsaved.all():
+            opened = self._services.open_workspaces.get(draft.workspace.id, draft.workspace)
+            await self._put_away(opened, draft.conversation, "", is_whole=False)
+        on_screen = await self._save_draft_on_screen()
+        return [*self._unsaved.all(), *([on_screen] if on_screen is not None else [])]
+
+    async def _save_draft_on_screen(self) -> UnsavedDraft | None:
+        """Store the draft on screen; return it if that fails."""
+        workspace, conversation = self._workspace, self._conversation
+        if workspace is None or conversation is None:
+            return None
+        try:
+            await self._show_draft(workspace, conversation, self._load)  # unless it is on screen already
+        except StoreError as error:
+            text = self.widget.draft()
+            return UnsavedDraft(workspace, conversation, text, False, error) if text else None
         text = self.widget.draft()
-        if self._workspace and self._conversation and self._without_draft is None and text:
-            drafts.append((self._workspace, self._conversation, text, True))
-        unsaved = []
-        for workspace, conversation, words, is_whole in drafts:
-            opened = self._services.open_workspaces.get(workspace.id, workspace)
-            draft = await self._store_draft(opened, conversation, words, is_whole)
-            if draft is None:
-                self._unsaved.take(conversation.session.id)
-            else:
-                unsaved.append(draft)
-        return unsaved
+        if not text and not self.attachments.of(conversation.session.id):
+            return None
+        return await self._store_draft(workspace, conversation, text, is_whole=True)
 
     def send(self, text: str, steer: bool = False) -> None:
         """Begin to send what is written, with its attachments, to the conversation on screen.
@@ -286,7 +339,10 @@ class ComposerController(QObject):
     async def _run_command(self, command: SlashCommand, arguments: str, text: str) -> None:
         """Run a built-in command; what goes along with the next message stays."""
         workspace, conversation = self._workspace, self._conversation
-        await self._save_draft(workspace, conversation, self.widget.text())  # first: it may close the window
+        try:
+            await self._save_draft(workspace, conversation, self.widget.text())  # it may close the window
+        except StoreError as error:
+            self._async_actions.show_error(error)  # the command may be what makes room
         try:
             await self.slash_commands.run(command, arguments)
         except HelixError as error:
@@ -298,26 +354,27 @@ class ComposerController(QObject):
 
     async def _restore_unsent(self, message: _OutgoingMessage) -> None:
         """Put a message that could not be sent back into the composer, or into the draft of its session."""
-        session_id = message.conversation.session.id
-        self.attachments.put_back(session_id, message.attachments)
-        stored = ""
-        if message.conversation is not self._conversation:
-            stored = (await message.workspace.store.draft(session_id)).text
-        text = message.text + stored
-        if message.conversation is self._conversation:  # or is it only now
+        session = message.conversation.session.id
+        self.attachments.put_back(session, message.attachments)
+        if self._conversation is not None and self._conversation.session.id == session:
             self.widget.set_text(message.text + self.widget.text())
             self.attachments.refresh()
-            text = self.widget.text()
-        await self._save_draft(message.workspace, message.conversation, text)
+            await self._save_draft(self._workspace, self._conversation, self.widget.text())
+        else:
+            await self._put_away(message.workspace, message.conversation, message.text, is_whole=False)
 
     async def _stop(self) -> None:
         if self._conversation is not None:
             await self._conversation.stop()
 
     async def _save_changed_draft(self, workspace: OpenWorkspace, conversation: Conversation) -> None:
-        here = conversation is self._conversation
-        text = self.widget.draft() if here else (await workspace.store.draft(conversation.session.id)).text
-        await self._save_draft(workspace, conversation, text)
+        if conversation is self._conversation:
+            await self._save_draft(workspace, conversation, self.widget.draft())
+            return
+        session = conversation.session.id
+        async with self._locks[session]:
+            text = (await workspace.store.draft(session)).text
+            await workspace.store.save_draft(session, text, self.attachments.of(session))
 
     async def _show_estimate(self) -> None:
         text, workspace, conversation = self.widget.text(), self._workspace, self._conversation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -41,14 +41,19 @@ class UnsavedDrafts:
 
     def __init__(self, banners: BannerArea) -> None:
         self._banners = banners
-        self._by_session: dict[str, tuple[UnsavedDraft, str]] = {}  # with the id of its banner
+        self._by_session: dict[str, UnsavedDraft] = {}
 
     def all(self) -> list[UnsavedDraft]:
         """Return them, oldest first."""
-        return [draft for draft, _ in self._by_session.values()]
+        return [*self._by_session.values()]
+
+    def find(self, session: str) -> UnsavedDraft | None:
+        """Return the draft of a session; None if it has none."""
+        return self._by_session.get(session)
 
     def add(self, draft: UnsavedDraft) -> None:
-        """Keep a draft, and say so wherever the user is."""
+        """Keep a draft in place of its session's former one, and say so wherever the user is."""
+        session = draft.conversation.session.id
         banner = error_banner(
             HelixError(
                 _text("What you wrote in “{session}” could not be saved.", session=draft.title),
@@ -56,11 +61,14 @@ class UnsavedDrafts:
                 _text("Your words are kept until you quit. Go back to the session to save them."),
             )
         )
-        self._by_session[draft.conversation.session.id] = draft, banner.id
-        self._banners.show_banner(banner)
+        self._by_session[session] = draft
+        self._banners.show_banner(replace(banner, id=_banner_id(session)))  # titles may be alike
 
     def take(self, session: str) -> UnsavedDraft | None:
         """Return the draft of a session and let go of it; None if it has none."""
-        draft, banner = self._by_session.pop(session, (None, ""))
-        self._banners.remove(banner)
-        return draft
+        self._banners.remove(_banner_id(session))
+        return self._by_session.pop(session, None)
+
+
+def _banner_id(session: str) -> str:
+    return f"unsaved-draft-{session}"
