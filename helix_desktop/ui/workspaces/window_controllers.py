@@ -63,6 +63,8 @@ class WindowControllers:
         self._add_session_controllers(context)
         self._add_workspace_controllers(context)
         self.settings = SettingsPresenter(context, self.session_controller, self.trust, appearance)
+        self.settings.move_confirmed.connect(self.settings.close)  # it would cover the question
+        self.settings.move_confirmed.connect(self.quit_controller.move)
         self.external_open = ExternalOpenController(
             context, self.workspace_controller, self.navigation, self.import_export
         )
@@ -102,8 +104,6 @@ class WindowControllers:
         tray.clicked.connect(self.notifications.on_clicked)
         tray.quit_requested.connect(window.close)
         self.quit_controller = QuitController(context, self.session_controller.composer, tray)
-        self.settings.move_confirmed.connect(self.settings.close)  # it would cover the question
-        self.settings.move_confirmed.connect(self.quit_controller.move)
         WorkspaceListController(context, workspaces)
         SwitcherPresenter(context, workspaces, self.navigation)
         DeleteSessionController(context, workspaces)

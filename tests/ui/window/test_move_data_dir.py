@@ -53,7 +53,7 @@ async def test_it_moves_after_confirmation_and_the_sessions_are_there(
         await rig.open_folder("project")
         await rig.run_turn("Hello")
         await rig.wiring.settings.show("about")
-        rig.wiring.settings.move_confirmed.connect(lambda *args: agreed.append(args))
+        rig.wiring.quit_controller.move_confirmed.connect(lambda *args: agreed.append(args))
         await ask_for(rig, full)
         await until(lambda: "isn't empty" in words(rig), "the refusal")
         await ask_for(rig, target)
@@ -61,7 +61,7 @@ async def test_it_moves_after_confirmation_and_the_sessions_are_there(
         assert "isn't empty" not in words(rig)
         await ask_for(rig, target)
         press(await wait_for_widget(rig, QuestionDialog), "remove")
-        await until(lambda: agreed, "the person's word")
+        await until(lambda: agreed, "the user's word")
     assert agreed == [(str(target), True)]
 
     appearance = Appearance(qapp)
