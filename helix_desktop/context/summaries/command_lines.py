@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_QUOTED_OR_JOIN = re.compile(r'"(?:\\.|[^"\\])*"' r"|'[^']*'|(&&|\|\||[;\n])", re.DOTALL)
+_QUOTED_OR_JOIN = re.compile(r'(?<!\\)"(?:\\.|[^"\\])*+"' r"|'[^']*'|(&&|\|\||[;\n])", re.DOTALL)
 _PREPARES = re.compile(r"(?:cd|pushd|popd|export|set|source|echo)\b")
-_HIDES_OUTPUT = re.compile(r"\s*(?:2>&1|[12&]?>\s*/dev/null)(?=[\s;|&]|$)")
-_CUTS_OUTPUT = re.compile(r"\s*\|\s*(?:head|tail)\b[^|;&\n]*$")
+# The next two begin only where spaces do: else a long run of them takes the square of its length.
+_HIDES_OUTPUT = re.compile(r"(?<!\s)\s*(?:2>&1|[12&]?>\s*/dev/null)(?=[\s;|&]|$)")
+_CUTS_OUTPUT = re.compile(r"(?<!\s)\s*\|\s*(?:head|tail)\b[^|;&\n]*$")
 _CONTINUES = re.compile(r"\\\s*\n|(?<!\S)\\\s+")
 _GAP = "…"
 
@@ -27,8 +28,11 @@ def _parts(command: str) -> Iterator[str]:
     """Yield what is run one after the other; a document behind `<<` belongs to its command."""
     start = 0
     for match in _QUOTED_OR_JOIN.finditer(command):
-        if match[1] and "<<" not in command[start : match.start()]:
-            yield command[start : match.start()]
+        if match[1]:
+            part = command[start : match.start()]
+            if "<<" in part:
+                break
+            yield part
             start = match.end()
     yield command[start:]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +29,7 @@ LONG = "x" * CAP
             f"cat > notes.md <<'EOF' a; b {LONG}"[: CAP - 1] + "…",
         ),
         (f"python -c 'import a; print({LONG})'", f"python -c 'import a; print({LONG}"[: CAP - 1] + "…"),
+        (f'echo \\"a; ./run {LONG} \\"', f"… ./run {LONG}"[: CAP - 1] + "…"),
         (f"cd /srv && ./run {LONG}", f"… ./run {LONG}"[: CAP - 1] + "…"),
         (f"cd /srv && \\\n./run \\\n  {LONG}", f"… ./run {LONG}"[: CAP - 1] + "…"),
         ("make \\ test && cat a\\ b", "make test && cat a\\ b"),
@@ -48,3 +51,10 @@ def test_any_command_is_one_line_that_fits(command: str, cap: int) -> None:
 
     assert len(shown) <= cap
     assert "\n" not in shown
+
+
+@pytest.mark.parametrize("piece", [" ", "\n", '\\"', "'", "<<;", "| head ", "> "])
+def test_a_very_long_command_takes_little_time(piece: str) -> None:
+    started = time.process_time()
+    shown_command(f"make {piece * 50_000}\\", CAP)
+    assert time.process_time() - started < 5  # some 0.1 s; in the square of its length half a minute
