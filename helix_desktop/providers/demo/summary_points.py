@@ -191,5 +191,5 @@ def _as_sentence(part: str) -> str:
 
 
 def _shorten(text: str) -> str:
-    words = " ".join(text.replace("[", "(").replace("]", ")").split())
+    words = " ".join(text.split())
     return words if len(words) <= _MAX_CHARS else words[: _MAX_CHARS - 1] + "…"
