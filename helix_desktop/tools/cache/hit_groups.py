@@ -10,7 +10,13 @@ from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.entry_search import EntryHit, Spot
 from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin
-from helix_desktop.tools.cache.surroundings import Surroundings, clean_line, is_tiny, split_content
+from helix_desktop.tools.cache.surroundings import (
+    SMALL_BYTES,
+    Surroundings,
+    clean_line,
+    is_tiny,
+    split_content,
+)
 
 MAX_NAMED = 6
 """Other contents with the same lines, or left out, that are named."""
@@ -112,10 +118,11 @@ def _rows(group: HitGroup, around: Surroundings) -> list[Sequence[str]]:
     """Return the lines of each spot, each line once; all lines together if the whole content is displayed."""
     hit = group.hit
     excerpts = {spot.number: spot.text for spot in hit.spots}
+    has_room = around.has_all and 0 < sum(map(len, hit.all_lines)) <= SMALL_BYTES
 
     def row(number: int, line: bytes) -> str:
-        sign = ":" if number in hit.numbers else "-"
-        return f"{number}{sign}{excerpts.get(number) or clean_line(line)}"
+        text = clean_line(line, len(line)) if has_room else excerpts.get(number) or clean_line(line)
+        return f"{number}{':' if number in hit.numbers else '-'}{text}"
 
     if hit.all_lines and (around.has_all or (not group.spots and is_tiny(hit.all_lines))):
         return [[row(number, line) for number, line in enumerate(hit.all_lines, 1)]]

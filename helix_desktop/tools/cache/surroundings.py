@@ -14,7 +14,7 @@ from helix_desktop.domain.unicode_safety import is_hidden
 MAX_LINE = 200  # characters of a line in an answer
 # A content is small if it has few lines, which may be long ones, or few bytes, about 300 tokens.
 _SMALL_LINES, _MAX_SMALL_BYTES = 15, 4_000
-_SMALL_BYTES, _MAX_SMALL_LINES = 1_200, 40
+SMALL_BYTES, _MAX_SMALL_LINES = 1_200, 40
 _TINY_LINES, TINY_BYTES = 10, 400  # the bytes are about 100 tokens
 
 
@@ -61,7 +61,7 @@ def lines_if_small(data: bytes) -> tuple[bytes, ...]:
 def is_small(lines: Sequence[bytes]) -> bool:
     """Return True if a content of these lines may stand in an answer whole, where there is room."""
     size = sum(map(len, lines))
-    has_few_bytes = size <= _SMALL_BYTES and len(lines) <= _MAX_SMALL_LINES
+    has_few_bytes = size <= SMALL_BYTES and len(lines) <= _MAX_SMALL_LINES
     return has_few_bytes or (len(lines) <= _SMALL_LINES and size <= _MAX_SMALL_BYTES)
 
 

@@ -49,6 +49,14 @@ async def test_a_content_that_is_found_by_its_name_and_says_one_number_says_it()
     assert re.search(r"chalk \| wc -l, 3 B, .*: found in its name only\n  1- 77\n", result.content.decode())
 
 
+async def test_a_small_content_is_whole_with_its_long_line() -> None:
+    """An object in JSON is one line: what stands beside the match would take another call."""
+    rig = await SessionRig.create()
+    line = f'{{"id": "needle", "list": [{", ".join(map(str, range(200)))}]}}'
+    index = await rig.make_index(1, await rig.use_tool("a.json", line.encode()))
+    assert f"\n1:{line}" in await rig.recall(index, pattern="needle")
+
+
 async def test_a_long_line_says_where_its_excerpt_begins() -> None:
     rig = await SessionRig.create()
     line = "é" * 1_000 + "needle" + "y" * 1_000
