@@ -2195,6 +2195,11 @@
             <source>Saving canceled.</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
+            <source>Saving stopped.</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/cache/view.py" />
             <source>Search canceled. %n matches so far</source>

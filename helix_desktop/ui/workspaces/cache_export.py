@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
 from helix_desktop.ui.design.dialogs import pick_folder, pick_save_file
@@ -51,14 +52,18 @@ class CacheExportController(QObject):
         store, done = self._active_workspace.require().store, ExportedEntries(folder)
 
         async def save(on_progress: OnProgress) -> bool:
-            await export_to_folder(store, digests, done, on_progress)
+            try:
+                await export_to_folder(store, digests, done, on_progress)
+            except HelixError:
+                self._report(done, tr("Saving stopped."))
+                raise
             return True
 
         self._folder = folder
         ended = await self._jobs.run_cancellable(
             _job_text(len(digests)), save, tr("What was saved so far stays in the folder.")
         )
-        self._report(done, is_cancelled=ended is None)
+        self._report(done, tr("Saving canceled.") if ended is None else "")
 
     async def save_as_zip(self, digests: Sequence[str], path: Path) -> None:
         """Write entries into a zip. Raises HelixError."""
@@ -71,15 +76,16 @@ class CacheExportController(QObject):
         self._folder = path.parent
         outcome = tr("No new file is left. A file that was there stays as it is.")
         if await self._jobs.run_cancellable(_job_text(len(digests)), save, outcome):
-            self._report(done, is_cancelled=False)
+            self._report(done)
 
-    def _report(self, done: ExportedEntries, is_cancelled: bool) -> None:
+    def _report(self, done: ExportedEntries, end: str = "") -> None:
+        """Say what was saved; `end` says that it ended before its time."""
         what = tr.plural(
             done.files, "%n entry saved to {place}.", "%n entries saved to {place}.", place=done.place.name
         )
         why = tr("{size}. The file index.json lists what they are.", size=format_size(done.size))
-        if is_cancelled:
-            what = tr("Saving canceled.")
+        if end:
+            what = end
             why = tr.plural(
                 done.files, "%n entry was saved to {place}.", "%n entries were saved to {place}.",
                 place=done.place.name,

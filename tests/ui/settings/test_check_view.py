@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedSpec
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.disclosure import Disclosure
-from helix_desktop.ui.settings.forms import CheckNotice
+from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.providers.check_view import ProviderCheckView
+from helix_desktop.ui.settings.providers.editor import ProviderEditor
 from helix_desktop.ui.settings.providers.models import ProviderModels
 
 
@@ -40,6 +44,25 @@ def test_what_a_test_shows_of_tools_counts_more_than_the_server_list(qtbot: QtBo
     models.set_offered({"small": SourcedSpec("server", "/v1/models", ModelSpec(tools=True))})
     assert models.table.cell_texts()[0][4] == "no"
     assert models.spec_form.source("tools") == "shown by a test"
+
+
+def test_what_a_server_told_and_showed_does_not_pass_for_another_ones(qtbot: QtBot) -> None:
+    editor = ProviderEditor()
+    for part in (editor, editor.footer):
+        qtbot.addWidget(part)
+    told = ModelEntry(name="small", told=ModelSpec(window=8_192), told_by="/v1/models", tested_tools=False)
+    filled = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=(told,), default_model="small")
+    editor.show_provider(filled, ProviderStatus("box", False, "none"))
+    field = editor.findChild(QLineEdit, "base_url")
+    assert field is not None
+    QTest.keyClicks(field, "/2")
+    assert editor.form().models == (ModelEntry(name="small"),)
+    editor.models.show_tool_test("small", True)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert editor.form().models == (ModelEntry(name="small", tested_tools=True),)
+    for _ in "/2":
+        QTest.keyClick(field, Qt.Key.Key_Backspace)
+    assert editor.form().models == (told,)
 
 
 def _resolve(entry: ModelEntry) -> ResolvedModelSpec:

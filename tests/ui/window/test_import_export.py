@@ -63,6 +63,13 @@ async def test_a_workspace_is_exported_and_imported_into_another_one(
         assert "1 session." in rig.banner_text()
         assert not rig.window.jobs.job_ids()
 
+        (tmp_path / "outputs").mkdir()
+        outputs = [rig.last_output("list_directory").digest, "0" * 64]
+        rig.views.cache.entry_actions.export_all_requested.emit(outputs)
+        await pick(rig, tmp_path / "outputs")
+        await until(lambda: "Saving stopped." in rig.banner_text(), "the notice")
+        assert "1 entry was saved to outputs." in rig.banner_text()
+
         second = await rig.open_folder("second")
         choose(rig, "import", second)
         await pick(rig, tmp_path / "all.helix")

@@ -48,7 +48,7 @@ class ProviderEditor(QWidget):
     def __init__(self) -> None:
         """Start with a new provider."""
         super().__init__()
-        self._id = ""
+        self._id, self._form = "", EMPTY_FORM
         self.is_testing = False
         self._catalog = ModelCatalog()
         self.models = ProviderModels()
@@ -56,6 +56,7 @@ class ProviderEditor(QWidget):
         self._name, self._url, self._key = QLineEdit(), QLineEdit(), QLineEdit()
         self._url.setPlaceholderText("http://127.0.0.1:11434/v1")
         self._url.editingFinished.connect(lambda: self.models.set_spec_lookup(self._resolve_spec))
+        self._url.textEdited.connect(lambda _: self._on_server_edited())
         self._key.setObjectName("api_key")
         self._url.setObjectName("base_url")
         self._key.setEchoMode(QLineEdit.EchoMode.Password)
@@ -65,6 +66,7 @@ class ProviderEditor(QWidget):
         self._dialect = Combo()
         for dialect, words in DIALECTS:
             self._dialect.addItem(words, dialect)
+        self._dialect.activated.connect(lambda _: self._on_server_edited())
         self._fields = {
             "name": FormField(tr("Name"), self._name),
             "base_url": FormField(tr("Base URL"), self._url),
@@ -114,7 +116,7 @@ class ProviderEditor(QWidget):
 
     def show_provider(self, form: ProviderForm, status: ProviderStatus) -> None:
         """Fill the fields; a key that is already kept stays where it is and is not shown."""
-        self._id = form.id
+        self._id, self._form = form.id, form
         self._name.setText(form.name)
         self._url.setText(form.base_url)
         self._dialect.setCurrentIndex(self._dialect.findData(form.dialect))
@@ -209,6 +211,12 @@ class ProviderEditor(QWidget):
         texts = {name: field.error_text() for name, field in self._fields.items()}
         texts |= {"models": self.models.error_text(), "extras": self.extras_form.error_text()}
         return {name: words for name, words in texts.items() if words}
+
+    def _on_server_edited(self) -> None:
+        """Let go of what another server told of the models, and of what a test of it showed."""
+        server = self._url.text().strip(), self._dialect.currentData()
+        is_same = server == (self._form.base_url, self._form.dialect)
+        self.models.take_figures(self._form.models if is_same else ())
 
     def _suggest(self) -> None:
         """Offer the names that are published for this server, until it lists its own."""

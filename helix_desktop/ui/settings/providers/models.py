@@ -144,6 +144,16 @@ class ProviderModels(QWidget):
         self.set_suggestions(tuple(offered))
         self._refresh()
 
+    def take_figures(self, entries: Sequence[ModelEntry]) -> None:
+        """Take what the server told and a test showed from these entries; what they don't have is unknown."""
+        sources = {entry.name: entry for entry in entries}
+        self._offered = {}
+        before = self._entries
+        self._entries = {name: _with_figures(entry, sources.get(name)) for name, entry in before.items()}
+        if self._entries != before:
+            self._refresh()
+            self._show_spec()
+
     def show_tool_test(self, name: str, has_tools: bool) -> None:
         """Take over whether a model calls tools: its test has shown it, whatever the server's list says."""
         entry = self._entries.get(name)
@@ -254,3 +264,10 @@ class ProviderModels(QWidget):
         self.set_suggestions(tuple(self._offered))
         self._refresh()
         self.changed.emit()
+
+
+def _with_figures(entry: ModelEntry, source: ModelEntry | None) -> ModelEntry:
+    source = source or ModelEntry(name=entry.name)
+    return msgspec.structs.replace(
+        entry, told=source.told, told_by=source.told_by, tested_tools=source.tested_tools
+    )
