@@ -172,13 +172,14 @@ def _short_result(answer: ToolAnswered) -> str:
     Of a change of a file only an error says something. What looks like a secret stays in its output alone,
     which the user can have forgotten.
     """
+    source = answer.text
     result = short_text(answer.text, _SHORT_RESULT) if answer.text.strip() else "nothing"
     result = result if answer.size < _LARGE_BYTES else ""  # of a large one the text is a part
     if tool_kind(answer.name) in ("write", "edit") and find_error(result) is None:
         return ""
     if not result and tool_kind(answer.name) == "command" and is_test_command(answer.target):
-        result = _truncate(answer.about.strip('"'), _SHORT_RESULT)
-    return f" → {result}" if result and not has_form_of_secret(result) else ""
+        source, result = answer.about, _truncate(answer.about.strip('"'), _SHORT_RESULT)
+    return f" → {result}" if result and not has_form_of_secret(source) else ""
 
 
 def _truncate(text: str, cap: int) -> str:

@@ -14,8 +14,12 @@ _NAMED_SECRET = re.compile(
     r"(?i)\b((?:api[_-]?|access[_-]?|secret[_-]?)?(?:key|token|secret|password|passwd)|authorization|bearer)"
     r"(['\"]?\s*[=:\s]\s*['\"]?(?:bearer\s+)?)([^\s'\",;&]{6,})"
 )
+_ASSIGNED_SECRET = re.compile(  # in a variable of a longer name: DB_PASSWORD, OPENAI_API_KEY, clientSecret
+    r"(?i)\b(\w*(?:secret|password|passwd|(?:_|api|access|auth)(?:key|token)))"
+    r"(['\"]?\s*[=:]\s*['\"]?)([^\s'\",;&]{6,})"
+)
 _LOGIN = re.compile(r"(?<=://)[^/\s@]+@")
-_KEY = re.compile(r"\b(?:sk|pk|ghp|gho|xox[a-z]|AKIA|AIza)[-_]?[A-Za-z0-9_-]{12,}")
+_KEY = re.compile(r"\b(?:sk|pk|ghp|gho|glpat|xox[a-z]|AKIA|AIza)[-_]?[A-Za-z0-9_-]{12,}")
 _LONG_TOKEN = re.compile(r"\b(?=[A-Za-z0-9_-]{0,80}\d)(?=[A-Za-z0-9_-]{0,80}[G-Zg-z])[A-Za-z0-9_-]{32,}\b")
 _SHA = re.compile(r"[0-9a-f]{32,64}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -75,7 +79,7 @@ class ReportRedaction:
 
 def has_form_of_secret(text: str) -> bool:
     """Return True if something in a text has the form of a key, a token or a login."""
-    if _NAMED_SECRET.search(text) or _LOGIN.search(text) or _KEY.search(text):
+    if any(form.search(text) for form in (_NAMED_SECRET, _ASSIGNED_SECRET, _LOGIN, _KEY)):
         return True
     return any(_token_mark(match) == REMOVED for match in _LONG_TOKEN.finditer(text))
 
@@ -92,6 +96,7 @@ def _token_mark(match: re.Match[str]) -> str:
 
 _FORMS: tuple[tuple[re.Pattern[str], Substitution], ...] = (
     (_NAMED_SECRET, rf"\1\2{REMOVED}"),
+    (_ASSIGNED_SECRET, rf"\1\2{REMOVED}"),
     (_LOGIN, f"{REMOVED}@"),
     (_KEY, REMOVED),
     (_LONG_TOKEN, _token_mark),

@@ -158,6 +158,9 @@ def test_calls_are_described_briefly() -> None:
         ("run_command", "ls", "x" * 101, "", ""),
         ("run_command", "pytest -q", f"{'.' * 300}\n2 passed", '"2 passed"', " → 2 passed"),
         ("run_command", "cat key.txt", "sk-live-4f9a8b7c6d5e4f3a2b1c", '"sk-live-4f9a8b7c6d5e4f3a2b1c"', ""),
+        ("run_command", "cat .env", "MODE=slow\nDB_PASSWORD=correcthorse\n", "", ""),
+        ("run_command", "cat login.txt", "password:\ncorrecthorse\n", "", ""),
+        ("run_command", "pytest -q", "." * 300, f'"{"x " * 45}sk-live-4f9a8b7c6d5e4f3a2b1c"', ""),
         (
             "run_command",
             "git rev-parse HEAD",

@@ -33,9 +33,19 @@ def test_what_has_the_form_of_a_key_or_an_address_is_removed_and_digests_stay() 
     text = ReportRedaction(HOME).redact(
         "api_key=abcdef123456 Authorization: Bearer qwertyuiop1 https://ada:pw@host/x ada.l@example.org "
         f"sk-proj-abcdefghijklmnop {'Zx9' * 14} {digest} {identity} /home/ada/code/app.py /media/ada/disk "
-        r"folder=%2Fhome%2Fada%2Fx"
+        r"folder=%2Fhome%2Fada%2Fx DB_PASSWORD=correcthorse OPENAI_API_KEY='battery1' clientSecret: staple22"
     )
-    for secret in ("abcdef123456", "qwertyuiop1", "ada", "sk-proj", "Zx9Zx9", "example.org"):
+    for secret in (
+        "correcthorse",
+        "battery1",
+        "staple22",
+        "abcdef123456",
+        "qwertyuiop1",
+        "ada",
+        "sk-proj",
+        "Zx9Zx9",
+        "example.org",
+    ):
         assert secret not in text
     for expected in (digest, identity, "~/code/app.py", "/media/[user]/disk"):
         assert expected in text
