@@ -36,6 +36,7 @@ turns without one, and for all others."""
 _CONCLUDING_MESSAGES = 2_000  # newest messages in which conclusions are looked for: more than fill a note
 _NEWEST_PLANS = 8  # newest messages between calls that may only announce the next one
 _LONG_CHARS, _AGAIN_CHARS = 200, 60  # characters of a user's message that came several times
+_AGAIN_TOKENS = 25  # of its line where it came before
 _TARGET_CAP, _COMMAND_CAP, _READ_CHARS = 160, 80, 400  # characters
 _SHORT_RESULT = 100  # characters
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
@@ -69,11 +70,14 @@ def render_condensed_note(
     seq_by_text: dict[str, int] = {}
     for item in reversed(items):
         match item.event:
+            case UserSpoke() if user_tokens_left <= -user_tokens // 2:
+                pass
             case UserSpoke(text=text) if text in seq_by_text:
+                user_tokens_left -= _AGAIN_TOKENS
                 lines.append(
                     f"user: {_quote_lookalikes(text[:_AGAIN_CHARS])} […] (all of it in e{seq_by_text[text]})"
                 )
-            case UserSpoke(text=text, tokens=tokens) if user_tokens_left > -user_tokens // 2:
+            case UserSpoke(text=text, tokens=tokens):
                 user_cap = tokens if tokens <= user_tokens_left else policy.condense_message
                 user_tokens_left -= min(tokens, user_cap)
                 lines.append(f"user: {_quote_lookalikes(_head_and_tail(text, tokens, user_cap))}")

@@ -282,6 +282,8 @@ def test_a_condensed_note_has_a_prompt_that_was_sent_again_once() -> None:
         "user: Go on.",
     ]
     assert note.count("user: Go on.") == 2
+    events = [UserSpoke(prompt, 90)] * 400
+    assert len(fold_note.render_condensed_note(items_of(*events), INDEX, 1, 100, 1_000, POLICY)) < 7_500
 
 
 @given(
