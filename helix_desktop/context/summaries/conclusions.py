@@ -20,6 +20,8 @@ _LEAD_CHARS = 60  # characters of a heading that stands before the sentences bel
 _CAUSE_WORTH, _RESULT_WORTH = 3, 2  # in names
 _REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b\d\.)(?<!\b\d\d\.)\s+|(?<=[\u3002\uff01\uff1f])")
+_PAUSE = re.compile(r"(?:\n|[.!?]\s)(?=\s*\S)")  # behind it a message can be read without what comes before
+_FENCE = re.compile(r"^[^\S\n]*```", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6} +(.*)|\*\*([^*]+)\*\*:?$|([^|`.!?]*:)$")
 _LISTED = re.compile(r"\A(?:[-*•]|\d{1,3}[.)]) ")
 _BOLD = re.compile(r"(?<![\w*])\*\*([^*\n]+)\*\*(?![\w*])")
@@ -77,7 +79,7 @@ def conclusions_in(items: Sequence[LogItem]) -> list[LogItem]:
 def sentences_in(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of a message, of a long one those of its head and tail; without code blocks."""
     if len(text) > _READ_CHARS + _READ_TAIL:
-        text = f"{text[:_READ_CHARS]}\n{text[-_READ_TAIL:]}"
+        text = _head_and_tail(text)
     found: list[Sentence] = []
     lead = (
         before
@@ -165,6 +167,15 @@ def _sentence(text: str, needs: int, heading: str) -> Sentence:
     if worth or len(text.split()) >= _LEAST_WORDS:
         worth += _CAUSE_WORTH * states_cause + _RESULT_WORTH * bool(_RESULT.search(lowered))
     return Sentence(text, worth, states_cause, needs)
+
+
+def _head_and_tail(text: str) -> str:
+    """Return head and tail of a message: the tail from a sentence's beginning, and code within its block."""
+    head, tail_start = text[:_READ_CHARS], len(text) - _READ_TAIL
+    pause = _PAUSE.search(text, tail_start)
+    tail_start = pause.end() if pause else tail_start
+    is_between_odd = (len(_FENCE.findall(text, 0, tail_start)) - len(_FENCE.findall(head))) % 2
+    return "\n".join([head, *(["```"] if is_between_odd else []), text[tail_start:]])
 
 
 def _prose_lines(text: str) -> Iterator[str]:

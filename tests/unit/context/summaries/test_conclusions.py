@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,6 +93,19 @@ def test_a_message_that_only_announces_states_nothing() -> None:
     assert texts(1_000, message) == []
     assert not states_anything(message)
     assert states_anything(CONCLUSION)
+
+
+@pytest.mark.parametrize("filler", ["Filler.\n" * 600, "Filler.\n" * 360 + "```\n" + "x = 1\n" * 180])
+def test_of_a_long_message_no_code_and_no_half_of_a_sentence_is_read(filler: str) -> None:
+    """Also where the part that is left out begins or ends in a block of code, or within a sentence."""
+    cause = "The parser in src/parse.py:31 dropped the last line because of an early return."
+    for code in ("x = 1\n" * 600, "found = 'src/code.py:3'  # fixed because\n" * 90):
+        message = f"Look at this.\n\n```python\n{code}```\n\n{cause}\n{'Filler words. ' * 40}"
+        assert texts(10_000, message) == [cause]
+    end = "```" if "```" in filler else ""
+    unsaid = f"You must not {'ever ' * 150}remove src/app.py."
+    message = f"{filler}{end}\n{unsaid} {'Filler words. ' * 45}{cause}"
+    assert texts(10_000, message) == [cause]
 
 
 @given(st.lists(st.sampled_from((*NASTY_TEXTS, CONCLUSION, "## A\n\n", "- b.py fails:\n")), max_size=6))
