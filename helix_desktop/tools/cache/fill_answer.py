@@ -141,11 +141,10 @@ class AnswerWriter:
         first_left = (left - sum(sum(sizes[place]) for place in uncut)) * _FIRST_SHARE
         parts = [0] * len(blocks)  # how many parts of each block are in the answer: the first has its name
         for place, size in enumerate(sizes):
-            cost = sum(size[:2])
-            if place not in uncut:
-                if place and cost > first_left:
-                    break
-                first_left -= cost
+            cost, is_uncut = sum(size[:2]), place in uncut
+            if place and cost > (left if is_uncut else first_left):
+                break
+            first_left -= 0 if is_uncut else cost
             parts[place], left = min(2, len(size)), left - cost
         for depth in (*range(2, _SPOTS + 1), *range(_SPOTS + 1, 1 + max(map(len, blocks), default=0))):
             for place, size in enumerate(sizes):

@@ -217,6 +217,21 @@ async def test_the_agents_conclusion_comes_whole_and_before_outputs() -> None:
     assert f"e{newest} agent concluded, " in narrow
 
 
+async def test_a_conclusion_behind_an_output_that_takes_all_room_is_named_only() -> None:
+    """It has the pattern in a longer word, so the output comes first."""
+    rig = await SessionRig.create()
+    await rig.say("Why?")
+    conclusion = await rig.add(AssistantSpoke("The needles were " + "all in the hay, " * 100, "m", 5))
+    lines = [f"{line} {'hay ' * 30}" for line in range(60)]
+    output = await rig.use_tool("log.txt", "\n".join([*lines[:30], "needle", *lines[30:]]).encode())
+    index = await rig.make_index(1, output)
+    answer = await rig.recall(index, pattern="needle", context=20)
+    (tokens,) = await estimate_tokens([answer])
+    assert tokens <= 1_050
+    assert f"e{output} read_file log.txt" in answer
+    assert f"Also in e{conclusion}" in answer
+
+
 async def test_the_ledger_and_a_recall_name_the_same_entry() -> None:
     """What a call wrote came up in the call, not in its answer."""
     rig = await SessionRig.create()
