@@ -182,7 +182,10 @@ class WorkspaceController(QObject):
             return
         if workspace_id not in self._listening:
             await self._on_opened(workspace, record)
-        await self._services.save_settings(self._services.settings.with_recent(workspace_id))
+        try:
+            await self._services.save_settings(self._services.settings.with_recent(workspace_id))
+        except HelixError as error:  # it can be used nevertheless
+            self._async_actions.show_error(error)
         self.session_controller.next_messages.sample_messages = await self._services.sample_messages(
             workspace_id
         )
@@ -246,7 +249,10 @@ class WorkspaceController(QObject):
                 return
             self._window.show_center_page("work")
             await self.session_controller.show(workspace, conversation)
-            self._services.registry.change(workspace.id, session=session)
+            try:
+                self._services.registry.change(workspace.id, session=session)
+            except HelixError as error:  # it is on screen nevertheless
+                self._async_actions.show_error(error)
             if self._window.page() == "chat":
                 self.session_controller.composer.widget.editor.setFocus()
         await self.sidebar.refresh()

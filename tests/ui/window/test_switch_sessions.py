@@ -86,6 +86,7 @@ async def test_switching_loses_nothing_and_mixes_nothing_up(qapp: QApplication, 
         await _check_a_draft_that_loads(rig)
         await _check_a_draft_behind_an_unsaved_one(rig)
         await _check_a_draft_that_cannot_be_read(rig)
+        await _check_a_place_that_cannot_be_saved(rig, tmp_path / "data")
         await _check_a_held_key(rig)
         await _check_separate_data(rig)
         await _check_sessions_of_another_process(rig)
@@ -207,6 +208,29 @@ async def _check_a_draft_that_cannot_be_read(rig: WindowRig) -> None:
     await rig.wiring.workspace_controller.open_workspace(second)
     assert rig.composer.text() == "elsewhere"
     assert "could not be saved" not in rig.banner_text()
+
+
+async def _check_a_place_that_cannot_be_saved(rig: WindowRig, data: Path) -> None:
+    """A disk that refuses what was opened last keeps nobody from opening something else."""
+    other = await rig.open_folder("place-second")
+    await rig.open_folder("place-first")
+    await rig.run_turn("Hello")
+    old = rig.conversation.session.id
+    await rig.wiring.workspace_controller.new_session()
+    blocked = [data / "workspaces.lock", data / "settings.toml"]
+    former = [path.rename(path.with_suffix(".aside")) for path in blocked if path.exists()]
+    for path in blocked:
+        path.mkdir()
+    await rig.wiring.workspace_controller.open_session(old)
+    assert "The list of workspaces wasn't saved." in rig.banner_text()
+    active = [session.id for session in rig.window.sidebar.session_list.sessions() if session.active]
+    assert active == [old]
+    await rig.wiring.workspace_controller.open_workspace(other)
+    assert rig.workspace.id == other
+    for path in blocked:
+        path.rmdir()
+    for path in former:
+        path.rename(path.with_suffix(".toml" if path.stem == "settings" else ".lock"))
 
 
 async def _check_a_held_key(rig: WindowRig) -> None:
