@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
@@ -60,9 +63,11 @@ def test_what_a_server_told_and_showed_does_not_pass_for_another_ones(qtbot: QtB
     editor.models.show_tool_test("small", True)
     QTest.keyClick(field, Qt.Key.Key_Return)
     assert editor.form().models == (ModelEntry(name="small", tested_tools=True),)
+    tested = replace(told, tested_tools=True)
+    editor.update_form(dataclasses.replace(filled, models=(tested,)))
     for _ in "/2":
         QTest.keyClick(field, Qt.Key.Key_Backspace)
-    assert editor.form().models == (told,)
+    assert editor.form().models == (tested,), "as it is saved now"
 
 
 def _resolve(entry: ModelEntry) -> ResolvedModelSpec:

@@ -142,6 +142,11 @@ class ProviderEditor(QWidget):
         self._use.setVisible(bool(form.id))
         self._remove.setVisible(bool(form.id))
 
+    def update_form(self, form: ProviderForm) -> None:
+        """Know what is saved of a provider now, if it is the one on screen; the fields stay as they are."""
+        if form.id == self._id:
+            self._form = form
+
     def require_key(self, is_required: bool) -> None:
         """Say whether the server asks for a key."""
         self._key.setPlaceholderText(tr("Paste the key") if is_required else tr("Not needed"))

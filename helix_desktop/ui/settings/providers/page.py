@@ -151,6 +151,7 @@ class ProvidersPage(Themed, QWidget):
     def update_form(self, form: ProviderForm) -> None:
         """Know what is saved of a provider now; the fields on screen stay as they are."""
         self._forms[form.id] = form
+        self.editor.update_form(form)
 
     def add(self) -> None:
         """Begin a new provider."""
