@@ -30,7 +30,7 @@ _TEST_PROGRAM = re.compile(
     r"|(?:cargo|go|npm|yarn|pnpm|mvn|gradle|make|dotnet|swift|mix) test)\b"
 )
 _OUTPUT_OPTION = re.compile(
-    r"\s+(?:-[qvsx]+|-r[a-zA-Z]+|--(?:quiet|verbose|no-header|(?:tb|color)[= ]\S+)|2>&1)(?=\s|$)"
+    r"(?<!\s)\s+(?:-[qvsx]+|-r[a-zA-Z]+|--(?:quiet|verbose|no-header|(?:tb|color)[= ]\S+)|2>&1)(?=\s|$)"
 )
 """An option that changes what tests print, or where they stop, not which ones run."""
 _OTHER_EXIT_CODE = re.compile(r"[|;\n]|(?<!&)&(?!&)")

@@ -13,10 +13,13 @@ from helix_desktop.domain.files.lines import ALL_LINES, UNKNOWN_LINES, Lines
 
 _TEST = re.compile(
     r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|ctest|rspec|phpunit|mypy|ruff|tsc)\b"
-    r"|\b(?:make|npm|pnpm|yarn|bun|deno|go|cargo|mvn|gradlew?|dotnet|swift|mix|rake|bazel|just|mise)\b[^|;&]*"
-    r"\b(?:tests?|check|verify|lint|build)\b"
     r"|(?:^|[\s/;&|])(?:run[_-])?tests?(?:\.\w+)?(?:\s|$)"
 )
+_RUNNER = re.compile(
+    r"\b(?:make|npm|pnpm|yarn|bun|deno|go|cargo|mvn|gradlew?|dotnet|swift|mix|rake|bazel|just|mise)\b"
+)
+_TASK = re.compile(r"\b(?:tests?|check|verify|lint|build)\b")  # what a runner is asked for behind its name
+_JOIN = re.compile(r"[|;&]")
 _FOLDER = re.compile(r"\s*cd\s+([\w./@+-]+)\s*&&\s*")
 _NO_ERRORS = re.compile(r"\s*2>\s*(?:&1|/dev/null)")
 _NOT_SIMPLE = re.compile(r"[;&<>`$*?~(){}\n]")
@@ -44,7 +47,11 @@ def folder_of(args: dict[str, Any]) -> str:
 @lru_cache(maxsize=_REMEMBERED)
 def is_test_command(command: str) -> bool:
     """Return True if a command looks as if it ran tests, a build or a linter."""
-    return bool(_TEST.search(command))
+    if _TEST.search(command):
+        return True
+    return any(
+        _TASK.search(part, runner.end()) for part in _JOIN.split(command) if (runner := _RUNNER.search(part))
+    )
 
 
 def printed_file(command: str, folder: str = "") -> tuple[str, Lines] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,3 +67,10 @@ def test_no_command_is_too_odd_to_be_looked_at(command: str) -> None:
 )
 def test_commands_that_look_like_tests(command: str, is_test: bool) -> None:
     assert is_test_command(command) == is_test
+
+
+@pytest.mark.parametrize("piece", ["make ", "npm run ", " ", "test."])
+def test_a_very_long_command_takes_little_time(piece: str) -> None:
+    started = time.process_time()
+    assert not is_test_command(piece * 30_000 + "!")
+    assert time.process_time() - started < 5  # some 0.02 s; in the square of its length half a minute
