@@ -81,9 +81,8 @@ def sentences_in(text: str) -> tuple[Sentence, ...]:
     if len(text) > _READ_CHARS + _READ_TAIL:
         text = _head_and_tail(text)
     found: list[Sentence] = []
-    lead = (
-        before
-    ) = -1  # the heading or colon that the next line belongs to; the sentence that may have its subject
+    lead = -1  # the heading or colon that the next line belongs to
+    before = -1  # the sentence that may have its subject
     for line in _prose_lines(text):
         is_listed = bool(_LISTED.match(line))
         if not line:
