@@ -95,12 +95,11 @@ class ChangesPresenter:
         self._source = source
         self._async_actions.start(self.refresh(), "changes")
 
-    async def _diff(self, row: FileRow) -> FileDiff:
+    async def _diff(self, workspace: OpenWorkspace, row: FileRow) -> FileDiff:
         """Return the diff of a file. Raises HelixError."""
-        assert self._workspace is not None  # rows are those of a workspace
         if can_change(row):
-            return await self._workspace.changes.diff(row.path, row.before, row.after)
-        return await self._git.changes(self._workspace.id).diff(row.path, row.before, row.after)
+            return await workspace.changes.diff(row.path, row.before, row.after)
+        return await self._git.changes(workspace.id).diff(row.path, row.before, row.after)
 
     def reveal(self, capture: str, path: str) -> None:
         """Select what a capture did to a path (empty: any) at the next `refresh` that has it."""
@@ -126,7 +125,7 @@ class ChangesPresenter:
         if workspace is None:
             return
         try:
-            diff = await self._diff(row)
+            diff = await self._diff(workspace, row)
         except HelixError as error:
             self._view.show_diff_error(row, error)
             return
@@ -140,15 +139,18 @@ class ChangesPresenter:
         self._count_task = self._async_actions.start(self._count(rows), "count lines")
 
     async def _count(self, rows: Sequence[FileRow]) -> None:
-        if self._workspace is None:
+        workspace = self._workspace
+        if workspace is None:
             return
         counts: dict[Contents, LineCounts] = {}
         for row in rows:
             try:
-                diff = await self._diff(row)
+                diff = await self._diff(workspace, row)
                 counts[row.contents] = diff.added, diff.removed
             except HelixError:  # its diff says why, where the user opens it
                 counts[row.contents] = 0, 0
+            if workspace is not self._workspace:  # it was closed, or another one is on screen
+                return
             if len(counts) >= _COUNTED_AT_ONCE:
                 self._view.show_counts(counts)
                 counts = {}
