@@ -172,12 +172,14 @@ def check_coverage(
             if text not in texts
         ]
         listed = tuple(_within(lines, int(max_chars * share)))
-        beside = sum(len(group) for text, group in groups.items() if text in texts)
-        beside += sum(len(groups[line.text]) - 1 for line in lines[: len(listed)])
+        also_listed = sum(len(group) for text, group in groups.items() if text in texts)
+        also_listed += sum(len(groups[line.text]) - 1 for line in lines[: len(listed)])
         texts |= {line.text for line in lines[: len(listed)]}
         named_count = len(of_kind) - len(missing)
         checked.append(
-            Coverage(kind, named_count, len(of_kind), listed, verbatim=len(missing) - len(newest) + beside)
+            Coverage(
+                kind, named_count, len(of_kind), listed, verbatim=len(missing) - len(newest) + also_listed
+            )
         )
     return tuple(checked)
 

@@ -218,7 +218,7 @@ class ProviderEditor(QWidget):
         return {name: words for name, words in texts.items() if words}
 
     def _on_server_edited(self) -> None:
-        """Let go of what another server told of the models, and of what a test of it showed."""
+        """Drop what another server reported of the models, and what a test of it showed."""
         server = self._url.text().strip(), self._dialect.currentData()
         is_same = server == (self._form.base_url, self._form.dialect)
         self.models.take_figures(self._form.models if is_same else ())

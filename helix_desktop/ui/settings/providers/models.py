@@ -145,7 +145,7 @@ class ProviderModels(QWidget):
         self._refresh()
 
     def take_figures(self, entries: Sequence[ModelEntry]) -> None:
-        """Take what the server told and a test showed from these entries; what they don't have is unknown."""
+        """Take what the server reported and a test showed from these entries; all else is unknown."""
         sources = {entry.name: entry for entry in entries}
         self._offered = {}
         before = self._entries
