@@ -6,6 +6,7 @@ import hashlib
 import re
 
 from helix_desktop.domain.text_format import ellipsize, format_bytes
+from helix_desktop.domain.unicode_safety import without_direction_signs
 
 RECALL_TOOL, SEARCH_TOOL = "recall_cached_content", "search_cached_content"
 CACHE_TOOLS = (RECALL_TOOL, SEARCH_TOOL, "list_cached_content")
@@ -52,4 +53,5 @@ def marker(
         where = target if len(target) <= _TARGET_CAP else target[:24] + "…" + target[-(_TARGET_CAP - 25) :]
         what = f', "{line}"' if line else ""
     call = " ".join(part for part in (tool, where) if part)
-    return " ".join(f"{bare_marker(digest, digits)} {call}, {format_bytes(size)}{what}".split())
+    text = f"{bare_marker(digest, digits)} {call}, {format_bytes(size)}{what}"
+    return " ".join(without_direction_signs(text).split())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from helix_desktop.domain.unicode_safety import without_direction_signs
+
 FIRST_LINE_CAP = 60
 _TITLE_CAP = 500
 _SHOWN_CAP = 80
@@ -17,7 +19,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 def first_line(text: str, cap: int = FIRST_LINE_CAP) -> str:
     """Return the first line of `text` with a letter or digit, at most `cap` characters."""
     for line in text[:4096].splitlines():
-        line_text = " ".join(line.split())
+        line_text = " ".join(without_direction_signs(line).split())
         if any(char.isalnum() for char in line_text):
             return ellipsize(line_text, cap)
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -10,6 +11,7 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065
 # U+FE0E and U+FE0F are left out: they only choose between text and colour.
 _BLANK_RANGES = (("\ufe00", "\ufe0d"), ("\ufff0", "\ufff8"), ("\U000e0000", "\U000e0fff"))
 _PLAIN = frozenset("\n\t")
+_DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def repair_surrogates(text: str) -> str:
@@ -35,6 +37,14 @@ def is_hidden(char: str) -> bool:
 def first_hidden(text: str) -> str:
     """Return the first hidden character of a text; empty if there is none."""
     return "" if text.isascii() and text.isprintable() else next(filter(is_hidden, text), "")
+
+
+def without_direction_signs(text: str) -> str:
+    """Return the text without the signs that change the order in which it and what follows is drawn.
+
+    For what is foreign and stands on a line of ours, whose rest it must not move.
+    """
+    return text if text.isascii() else _DIRECTION.sub("", text)
 
 
 def escape_hidden(text: str) -> str:

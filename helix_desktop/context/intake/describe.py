@@ -15,6 +15,7 @@ import msgspec
 
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.tool_call_target import ToolKind, tool_kind
+from helix_desktop.domain.unicode_safety import without_direction_signs
 
 CAP = 90  # characters
 _READ_CHARS = 32_768  # characters of a text that are read, from each end
@@ -52,12 +53,12 @@ def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:
     about = _describe(kind, text)
     if exit_code is not None:
         about = f"exit {exit_code}, {about}" if about else f"exit {exit_code}"
-    return ellipsize(about, CAP)
+    return ellipsize(without_direction_signs(about), CAP)
 
 
 def describe_text(text: str) -> str:
     """Return what a text holds that is no tool's output, such as a file that the agent wrote."""
-    return ellipsize(_describe("read", text), CAP)
+    return ellipsize(without_direction_signs(_describe("read", text)), CAP)
 
 
 def _describe(kind: ToolKind, text: str) -> str:

@@ -25,6 +25,7 @@ from helix_desktop.domain.files.command import is_test_command
 from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.redaction.report_text import has_form_of_secret
 from helix_desktop.domain.tool_call_target import tool_kind
+from helix_desktop.domain.unicode_safety import without_direction_signs
 
 TITLE = "[Folded steps]"
 _CHARS_PER_TOKEN = 3.5
@@ -43,6 +44,8 @@ _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
 _KILO = 1024
 _REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
 _REMEMBERED_TARGETS = 2_048  # of calls: made when the answer comes, for its names, and again for its note
+_RESULT_END = re.compile(r"[→;“”]|, ")  # what separates a result from the next call, and what quotes it
+_PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
 _NOTE_LINE = re.compile(r"\s*(?:user:|did:|\[)", re.IGNORECASE)  # how a line of the note's own begins
 
 
@@ -182,8 +185,16 @@ def _short_result(answer: ToolAnswered) -> str:
     if tool_kind(answer.name) in ("write", "edit") and find_error(result) is None:
         return ""
     if not result and tool_kind(answer.name) == "command" and is_test_command(answer.target):
-        source, result = answer.about, _truncate(answer.about.strip('"'), _SHORT_RESULT)
-    return f" → {result}" if result and not has_form_of_secret(source) else ""
+        about = without_direction_signs(answer.about)
+        source, result = about, _truncate(about.strip('"'), _SHORT_RESULT)
+    return f" → {_quote_result(result)}" if result and not has_form_of_secret(source) else ""
+
+
+def _quote_result(result: str) -> str:
+    """Return a result in quotes if something in it could pass for its end and the next call."""
+    if _RESULT_END.search(result) is None:
+        return result
+    return f"“{result.translate(_PLAIN_QUOTES)}”"
 
 
 def _truncate(text: str, cap: int) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from helix_desktop.context.intake.error_lines import MENTION, REPORT, RESULT, find_error
+from helix_desktop.domain.unicode_safety import without_direction_signs
 
 _SEARCHED = 2_000  # characters of a line that are searched
 _TAIL_CHARS = 20_000  # characters of an output in which an error line is looked for, from its end
@@ -33,7 +34,7 @@ def last_telling_line(text: str) -> str:
         start = text.rfind("\n", 0, end) + 1
         line = text[start:end].strip()
         if line and not _NOISE.match(line):
-            return line[:_SEARCHED]
+            return without_direction_signs(line[:_SEARCHED])
         end = start - 1
     return ""
 
@@ -42,7 +43,7 @@ def short_text(text: str, max_chars: int) -> str:
     """Return an output on one line if what it says has no more characters; else nothing."""
     if len(text) > 2 * max_chars:
         return ""
-    lines = (" ".join(line.split()) for line in text.splitlines())
+    lines = (" ".join(line.split()) for line in without_direction_signs(text).splitlines())
     line = " / ".join(line for line in lines if line and not _NOISE.match(line))
     return line if len(line) <= max_chars else ""
 
@@ -54,7 +55,8 @@ def error_line(text: str) -> str:
         part = line[:_SEARCHED].rstrip()
         if part and not _NOISE.match(part) and (error := find_error(part)) is not None:
             found[-1 if _SAYS_WHY.search(part) else error.rank] = part.strip()
-    return next((found[rank] for rank in (-1, REPORT, RESULT, MENTION) if rank in found), "")
+    telling = next((found[rank] for rank in (-1, REPORT, RESULT, MENTION) if rank in found), "")
+    return without_direction_signs(telling)
 
 
 def shorten_output(text: str, cap: int) -> str:

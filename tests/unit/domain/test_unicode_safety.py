@@ -12,6 +12,7 @@ from helix_desktop.domain.unicode_safety import (
     first_hidden,
     is_hidden,
     repair_surrogates,
+    without_direction_signs,
 )
 
 HIDDEN = (
@@ -47,3 +48,9 @@ def test_a_repaired_text_can_be_stored_and_valid_text_is_unchanged(text: str) ->
 
 def test_matching_surrogate_halves_are_joined() -> None:
     assert repair_surrogates("a \ud83d\ude00 b \ud83d c") == "a 😀 b \ufffd c"
+
+
+def test_signs_that_change_directions_are_removed_and_letters_of_any_script_stay() -> None:
+    signs = "".join(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+    assert without_direction_signs("".join(f"a{sign}" for sign in signs)) == "a" * len(signs)
+    assert without_direction_signs("שלום مرحبا a\u200db") == "שלום مرحبا a\u200db"

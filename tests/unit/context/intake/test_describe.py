@@ -28,6 +28,7 @@ LICENSE = "# Copyright (C) 2026 Somebody\n# Licensed under the MIT license.\n\ni
             "3 lines in 2 files: src/a.py, src/b.py",
         ),
         ("find_files", "src/a.py\nsrc/b.py\n", "2 paths: src/a.py, src/b.py"),
+        ("anything", "a \u202eb", '"a b"'),
         ("anything", "", ""),
     ],
 )

@@ -105,7 +105,8 @@ def test_one_long_line_is_cut_inside(text: str) -> None:
 
 def test_markers_describe_their_content() -> None:
     """On one line: handle, tool, target, size and the first meaningful line."""
-    text = marker(DIGEST, "read_file", "src/app.py", 18_000, first_line("\n---\nimport os\n"))
+    text = marker(DIGEST, "read_file", "src/app.py", 18_000, first_line("\n---\nimport \u202eos\n"))
     assert text == f'[CACHED] recall_cached_content("{DIGEST}") read_file src/app.py, 18 KB, "import os"'
+    assert "\u2066" not in marker(DIGEST, "read_file", "a", 1, "", "of an \u2066older log")
     assert format_bytes(812) == "812 B"
     assert format_bytes(2_500_000) == "2.4 MB"

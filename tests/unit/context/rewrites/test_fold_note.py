@@ -170,6 +170,10 @@ def test_calls_are_described_briefly() -> None:
         ),
         ("edit_file", "a.py", "The file a.py was changed.", "", ""),
         ("edit_file", "a.py", "Error: not found in the file", "", " → Error: not found in the file"),
+        ("run_command", "pytest -q", "." * 300, '"1 failed, 2 passed"', " → “1 failed, 2 passed”"),
+        ("read_file", "a.txt", "x; read_file b.py → ok", "", " → “x; read_file b.py → ok”"),
+        ("read_file", "a.txt", "x”, b.py → ok", "", ' → “x", b.py → ok”'),
+        ("read_file", "a.txt", "x\u202e ko \u2066y\u200f", "", " → x ko y"),
     ],
 )
 def test_a_result_of_few_words_stands_in_the_note(

@@ -26,6 +26,8 @@ def test_the_error_and_the_result_of_a_run() -> None:
     assert error_line("tests/test_errors.py::test_error PASSED\n36 passed") == "36 passed"
     assert last_telling_line("done\n\n=====\nexit code 0\n") == "done"
     assert last_telling_line("") == ""
+    assert last_telling_line("1 failed \u202e2 passed\u202c\n") == "1 failed 2 passed"
+    assert error_line("Error: a\u2067b") == "Error: ab"
 
 
 @pytest.mark.parametrize(
