@@ -41,8 +41,9 @@ _NOT_TELLING = re.compile(
 _TELLING_END = re.compile(
     r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|skipped|xfailed|xpassed|files?)\b"
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
-    r"|\b[A-Z]\w*(?:Error|Exception)\b"
+    r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
+_STATUS_ALONE = re.compile(r"\W*(FAIL(?:ED)?|PASS(?:ED)?|OK|SUCCESS(?:FUL)?)\W*")
 _RULE = re.compile(r"^[\s=_*#~.-]+|[\s=_*#~.-]+$")
 _SEPARATORS = (",", "\t", ";", "|")
 
@@ -160,9 +161,20 @@ def _last_telling_line(text: str) -> str:
     """Return the last line that says how a command ended, else its last line."""
     lines = [" ".join(line.split()) for line in reversed(text[-_READ_CHARS:].split("\n"))]
     candidates = list(islice((line for line in lines if _is_telling(line)), 80))
-    line = next((line for line in candidates[:40] if _TELLING_END.search(line)), "") or _first(candidates)
+    endings = [line for line in candidates[:40] if _TELLING_END.search(line)]
+    line = _with_details(endings) if endings else _first(candidates)
     plain = _RULE.sub("", line) or line
     return f'"{ellipsize(plain, CAP - 12)}"' if plain else ""
+
+
+def _with_details(endings: Sequence[str]) -> str:
+    """Return the last of these lines, given newest first; for a status alone the line that says of what."""
+    alone = _STATUS_ALONE.fullmatch(endings[0])
+    details = [line for line in endings if _STATUS_ALONE.fullmatch(line) is None]
+    if alone is None or not details:
+        return endings[0]
+    same = (line for line in details if re.search(rf"\b{alone[1]}\b", line))
+    return next(same, f"{details[0]}: {alone[1]}")
 
 
 def _first(lines: Iterable[str]) -> str:

@@ -44,6 +44,20 @@ def test_a_command_is_described_by_how_it_ended() -> None:
     assert describe_output("run_command", "exit code 0 (sandboxed, no network)\n77\n", 0) == 'exit 0, "77"'
 
 
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("ok  \tapp/b\t1.2s\nFAIL\tapp/cli\t71.522s\nok  \tapp/a\t0.1s\nFAIL\n", "FAIL app/cli 71.522s"),
+        ("--- PASS: TestPut (0.00s)\nPASS\nok  \tapp/store\t0.012s\n", "ok app/store 0.012s"),
+        ("..\n------\nRan 2 tests in 0.001s\n\nOK\n", "Ran 2 tests in 0.001s: OK"),
+        ("deploying\nOK\n", "OK"),
+    ],
+)
+def test_a_status_alone_stands_with_what_it_is_of(text: str, about: str) -> None:
+    """A bare FAIL or OK tells neither which tests ran nor how long."""
+    assert describe_output("run_command", text) == f'"{about}"'
+
+
 @given(st.sampled_from(["read_file", "run_command", "search_text", "list_directory", "x"]), st.text())
 def test_a_description_is_one_short_line(tool: str, text: str) -> None:
     """Whatever the content is."""
