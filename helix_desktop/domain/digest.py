@@ -12,6 +12,9 @@ RECALL_TOOL, SEARCH_TOOL = "recall_cached_content", "search_cached_content"
 CACHE_TOOLS = (RECALL_TOOL, SEARCH_TOOL, "list_cached_content")
 """Tools whose answers repeat what is stored, in pages of their own."""
 
+EXCLUDE = "exclude"
+"""Stands for a tool in the description of a content that the user left out of the requests."""
+
 MARKER_START = f"[CACHED] {RECALL_TOOL}("
 HEX_DIGITS = 64
 MIN_PREFIX = 8  # shortest prefix that recall accepts, in hex digits

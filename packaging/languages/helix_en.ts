@@ -13464,6 +13464,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/redaction/dialog.py" />
+            <source>Notes, summaries and lists that repeat lines of this output lose them too. What the agent wrote about it stays, and so do other outputs with the same text: enter the text to remove it everywhere.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/redaction/dialog.py" />
             <source>Paste the exact text</source>
             <translation type="unfinished" />
         </message>

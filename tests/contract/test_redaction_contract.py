@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,9 +13,15 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.ports import Store
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrites import fold_note
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.index_entry import index_text
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ContentRedacted, InvalidInput
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Attachment,
@@ -25,6 +32,7 @@ from helix_desktop.domain.events.session import (
     UserSpoke,
     digests_in,
 )
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.commit import Commit
@@ -52,7 +60,8 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 def output(seq: int, data: bytes, text: str = "shown", **fields: object) -> RecordedEvent:
     """Return a tool answer that names the digest of `data` and shows `text`."""
-    fact = ToolAnswered(f"call-{seq}", "shell", text, digest_of(data), len(data), 10, 5, **fields)  # type: ignore[arg-type]  # any field of the event
+    tool = str(fields.pop("name", "shell"))
+    fact = ToolAnswered(f"call-{seq}", tool, text, digest_of(data), len(data), 10, 5, **fields)  # type: ignore[arg-type]  # any field of the event
     return RecordedEvent(seq, START_MS + seq, fact)
 
 
@@ -251,6 +260,78 @@ async def test_a_selected_content_is_redacted_in_all_its_forms(store: Store) -> 
     event = events[4].event
     assert isinstance(event, AssistantSpoke)
     assert event.calls[0].arguments == short.arguments
+
+
+CODE = "4711"  # too short to be looked for anywhere
+RECORD = "   3: account  of Ada\u202e Lovelace opened\n"
+NAMES = "[Names last seen in earlier entries] e4: northern_key c.txt; e5: other_name"
+REPEATED = b"e2: account of Ada Lovelace opened, e5: other text"
+LONG = "the inventory of the northern warehouse, " * 3
+
+
+def removed_outputs(text: str, short: str, test: str) -> list[Event]:
+    """Return a user's message and the answers whose contents are removed."""
+    failed = f"{test} failed in 3 s"
+    return [
+        UserSpoke(f"Is the code {CODE} or 4712?", 3),
+        output(2, text.encode(), text, first_line=text[:20], target="a.txt").event,
+        output(3, short.encode(), short, target="b.txt").event,
+        output(
+            4, b"x" * 9_000, "." * 300, name="run_command", target="pytest -q", about=f'exit 1, "{failed}"',
+            identifiers=("northern_key",), ok=False, exit_code=1,
+        ).event,
+        output(5, b"other", "other text", target="c.txt").event,
+    ]  # fmt: skip
+
+
+def repeating_events(log: list[RecordedEvent], index: str) -> list[RecordedEvent]:
+    """Return the events that repeat outputs of a log: notes, names, a handover, a recall, a sweep."""
+    items, digest = Transcript(log).items, digest_of(index.encode())
+    note = fold_note.render_fold_note(items, digest, 4)
+    brief = fold_note.render_condensed_note(items, digest, 4, 500, 500, PROFILES["balanced"])
+    bullet = Bullet(f"The file says: account of Ada Lovelace opened; it is {LONG[:60]}… and northern.", (2,))
+    sections, ledger = (Section("Technical Details", (bullet,)),), build_ledger(items).text(500)
+    by_user = HandoverTrigger.MANUAL
+    return [
+        recorded_at(6, FoldMade(0, 5, f"{note}\n{NAMES}", 9, digest, 4, 2, 3)),
+        recorded_at(7, FoldMade(0, 5, brief, 9, digest, 4, 2, 3, "condense")),
+        recorded_at(8, HandoverMade(5, 0, sections, ledger, digest, 4, 9, 9, 9, 9, "m", by_user)),
+        output(9, REPEATED, REPEATED.decode(), name="recall_cached_content"),
+        recorded_at(10, SweepMade((4,), 3, SweepReason.BATCH, anchors=NAMES)),
+    ]
+
+
+async def test_what_later_texts_repeat_of_a_selected_content_is_redacted(store: Store) -> None:
+    events = removed_outputs(RECORD + LONG, CODE, "test_a")
+    log = [recorded_at(seq, event) for seq, event in enumerate(events, 1)]
+    removed = tuple(event.digest for event in events[1:4] if isinstance(event, ToolAnswered))
+    index, _ = index_text(Transcript(log).items)
+    log += repeating_events(log, index)
+    data = [(RECORD + LONG).encode(), CODE.encode(), b"x" * 9_000, b"other"]
+    contents = [make_content(REPEATED, "recall_cached_content"), make_content(index.encode(), kind="index")]
+    await store.commit(Commit("s", log, [*map(make_content, data), *contents]))
+    message = UserSpoke("account of Ada Lovelace opened", 3)
+    await store.commit(Commit("t", [recorded_at(1, message)]))
+    repeated = ("→ 4711", "e3: 4711", "failed in 3 s", "northern_key", "Ada", "inventory")
+    before = msgspec.json.encode(log[5:]).decode() + index
+    assert all(words in before for words in repeated)
+
+    await store.redaction.redact(RedactionRequest(digests=removed))
+
+    events_after = [recorded.event for recorded in await store.events("s")]
+    fold_event = events_after[5]
+    assert isinstance(fold_event, FoldMade)
+    new_index = (await store.get(fold_event.index)).decode()
+    after = msgspec.json.encode(events_after[1:]).decode() + new_index
+    assert [words for words in repeated if words in after] == []
+    assert f"user: Is the code {CODE} or 4712?" in fold_event.text
+    assert "c.txt → other text" in fold_event.text
+    assert fold_event.text.endswith("e4: c.txt; e5: other_name")
+    assert re.search(rf"{removed[0]} e2 shell a.txt, \d+ B, {re.escape(MARK)}$", new_index, re.MULTILINE)
+    with pytest.raises(ContentRedacted):
+        await store.get(digest_of(REPEATED))
+    assert (await store.events("t"))[0].event == message
+    assert (await store.redaction.preview(RedactionRequest(digests=removed))).events == ()
 
 
 @pytest.mark.parametrize("text", ["abc", " ab ", "FORGOTTEN"])

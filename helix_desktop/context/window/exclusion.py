@@ -7,13 +7,12 @@ import msgspec
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock, WindowEntry
 from helix_desktop.context.window.window import Window
-from helix_desktop.domain.digest import WHOLE_TARGET, bare_marker, digest_of
+from helix_desktop.domain.digest import EXCLUDE, WHOLE_TARGET, bare_marker, digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import ellipsize, first_line, format_bytes
 
-MAKER = "exclude"
 """The tool under which the cache lists what stood where the user excluded something."""
 
 
@@ -102,7 +101,7 @@ def _seq_of(entry: WindowEntry) -> int:
 
 def _content(text: str, label: str) -> Content:
     data = text.encode("utf-8", "surrogatepass")
-    return Content(digest_of(data), data, MAKER, label, first_line(text), len(text) // 4)
+    return Content(digest_of(data), data, EXCLUDE, label, first_line(text), len(text) // 4)
 
 
 def _whole_text(entry: WindowEntry, message: Message) -> str:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from itertools import chain
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar, cast, get_origin
 
 import msgspec
 
-from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, digest_of
+from helix_desktop.domain.digest import CACHE_TOOLS, EXCLUDE, HEX_DIGITS, MIN_PREFIX, digest_of
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.rewrite import FormChosen
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Attachment,
@@ -24,8 +27,16 @@ from helix_desktop.domain.events.session import (
     OutputHeld,
     RecordedEvent,
     ToolAnswered,
+    UserSpoke,
+)
+from helix_desktop.domain.events.summary import (
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
 )
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.redaction.output_copies import OutputCopies
 from helix_desktop.domain.redaction.text_variants import encoded_variants
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import ContentReference
@@ -38,6 +49,10 @@ MIN_TEXT_LENGTH = 4  # characters: anything shorter stands in too many places th
 _HANDLES = frozenset({"digest", "digests", "recalled", "index"})
 _IDS = frozenset({"id", "call_id", "parent", "parent_call", "subagent"})
 _HANDLE = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}}(?![0-9a-f])")
+
+_REPEATING_TOOLS = frozenset({*CACHE_TOOLS, EXCLUDE})
+_SUMMARIES = (SweepMade, HandoverMade, HandoverFailed, ObservationsMade, ObservationsFailed)
+_NOTHING: Mapping[int, OutputCopies] = MappingProxyType({})
 
 T = TypeVar("T")
 
@@ -97,7 +112,8 @@ def redaction_mark(at_ms: int) -> str:
 class Redaction:
     """The redaction of a text, and of the shown forms of some contents.
 
-    `new_digests` maps the digest of an index entry to the one it has without the text.
+    `new_digests` maps the digest of an index entry to the one it has without the text. The logs are read
+    first, by `find_removed`: what an output said was repeated in notes, summaries, lists and indexes.
     """
 
     def __init__(self, request: RedactionRequest, at_ms: int) -> None:
@@ -111,11 +127,55 @@ class Redaction:
                 fix=_text("Enter the secret, or the digest of an entry."),
             )
         self.new_digests: dict[str, str] = {}
+        self._copies = OutputCopies((), (), self.mark)  # of all logs
+        self._descriptions: frozenset[str] = frozenset()  # of the contents, as indexes have them
         self._raw_needles = [needle.encode("utf-8", "surrogatepass") for needle in self.needles]
 
     def matches(self, data: bytes) -> bool:
         """Return True if the text occurs in these bytes."""
         return any(needle in data for needle in self._raw_needles)
+
+    def reads(self, entry: CacheEntry) -> bool:
+        """Return True if a content must be read to be judged."""
+        return bool(self.needles) or (bool(self._copies.texts) and entry.tool in _REPEATING_TOOLS)
+
+    def repeats_removed(self, tool: str, data: bytes) -> bool:
+        """Return True if a content repeats lines of a removed output: stored by a tool of the cache."""
+        if not self._copies.texts or tool not in _REPEATING_TOOLS:
+            return False
+        text = data.decode("utf-8", "replace")
+        return self._copies.remove_from(text) != text
+
+    def find_removed(self, log: Iterable[RecordedEvent]) -> dict[int, OutputCopies]:
+        """Return the events of a log that show contents to redact, by seq, each with its words."""
+        texts_by_seq: dict[int, list[str]] = {}
+        names: dict[int, tuple[str, ...]] = {}
+        for recorded in log:
+            event = recorded.event
+            if isinstance(event, FormChosen) and event.target in texts_by_seq:
+                texts_by_seq[event.target].append(event.text)
+            elif (texts := self._shown_texts(recorded)) is not None:
+                texts_by_seq[recorded.seq] = texts
+                names[recorded.seq] = getattr(event, "identifiers", ())
+        copies = {seq: OutputCopies(texts, names[seq], self.mark) for seq, texts in texts_by_seq.items()}
+        if copies:
+            parts = (self._copies, *copies.values())
+            all_texts = chain.from_iterable(part.texts for part in parts)
+            all_names = chain.from_iterable(part.names for part in parts)
+            self._copies = OutputCopies(all_texts, all_names, self.mark)
+        return copies
+
+    def _shown_texts(self, recorded: RecordedEvent) -> list[str] | None:
+        """Return what an event shows and says of contents to redact; None if it shows none of them."""
+        event = recorded.event
+        answer = event.answer if isinstance(event, OutputHeld) else event
+        if isinstance(answer, ToolAnswered) and {answer.digest, answer.recalled} & self.digests:
+            descriptions = [answer.first_line, answer.about]
+            self._descriptions |= {text for text in descriptions if text and text != self.mark}
+            return [answer.text, *descriptions]
+        attachments = answer.attachments if isinstance(answer, UserSpoke) else ()
+        texts = [attachment.text for attachment in attachments if attachment.digest in self.digests]
+        return texts or None
 
     def move_index(self, digest: str, data: bytes) -> None:
         """Map an index entry's digest to that of its redacted data; it may be redacted again later."""
@@ -144,32 +204,62 @@ class Redaction:
         mark = self.mark.encode()
         for needle in self._raw_needles:
             data = data.replace(needle, mark)
+        if self._descriptions:
+            data = b"".join(map(self._without_description, data.splitlines(keepends=True)))
         if self.new_digests:
             data = self.redact_text(data.decode("utf-8", "surrogateescape")).encode(
                 "utf-8", "surrogateescape"
             )
         return data
 
-    def redact_event(self, recorded: RecordedEvent, blanked: frozenset[int] = frozenset()) -> RecordedEvent:
+    def redact_event(
+        self, recorded: RecordedEvent, removed: Mapping[int, OutputCopies] = _NOTHING
+    ) -> RecordedEvent:
         """Return the event redacted; the same object if nothing matches.
 
-        `blanked` are the seqs of outputs for which `should_blank` was True earlier in this log.
+        `removed` is what `find_removed` returned for this log.
         """
         event = recorded.event
-        if isinstance(event, FormChosen) and event.target in blanked:
+        if isinstance(event, FormChosen) and event.target in removed:
             event = msgspec.structs.replace(event, text=self.mark, asked="", intake_note="")
-        event = self._redact_value(self._blanked(event) if self.digests else event, "")
+        event = self._blanked(event) if self.digests else event
+        for copies in self._copies_before(recorded, removed):
+            event = self._redact_value(event, "", copies.remove_from)
+        event = self._redact_value(event, "", self.redact_text)
         return recorded if event == recorded.event else msgspec.structs.replace(recorded, event=event)
+
+    def _copies_before(
+        self, recorded: RecordedEvent, removed: Mapping[int, OutputCopies]
+    ) -> Iterable[OutputCopies]:
+        """Return whose words an event can repeat: those of the outputs before it that it sums up."""
+        match recorded.event:
+            case FoldMade(after=after, upto=upto):
+                return [copies for seq, copies in removed.items() if after < seq <= upto]
+            case ToolAnswered(name=name) if name in _REPEATING_TOOLS:
+                return [self._copies]  # of any session
+            case HandoverMade(origin=origin) if origin:
+                return [self._copies]
+            case event if isinstance(event, _SUMMARIES):
+                return [copies for seq, copies in removed.items() if seq < recorded.seq]
+        return ()
+
+    def _without_description(self, line: bytes) -> bytes:
+        """Return a line of an index without what it says of a content to redact."""
+        text = line.decode("utf-8", "surrogateescape")
+        if text[:HEX_DIGITS] not in self.digests:
+            return line
+        body = text.rstrip("\r\n")
+        for description in self._descriptions:
+            for ending in (f", {description}", f' "{description}"'):
+                if body.endswith(ending):
+                    return f"{body.removesuffix(ending)}, {self.mark}{text[len(body) :]}".encode(
+                        "utf-8", "surrogateescape"
+                    )
+        return line
 
     def redact_draft(self, draft: Draft) -> Draft:
         """Return the draft redacted."""
-        return cast(Draft, self._redact_value(self._blanked(draft), ""))
-
-    def should_blank(self, recorded: RecordedEvent) -> bool:
-        """Return True if the event shows an output to redact, so that its later forms are redacted too."""
-        event = recorded.event
-        answer = event.answer if isinstance(event, OutputHeld) else event
-        return isinstance(answer, ToolAnswered) and bool({answer.digest, answer.recalled} & self.digests)
+        return cast(Draft, self._redact_value(self._blanked(draft), "", self.redact_text))
 
     def _blanked(self, value: T) -> T:
         """Return the value without the shown forms of redacted contents."""
@@ -209,28 +299,30 @@ class Redaction:
                 changed = msgspec.structs.replace(changed, attachments=attached)
         return cast(T, changed)
 
-    def _redact_value(self, value: Any, name: str) -> Any:
+    def _redact_value(self, value: Any, name: str, redact_text: Callable[[str], str]) -> Any:
         match value:
             case msgspec.Struct():
-                return self._redact_struct(value)
+                return self._redact_struct(value, redact_text)
             case str() if name in _HANDLES:
                 return self.new_digests.get(value, value)
             case str():
-                return self.redact_text(value)
+                return redact_text(value)
             case tuple() | list():
-                redacted = type(value)(self._redact_value(item, name) for item in value)
+                redacted = type(value)(self._redact_value(item, name, redact_text) for item in value)
                 return value if redacted == value else redacted
             case dict():
-                return _reuse_equal(
-                    value, {self._redact_value(k, ""): self._redact_value(v, "") for k, v in value.items()}
+                redacted_items = (
+                    (self._redact_value(k, "", redact_text), self._redact_value(v, "", redact_text))
+                    for k, v in value.items()
                 )
+                return _reuse_equal(value, dict(redacted_items))
         return value
 
-    def _redact_struct(self, value: msgspec.Struct) -> msgspec.Struct:
+    def _redact_struct(self, value: msgspec.Struct, redact_text: Callable[[str], str]) -> msgspec.Struct:
         changed: dict[str, Any] = {}
         for name in _text_fields(type(value)):
             previous = getattr(value, name)
-            new = self._redact_value(previous, name)
+            new = self._redact_value(previous, name, redact_text)
             if new is not previous and new != previous:
                 changed[name] = new
         if not changed:

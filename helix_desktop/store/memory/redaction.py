@@ -62,6 +62,11 @@ class _RedactionPass:
     def __init__(self, data: MemoryData, redaction: Redaction) -> None:
         self._data, self._redaction = data, redaction
         self._rewritten: dict[str, bytes] = {}
+        self._removed = (
+            {session: redaction.find_removed(data.log_of(session)) for session in data.logs}
+            if redaction.digests
+            else {}
+        )
         entries = [data.entries[digest] for digest in sorted(data.entries)]
         here = [entry for entry in entries if self._holds_secret(entry)]
         indexes = [
@@ -69,7 +74,7 @@ class _RedactionPass:
         ]
         self.contents = [entry for entry in here if entry not in indexes]
         self.indexes = [entry for entry in here if entry in indexes]
-        if self.indexes:
+        if self.indexes or redaction.digests:
             self._rewrite_indexes(indexes)
         self.indexes += [
             entry for entry in indexes if entry.digest in self._rewritten and entry not in self.indexes
@@ -84,7 +89,10 @@ class _RedactionPass:
 
     def _holds_secret(self, entry: CacheEntry) -> bool:
         redaction = self._redaction
-        return entry.digest in redaction.digests or redaction.matches(self._data.contents[entry.digest])
+        if entry.digest in redaction.digests:
+            return True
+        data = self._data.contents[entry.digest]
+        return redaction.matches(data) or redaction.repeats_removed(entry.tool, data)
 
     def _rewrite_indexes(self, indexes: list[CacheEntry]) -> None:
         changed = True
@@ -105,11 +113,10 @@ class _RedactionPass:
         )
 
     def _changed_events(self, session: str) -> list[tuple[int, RecordedEvent]]:
-        blank = self._redaction.should_blank
-        muted = {recorded.seq for recorded in self._data.log_of(session) if blank(recorded)}
+        removed = self._removed.get(session, {})
         changed = []
         for index, recorded in enumerate(self._data.logs[session]):
-            redacted = self._redaction.redact_event(recorded, frozenset(muted))
+            redacted = self._redaction.redact_event(recorded, removed)
             if redacted is not recorded:
                 changed.append((index, redacted))
         return changed

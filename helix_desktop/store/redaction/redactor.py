@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.redaction.output_copies import OutputCopies
 from helix_desktop.domain.redaction.redaction import Redaction
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.core.tombstone import Tombstone
@@ -37,7 +40,7 @@ class Redactor:
             self._stage_rewritten(digest, data)
         for reference in search_result.events:
             self._redact_event(
-                reference.session, reference.seq, search_result.muted_seqs.get(reference.session, frozenset())
+                reference.session, reference.seq, search_result.removed.get(reference.session, {})
             )
         for digest in search_result.labels:
             self._clean_labels(digest)
@@ -79,10 +82,10 @@ class Redactor:
         if record is not None:
             ROWS.record.put(self._batch, self._with_clean_labels(record), digest)
 
-    def _redact_event(self, session: str, seq: int, muted_seqs: frozenset[int]) -> None:
+    def _redact_event(self, session: str, seq: int, removed: Mapping[int, OutputCopies]) -> None:
         previous = ROWS.event.get(self._batch, session, seq)
         if previous is not None:
-            redacted = self._redaction.redact_event(previous, muted_seqs)
+            redacted = self._redaction.redact_event(previous, removed)
             ROWS.event.put(self._batch, redacted, session, seq)
             self._update_references(session, previous, redacted)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.progress import OnProgress
+from helix_desktop.domain.redaction.output_copies import OutputCopies
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import ContentReference
@@ -25,15 +27,15 @@ _CONTENTS_PER_READ = 50  # contents per read: other readers get their turn in be
 class SecretMatches:
     """The matches, by the rows that must change.
 
-    `rewritten_indexes` maps an index entry's digest to its redacted bytes; `muted_seqs` holds, by session,
-    the seqs of outputs that are redacted.
+    `rewritten_indexes` maps an index entry's digest to its redacted bytes; `removed` holds, by session, the
+    outputs that are redacted, by their seqs.
     """
 
     contents: list[CacheEntry] = field(default_factory=list)
     indexes: list[CacheEntry] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     events: list[ContentReference] = field(default_factory=list)
-    muted_seqs: dict[str, frozenset[int]] = field(default_factory=dict)
+    removed: dict[str, dict[int, OutputCopies]] = field(default_factory=dict)
     titles: list[str] = field(default_factory=list)
     drafts: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
@@ -58,6 +60,8 @@ async def find_secret(access: StoreAccess, redaction: Redaction, on_progress: On
     """Search everything in a store. Raise StoreUnreadable if a log is damaged."""
     run_query, contents, result = access.run_query, access.contents, SecretMatches()
     entries = await run_query(lambda view: list(_entries(view, result)))
+    if redaction.digests:
+        result.removed = await run_query(lambda view: _find_removed(view, redaction))
 
     async def search_part(part: Sequence[CacheEntry]) -> None:
         await run_query(lambda view: _search_contents(view, contents, redaction, part, result))
@@ -66,7 +70,7 @@ async def find_secret(access: StoreAccess, redaction: Redaction, on_progress: On
         on_progress(index, len(entries))
         await search_part(entries[index : index + _CONTENTS_PER_READ])
     indexes = [entry for entry in entries if entry.kind == "index" and entry.digest not in redaction.digests]
-    if result.indexes:
+    if result.indexes or redaction.digests:
         await run_query(lambda view: _rewrite_indexes(view, contents, redaction, indexes, result))
     on_progress(len(entries), len(entries))
     await run_query(lambda view: _search_logs(view, redaction, result))
@@ -96,7 +100,8 @@ def _search_contents(
             continue
         has_secret = False
         try:
-            has_secret = bool(redaction.needles) and redaction.matches(contents.read(view, entry.digest))
+            data = contents.read(view, entry.digest) if redaction.reads(entry) else b""
+            has_secret = redaction.matches(data) or redaction.repeats_removed(entry.tool, data)
         except ContentDamaged:  # its description can still be read
             if entry.digest not in matches.unreadable:
                 matches.unreadable.append(entry.digest)
@@ -143,28 +148,25 @@ def _rewrite_indexes(
     matches.labels = [digest for digest in matches.labels if digest not in matches.rewritten_indexes]
 
 
-def _muted_seqs(view: ReadView, redaction: Redaction) -> dict[str, frozenset[int]]:
-    """Return the events of each session that show redacted outputs, a branch's with those of its parent."""
-    own: dict[str, set[int]] = {}
-    for key, recorded in ROWS.event.scan(view, keys.EVENTS):
-        if redaction.should_blank(recorded):
-            own.setdefault(keys.session_of_event(key), set()).add(recorded.seq)
-    if not own:
-        return {}
-    muted = {session: frozenset(seqs) for session, seqs in own.items()}
+def _find_removed(view: ReadView, redaction: Redaction) -> dict[str, dict[int, OutputCopies]]:
+    """Return the redacted outputs of each session, a branch's with those of its parent."""
+    rows = groupby(ROWS.event.scan(view, keys.EVENTS), lambda row: keys.session_of_event(row[0]))
+    own = {session: redaction.find_removed(recorded for _, recorded in log) for session, log in rows}
+    removed = dict(own)
     for branch in read_branches(view):
-        parts = log_parts(view, branch)
-        seqs = ((part, seq) for part in parts for seq in own.get(part.session, ()))
-        muted[branch] = frozenset(seq for part, seq in seqs if part.after < seq <= part.upto)
-    return muted
+        removed[branch] = {
+            seq: copies
+            for part in log_parts(view, branch)
+            for seq, copies in own.get(part.session, {}).items()
+            if part.after < seq <= part.upto
+        }
+    return removed
 
 
 def _search_logs(view: ReadView, redaction: Redaction, matches: SecretMatches) -> None:
-    matches.muted_seqs = _muted_seqs(view, redaction) if redaction.digests else {}
     for key, recorded in ROWS.event.scan(view, keys.EVENTS):
         session = keys.session_of_event(key)
-        muted_seqs = matches.muted_seqs.get(session, frozenset())
-        if redaction.redact_event(recorded, muted_seqs) is not recorded:
+        if redaction.redact_event(recorded, matches.removed.get(session, {})) is not recorded:
             matches.events.append(ContentReference(session, recorded.seq))
     for key, summary in ROWS.summary.scan(view, keys.SUMMARIES):
         if redaction.redact_text(summary.title) != summary.title:

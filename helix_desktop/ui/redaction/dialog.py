@@ -30,8 +30,13 @@ def confirmation_word() -> str:
     return tr("remove", "what the user types to confirm")
 
 
-def _limits() -> tuple[str, ...]:
+def _limits(of_output: bool) -> tuple[str, ...]:
+    words = tr(
+        "Notes, summaries and lists that repeat lines of this output lose them too. What the agent wrote "
+        "about it stays, and so do other outputs with the same text: enter the text to remove it everywhere."
+    )
     return (
+        *((words,) if of_output else ()),
         tr("Providers that received it still have it. Change the password or revoke the key there."),
         tr(
             "Also finds JSON-escaped and URL-encoded forms, and Base64 of texts with at least {count} "
@@ -112,7 +117,7 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
 
     def show_matches(self, lines: Sequence[str], notes: Sequence[str] = ()) -> None:
         """Say where it is; without lines it is nowhere."""
-        self._fill(lines or [tr("No occurrences found.")], (*notes, *_limits()))
+        self._fill(lines or [tr("No occurrences found.")], (*notes, *_limits(bool(self._entry_text))))
         self._has_matches = bool(lines)
         self.confirm_input.clear()
         self._show("found")
@@ -120,7 +125,7 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
 
     def show_done(self, lines: Sequence[str]) -> None:
         """Say what was done."""
-        self._fill([*lines, tr("The stored data was rewritten without it.")], _limits())
+        self._fill([*lines, tr("The stored data was rewritten without it.")], _limits(bool(self._entry_text)))
         self.text_input.clear()
         self._show("done")
         self.cancel_button.setFocus(Qt.FocusReason.OtherFocusReason)

@@ -33,3 +33,14 @@ def test_the_dialog_s_statements_are_true(qtbot: QtBot, statement: str, data: by
     text = " ".join(label.text() for label in dialog.findChildren(QLabel))
     assert statement in text
     assert Redaction(RedactionRequest(LONG), 0).matches(data) is ("isn't found" not in statement)
+
+
+def test_the_dialog_says_what_stays_of_an_output_and_not_of_a_text(qtbot: QtBot) -> None:
+    """An output is removed by its hash: nobody knows what in other texts means it."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    for entry_text in ("shell ls · 1 KB", ""):
+        dialog = RedactDialog(parent, entry_text)
+        dialog.show_matches(["1 cached output: removed permanently"])
+        text = " ".join(label.text() for label in dialog.findChildren(QLabel))
+        assert ("enter the text to remove it everywhere" in text) is bool(entry_text)
