@@ -36,17 +36,10 @@ def missing_text(coverage: Sequence[Coverage]) -> str:
 def _count(coverage: Coverage) -> str:
     count, total = format_integer(coverage.named), coverage.total
     match coverage.kind:
-        case "instructions" if coverage.verbatim:
-            verbatim = format_integer(coverage.verbatim)
-            return tr.plural(
-                total,
-                "{named} of %n instruction, {verbatim} kept word for word",
-                "{named} of %n instructions, {verbatim} kept word for word",
-                named=count,
-                verbatim=verbatim,
-            )
         case "instructions":
-            return tr.plural(total, "{named} of %n instruction", "{named} of %n instructions", named=count)
+            return _instruction_count(coverage)
+        case "conclusions":
+            return tr.plural(total, "{named} of %n conclusion", "{named} of %n conclusions", named=count)
         case "files":
             return tr.plural(total, "{named} of %n file", "{named} of %n files", named=count)
         case "hashes":
@@ -55,3 +48,16 @@ def _count(coverage: Coverage) -> str:
             return tr.plural(total, "{named} of %n number", "{named} of %n numbers", named=count)
         case "commands":
             return tr.plural(total, "{named} of %n command", "{named} of %n commands", named=count)
+
+
+def _instruction_count(coverage: Coverage) -> str:
+    count, total = format_integer(coverage.named), coverage.total
+    if not coverage.verbatim:
+        return tr.plural(total, "{named} of %n instruction", "{named} of %n instructions", named=count)
+    return tr.plural(
+        total,
+        "{named} of %n instruction, {verbatim} kept word for word",
+        "{named} of %n instructions, {verbatim} kept word for word",
+        named=count,
+        verbatim=format_integer(coverage.verbatim),
+    )

@@ -20764,6 +20764,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/coverage.py" />
+            <source>{named} of %n conclusions</source>
+            <translation>
+                <numerusform>{named} of %n conclusion</numerusform>
+                <numerusform>{named} of %n conclusions</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/coverage.py" />
             <source>{named} of %n digests</source>
             <translation>
                 <numerusform>{named} of %n digest</numerusform>

@@ -379,7 +379,8 @@ class Compactor:
         window = self._runtime.frame.info.window
         quoted = user_text_seqs(transcript, event.upto, event.kept, policy.user_text_tokens, window)
         max_chars = policy.ledger_tokens * CHARS_PER_TOKEN
-        coverage = await asyncio.to_thread(check_coverage, facts, text, max_chars, quoted)
+        verbatim = quoted.union(event.words)
+        coverage = await asyncio.to_thread(check_coverage, facts, text, max_chars, verbatim)
         event = msgspec.structs.replace(event, coverage=coverage)
         words = agent_texts(transcript, event.words)
         tokens = await self._runtime.count_tokens(render_handover(event, (), words))

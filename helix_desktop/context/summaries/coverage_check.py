@@ -1,7 +1,8 @@
 """The coverage check: which facts of the covered messages a summary and its ledger name, and which not.
 
-Facts are what an agent goes wrong without or looks up by its name: the user's instructions, files, commands,
-hashes, and numbers with `#` or a unit. A hash or a number is quoted with its sentence: alone it says nothing.
+Facts are what an agent goes wrong without or looks up by its name: the user's instructions, what the agent
+concluded at the end of each turn, files, commands, hashes, and numbers with `#` or a unit. A hash or a number
+is quoted with its sentence: alone it says nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import msgspec
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.command_lines import main_part
+from helix_desktop.context.summaries.conclusions import statements_in
 from helix_desktop.context.summaries.telling_lines import last_telling_line
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, Coverage, FactKind
@@ -27,11 +29,14 @@ CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
 _SENTENCE_CHARS = 240  # characters of an instruction that are quoted
 _AROUND_CHARS = 80  # characters before a number, and behind it, in which its sentence lies
 _PARSED_CHARS = 20_000  # characters of a message that are searched
-_MAX_INSTRUCTIONS = 200  # newest instructions that are checked
+_MAX_CHECKED = 200  # newest instructions, and newest conclusions, that are checked
 _SHARED_WORDS = 0.7  # share of an instruction's words that a line must have to name it
 _SHORT = 4  # words of an instruction so short that a line must have all of them
 _LEAST_WORDS = 3  # of a sentence that says what a number is
+_SHARED_NAMES = 0.5  # share of a conclusion's names and numbers that a line must have to name it
 _IN_SENTENCES: Container[FactKind] = ("hashes", "numbers")
+_MAY_BE_QUOTED: Container[FactKind] = ("instructions", "conclusions")
+_ARGUMENT = re.compile(r"\w+=[\"'\d]")  # how the arguments of an unknown tool begin
 _HASH_DIGITS = 7  # digits by which a hash is named
 _COMMAND_CHARS = 60  # characters of a command's main part by which it is named
 _RULE = re.compile(
@@ -55,13 +60,15 @@ _NUMBER = re.compile(
     r"#\d{1,7}\b|(?<![\w.])[$€£]\s?\d[\d.,]*\d?\b|(?<![\w.#])\d[\d.,]{0,30}\s?(?:%|ms|µs|ns|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?"
     r"|days?|weeks?|[KMGT]i?B|kB|bytes|tokens|lines|px|rows|[kM]\b|°C|km|kg|USD|EUR)(?!\w)"
 )
+_FIGURE = re.compile(r"\b\d[\w.,:]*\w\b")  # a number of two digits or more
 _SHARES: Mapping[FactKind, float] = {
     "instructions": 0.4,
+    "conclusions": 0.6,
     "files": 0.2,
     "hashes": 0.12,
     "numbers": 0.18,
     "commands": 0.1,
-}  # of the characters for facts that are missing
+}  # of the characters for facts that are missing; conclusions have theirs beside those of the others
 
 
 class CoveredFacts:
@@ -81,8 +88,10 @@ class CoveredFacts:
         match item.event:
             case UserSpoke(text=text):
                 self._add_message(text, item.seq)
-            case AssistantSpoke(text=text):
+            case AssistantSpoke(text=text, calls=calls):
                 self._add_words(text, item.seq)
+                for statement in () if calls else statements_in(text, 1):
+                    self._note("conclusions", _shortened(statement.text), item.seq)
             case ToolAnswered(target=question, reply=QuestionReply() as reply):
                 if decision := decision_text(question, reply):
                     self._note("instructions", _shortened(decision), item.seq)
@@ -124,12 +133,16 @@ class CoveredFacts:
         facts = self.facts[kind]
         match kind:
             case "files":
-                used = {path: use.seq for path, use in self.ledger.files.items() if use.is_file}
+                used = {
+                    path: use.seq
+                    for path, use in self.ledger.files.items()
+                    if use.is_file and _ARGUMENT.match(path) is None
+                }
                 return facts | used
             case "commands":
                 return {run.command: run.seq for run in self.ledger.commands.values() if run.command.strip()}
-            case "instructions":
-                return dict([*facts.items()][-_MAX_INSTRUCTIONS:])
+            case "instructions" | "conclusions":
+                return dict([*facts.items()][-_MAX_CHECKED:])
         return facts
 
 
@@ -146,10 +159,10 @@ def check_coverage(
 ) -> tuple[Coverage, ...]:
     """Return by kind how many facts a summary's text names, and those it does not, newest first.
 
-    The missing ones are listed in about `max_chars` characters, to stand below the summary; files that were
-    changed come before those that were only read. A sentence with several hashes and numbers is listed once.
-    `quoted` are the seqs of the user's messages that stay verbatim: their instructions are counted, not
-    listed.
+    The missing ones are listed in about `max_chars` characters, conclusions in 0.6 times as many more, to
+    stand below the summary; files that were changed come before those that were only read. A sentence with
+    several hashes and numbers is listed once. `quoted` are the seqs of messages that stay verbatim: their
+    instructions and conclusions are counted, not listed.
     """
     summary_names = _NamedIn(text)
     checked: list[Coverage] = []
@@ -163,7 +176,7 @@ def check_coverage(
         ]
         changed = facts.changed_files if kind == "files" else frozenset()
         newest = sorted(missing, key=lambda fact: (fact.text not in changed, -fact.sources[0]))
-        if kind == "instructions":
+        if kind in _MAY_BE_QUOTED:
             newest = [fact for fact in newest if fact.sources[0] not in quoted]
         groups = _by_text(newest, facts.sentences if kind in _IN_SENTENCES else {})
         lines = [
@@ -207,6 +220,7 @@ def also_named(coverage: Sequence[Coverage]) -> str:
 
 _LABELS: Mapping[FactKind, str] = {
     "instructions": "The user wrote",
+    "conclusions": "The agent concluded",
     "files": "Files",
     "commands": "Commands",
     "hashes": "Hashes",
@@ -261,6 +275,7 @@ class _NamedIn:
         self._numbers = {_plain_number(number) for number in _NUMBER.findall(text)}
         lines = [line for line in text.splitlines() if line.strip()]
         self._lines = [(_words(line), bool(_NEGATION.search(line))) for line in lines]
+        self._names_by_line = [_names_and_figures(line) for line in lines]
 
     def names(self, kind: FactKind, fact: str) -> bool:
         """Return True if the text names a fact of a kind."""
@@ -275,6 +290,8 @@ class _NamedIn:
                 return _plain_number(fact) in self._numbers
             case "instructions":
                 return self._has_instruction(fact)
+            case "conclusions":
+                return self._has_conclusion(fact)
 
     def _has_instruction(self, sentence: str) -> bool:
         """Return True if one line has most of its words, and forbids if the sentence forbids."""
@@ -283,6 +300,17 @@ class _NamedIn:
         return any(
             len(words & line) >= needed and forbids == line_forbids for line, line_forbids in self._lines
         )
+
+    def _has_conclusion(self, sentence: str) -> bool:
+        """Return True if one line has half of its names and numbers; without any, most of its words."""
+        names = _names_and_figures(sentence)
+        if not names:
+            return self._has_instruction(sentence)
+        return any(len(names & line) >= _SHARED_NAMES * len(names) for line in self._names_by_line)
+
+
+def _names_and_figures(text: str) -> frozenset[str]:
+    return frozenset([*map(_last_part, identifiers_in(text)), *_FIGURE.findall(text)])
 
 
 def _words(text: str) -> frozenset[str]:

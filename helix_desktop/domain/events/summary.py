@@ -33,13 +33,13 @@ class Section(msgspec.Struct, frozen=True):
     bullets: tuple[Bullet, ...] = ()
 
 
-FactKind = Literal["instructions", "files", "hashes", "numbers", "commands"]
+FactKind = Literal["instructions", "conclusions", "files", "hashes", "numbers", "commands"]
 
 
 class Coverage(msgspec.Struct, frozen=True):
     """How many facts of a kind, in the messages covered, a summary and its ledger name.
 
-    Of the others, `verbatim` are in messages of the user that are quoted with it, or in a sentence that
+    Of the others, `verbatim` are in messages that are quoted with it, or in a sentence that
     stands below for another one. `missing` are the newest of the rest, each with its event: hashes and
     numbers as their sentences; they stand below the summary.
     """

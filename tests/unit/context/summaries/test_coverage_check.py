@@ -101,6 +101,35 @@ def test_what_is_missing_is_bounded_and_the_rest_counted() -> None:
     assert f"; {300 - len(files.missing)} more in the index" in text
 
 
+def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
+    """One statement of each answer, newest first; a line with half of its names will do."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    for cause in (
+        "`Broker.getMessage` counts twice because of line 851",
+        "`NamesrvStartup` never sets useTLS",
+    ):
+        simulator.send_message("Why?")
+        simulator.step("I will look.", 1)
+        simulator.step(f"Here is what I found.\n\n{cause}.", 0)
+    facts = covered_facts(simulator.transcript.items)
+
+    def listed(summary: str, quoted: frozenset[int] = frozenset()) -> list[str]:
+        (found,) = [
+            kind for kind in check_coverage(facts, summary, 900, quoted) if kind.kind == "conclusions"
+        ]
+        assert found.named + found.verbatim + len(found.missing) == found.total == 2
+        return [fact.text for fact in found.missing]
+
+    first, second = (
+        "`Broker.getMessage` counts twice because of line 851.",
+        "`NamesrvStartup` never sets useTLS.",
+    )
+    assert listed("") == [second, first]
+    assert "- The agent concluded: " + second in also_named(check_coverage(facts, "", 900))
+    assert listed("- In line 851 Broker.getMessage adds to the count again") == [second]
+    assert listed("", frozenset({simulator.transcript.items[-1].seq})) == [first]
+
+
 @given(histories())
 def test_each_fact_is_named_verbatim_or_missing(simulator: SessionSimulator) -> None:
     """The counts add up, each missing fact names its event; the text of all facts names all but the rules."""
