@@ -17456,6 +17456,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/number_field.py" />
+            <source>Decrease</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/replay_card.py" />
             <source>Difference</source>
             <translation type="unfinished" />
@@ -17523,6 +17528,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
             <source>In use: {workspace}, in the whole workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/number_field.py" />
+            <source>Increase</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -31,6 +31,12 @@ class StartReplay(msgspec.Struct, frozen=True, tag="replay"):
     field: str = ""
 
 
+class PrepareReplays(msgspec.Struct, frozen=True, tag="prepare"):
+    """The policies that may be chosen next, likeliest first: they are replayed while nothing is requested."""
+
+    policies: list[ContextPolicy]
+
+
 class StopReplay(msgspec.Struct, frozen=True, tag="stop"):
     """Nobody waits for a replay any more."""
 
@@ -58,7 +64,7 @@ class ReplayEnded(msgspec.Struct, frozen=True, tag="ended"):
     failure: str = ""
 
 
-Request = OpenSession | AddEvents | StartReplay | StopReplay
+Request = OpenSession | AddEvents | StartReplay | PrepareReplays | StopReplay
 Reply = ReplayDone | EffectDone | ReplayEnded
 encode = msgspec.msgpack.Encoder(enc_hook=plain_text).encode
 decode_request = msgspec.msgpack.Decoder(Request).decode

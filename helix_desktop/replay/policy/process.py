@@ -15,6 +15,7 @@ from helix_desktop.replay.policy.messages import (
     AddEvents,
     EffectDone,
     OpenSession,
+    PrepareReplays,
     ReplayDone,
     ReplayEnded,
     Reply,
@@ -27,7 +28,7 @@ from helix_desktop.replay.policy.messages import (
 from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay, ShouldStop
 from helix_desktop.replay.policy_replay import PolicyReplay, effect_of
 
-_MAX_RESULTS = 16  # exact replays that are remembered until the session goes on
+_MAX_RESULTS = 32  # exact replays that are remembered until the session goes on
 _QUIET_S = 0.05  # a session comes in parts
 
 
@@ -47,6 +48,7 @@ class _Server:
         self._jobs: deque[StartReplay] = deque()
         self._session: SessionReplay | None = None
         self._results: dict[ContextPolicy, PolicyReplay] = {}
+        self._next_policies: list[ContextPolicy] = []  # that may be requested next
         self._current: StartReplay | None = None
         self._is_stopped = self._has_garbage = False
 
@@ -60,12 +62,15 @@ class _Server:
     def _prepare(self) -> bool:
         """Read and replay ahead while no request comes; return True if one was received meanwhile.
 
-        The profiles are requested most: their replays are exact at once then.
+        What is chosen next is exact at once then: a number's neighbors while the user is at its field, and
+        the profiles, which are requested most.
         """
         if self._session is None or self._connection.poll(_QUIET_S):
             return False
         try:
             self._session.prepare(self._has_message)
+            for policy in self._next_policies:
+                self._exact(policy, self._has_message, is_ahead=True)
             for policy in PROFILES.values():
                 self._exact(policy, self._has_message)
         except ReplayStopped:
@@ -91,10 +96,10 @@ class _Server:
         match request:
             case OpenSession(facts=facts):
                 self._session = SessionReplay(facts, LineTokenCounter.bundled())
-                self._results.clear()
+                self._forget_replays()
             case AddEvents(events=events) if self._session is not None:
                 self._session.add(events)
-                self._results.clear()
+                self._forget_replays()
             case StartReplay(field=""):
                 for job in [job for job in self._jobs if not job.field]:
                     self._jobs.remove(job)
@@ -103,11 +108,19 @@ class _Server:
             case StartReplay():
                 self._jobs.append(request)
                 return
+            case PrepareReplays(policies=policies):
+                self._next_policies = policies
+                return
             case StopReplay(number=number):
                 self._jobs = deque(job for job in self._jobs if job.number != number)
                 if self._current is None or self._current.number != number:
                     return
         self._is_stopped = self._current is not None
+
+    def _forget_replays(self) -> None:
+        """Forget results of a shorter session; of what may come next, none is replayed with each event."""
+        self._results.clear()
+        self._next_policies = []
 
     def _should_stop(self) -> bool:
         while not self._is_stopped and self._has_message():
@@ -139,13 +152,15 @@ class _Server:
             self._send(ReplayDone(job.number, self._session.approximate(policy)))
         self._send(ReplayDone(job.number, self._exact(policy, self._should_stop)))
 
-    def _exact(self, policy: ContextPolicy, should_stop: ShouldStop) -> PolicyReplay:
+    def _exact(
+        self, policy: ContextPolicy, should_stop: ShouldStop, *, is_ahead: bool = False
+    ) -> PolicyReplay:
         result = self._results.get(policy)
         if result is None:
             if self._session is None:
                 raise ReplayStopped
             self._has_garbage = True
-            result = self._session.run(policy, should_stop)
+            result = self._session.run(policy, should_stop, is_ahead=is_ahead)
             while len(self._results) >= _MAX_RESULTS:
                 del self._results[next(iter(self._results))]
             self._results[policy] = result

@@ -60,6 +60,7 @@ class SessionReplay:
         self._names, self._sums = UsedNames(), SessionSums()
         self._uses: dict[int, list[NameUse]] | None = None  # None: to be read
         self._runs: dict[ContextPolicy, _Run] = {}  # the newest last
+        self._ahead: dict[ContextPolicy, _Run] = {}  # a run ahead that was called off, to go on with
         # Whatever the policy, a short output is the same.
         self._shorten = lru_cache(maxsize=_SHORT_OUTPUTS)(shorten_output)
 
@@ -88,14 +89,18 @@ class SessionReplay:
         """Return a first picture of a policy, without the coverage."""
         return approximate_policy(self._sums, policy, self.facts)
 
-    def run(self, policy: ContextPolicy, should_stop: ShouldStop = lambda: False) -> PolicyReplay:
+    def run(
+        self, policy: ContextPolicy, should_stop: ShouldStop = lambda: False, *, is_ahead: bool = False
+    ) -> PolicyReplay:
         """Return the exact replay of a policy, from where an earlier one of it ended or was called off.
 
-        That of another policy will do if it read no field that differs. Raises ReplayStopped once
-        `should_stop` returns True.
+        That of another policy will do if it read no field that differs. A run `is_ahead` of any request is
+        not remembered: the session may never go on under it. Raises ReplayStopped once `should_stop`
+        returns True.
         """
         self.prepare(should_stop)
-        return self._same_run(policy, should_stop) or self._play(policy, should_stop)
+        result = self._same_run(policy, should_stop)
+        return result or self._play(policy, should_stop, is_ahead=is_ahead and policy not in self._runs)
 
     def _same_run(self, policy: ContextPolicy, should_stop: ShouldStop) -> PolicyReplay | None:
         """Return the replay of another policy that comes to the same; None if there is none."""
@@ -123,16 +128,22 @@ class SessionReplay:
             return None
         return result if run.decides_as(policy) else None
 
-    def _play(self, policy: ContextPolicy, should_stop: ShouldStop) -> PolicyReplay:
-        run = self._runs.pop(policy, None)
+    def _play(
+        self, policy: ContextPolicy, should_stop: ShouldStop, *, is_ahead: bool = False
+    ) -> PolicyReplay:
+        run = self._runs.pop(policy, None) or self._ahead.pop(policy, None)
         if run is None:
             run = _Run(policy, self.facts, self._counter, self._shorten, self._names.key_words)
         try:
             run_inline(lambda: run.play(self.events, self._uses or {}, should_stop))
         except ReplayStopped:
-            self._keep(policy, run)
+            if is_ahead:
+                self._ahead = {policy: run}
+            else:
+                self._keep(policy, run)
             raise
-        self._keep(policy, run)
+        if not is_ahead:
+            self._keep(policy, run)
         return run.result()
 
     def _keep(self, policy: ContextPolicy, run: _Run) -> None:

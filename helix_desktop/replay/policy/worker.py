@@ -18,6 +18,7 @@ from helix_desktop.replay.policy.messages import (
     AddEvents,
     EffectDone,
     OpenSession,
+    PrepareReplays,
     ReplayDone,
     ReplayEnded,
     Reply,
@@ -108,6 +109,14 @@ class PolicyReplayWorker:
                     if isinstance(reply, EffectDone):
                         return reply.effect
             await asyncio.sleep(0)  # a replay went before it
+
+    async def prepare(self, policies: Sequence[ContextPolicy]) -> None:
+        """Replay those policies, likeliest first, while nothing is requested; later ones take their place.
+
+        Once one is requested, its replay is exact at once. Raises HelixError if no process can be started.
+        """
+        if policies or self.is_running:
+            await self._send(PrepareReplays(list(policies)))
 
     async def _exchange(self, policy: ContextPolicy, field: str) -> AsyncGenerator[Reply, None]:
         """Yield the replies to a request; once the process died, it is asked once more."""

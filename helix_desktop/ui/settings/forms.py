@@ -75,7 +75,8 @@ class CheckNotice:
 class PolicyField:
     """A policy field: a number, bounded by `minimum` and `maximum`, a switch, or one of `choices`.
 
-    `default` is the profile's value; with `is_percent` it is stored as a part of 1 and shown times 100.
+    `default` is the profile's value; with `is_percent` it is stored as a part of 1 and shown times 100. The
+    arrows go on by `step`; 0: by the size of the number.
     """
 
     key: str
@@ -88,6 +89,7 @@ class PolicyField:
     choices: tuple[tuple[str, str], ...] = ()  # each value, and its text
     default: PolicyValue | None = None
     is_percent: bool = False
+    step: float = 0
 
     @property
     def is_changed(self) -> bool:

@@ -32,6 +32,7 @@ class ScriptedReplays:
     def __init__(self) -> None:
         self.go, self.fails, self.loads, self.is_closed = asyncio.Event(), False, 0, False
         self.policies: list[ContextPolicy] = []
+        self.next_policies: Sequence[ContextPolicy] = ()
 
     async def load(self, log: Sequence[RecordedEvent], facts: SessionFacts) -> None:
         """Count, or fail as a worker does that cannot start."""
@@ -51,6 +52,10 @@ class ScriptedReplays:
         """More protected steps cost more."""
         own, default = getattr(policy, field), getattr(PROFILES[policy.profile], field)
         return FieldEffect(field, 1_500.0 * (own - default), 0.01, 0)
+
+    async def prepare(self, policies: Sequence[ContextPolicy]) -> None:
+        """Remember what may be chosen next."""
+        self.next_policies = policies
 
     async def close(self) -> None:
         """Forget the session."""
@@ -110,12 +115,20 @@ async def test_a_preview_is_replayed_at_once_and_changes_nothing(qapp: QApplicat
         await until(lambda: "billed" in _text(page, "effect:protect_steps") or "bills" in
                     _text(page, "effect:protect_steps"), "the effect of the field")  # fmt: skip
         assert _text(page, "effect:protect_steps").startswith("This session: bills ")
+        number = page.control("protect_steps")
+        number.setFocus()
+        QTest.keyClick(number, Qt.Key.Key_Up)
+        near = [11, 12, 13, 8, 7]  # 9 was replayed
+        await until(
+            lambda: [policy.protect_steps for policy in replays.next_policies] == near, "what may be next"
+        )
         find_button(page, "discard_policy").setFocus()
         QTest.keyClick(find_button(page, "discard_policy"), Qt.Key.Key_Space)
         assert page.slider.track.value_text == "Balanced"
         assert page.slider.track.hasFocus(), "the button that had the keyboard is gone"
         rig.wiring.settings.dialog.close()
         await until(lambda: rig.wiring.services.settings.advanced_policy, "open the next time too")
+        await until(lambda: not replays.next_policies, "nothing, while the page is out of sight")
         await rig.wiring.session_controller.show(rig.workspace, None)
         await until(lambda: replays.is_closed, "no process holds what may be a secret")
 

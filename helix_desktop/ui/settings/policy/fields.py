@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import cast
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, Signal
+from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
@@ -15,19 +16,24 @@ from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.forms import PolicyField, PolicyForm, PolicyValue, validate_policy_value
+from helix_desktop.ui.settings.policy.number_field import NumberField
+from helix_desktop.ui.settings.policy.steps import near_values, next_value
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Policy")
 _NUMBER_PX, _CHOICE_PX = 110, 190
+_ATTENTION = (QEvent.Type.Enter, QEvent.Type.Leave, QEvent.Type.FocusIn, QEvent.Type.FocusOut)
 
 
 class PolicyFieldInput(FormField):
     """One field of the policy: its control, its unit, and the way back to what the profile says."""
 
     changed = Signal(dict)
+    attention_changed = Signal()
+    """The keyboard or the pointer came to the control or left it, or what it may have next is another."""
 
     def __init__(self, field: PolicyField) -> None:
-        self._field = field
+        self._field, self._direction = field, 0  # of the last step
         self.control = self._create_control(field)
         self._reset_button = PushButton("", "link", "undo-2", px=13, name="reset")
         self._reset_button.clicked.connect(self._reset)
@@ -37,10 +43,32 @@ class PolicyFieldInput(FormField):
         self._effect.setObjectName(f"effect:{field.key}")
         self._effect.hide()
         super().__init__(field.label, self.control, note=field.note, trailing=trailing, below=self._effect)
+        self.control.installEventFilter(self)
         self.show_value(field)
+
+    @property
+    def near_values(self) -> tuple[PolicyValue, ...]:
+        """Return what it may have next, likeliest first: what is being typed, else the next steps."""
+        if isinstance(self.control, NumberField):
+            typed = self._typed_value()
+            if typed not in (None, self._field.value):
+                return (typed,)
+        return near_values(self._field, self._direction)
+
+    @property
+    def is_pointed_at(self) -> bool:
+        """Return True while the pointer rests on the control."""
+        return self.control.underMouse()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Notice the keyboard and the pointer; nothing is kept from the control."""
+        if watched is self.control and event.type() in _ATTENTION:
+            self.attention_changed.emit()
+        return super().eventFilter(watched, event)
 
     def show_value(self, field: PolicyField) -> None:
         """Show another value of the same field."""
+        is_other = field.value != self._field.value
         self._field = field
         control = self.control
         control.blockSignals(True)
@@ -49,10 +77,8 @@ class PolicyFieldInput(FormField):
             control.setText(field.format_value(field.value))
         elif isinstance(control, Combo):
             control.setCurrentIndex(control.findData(field.value))
-        elif isinstance(control, QLineEdit) and not isinstance(field.value, str):
-            is_valid = validate_policy_value(field, control.text()) == ""
-            if not is_valid or field.parse(control.text()) != field.value:
-                control.setText(field.typed(field.value))
+        elif isinstance(control, NumberField) and self._typed_value() != field.value:
+            control.setText(field.typed(cast("float", field.value)))
         control.blockSignals(False)
         self._reset_button.setVisible(field.is_changed)
         if field.default is not None:
@@ -63,6 +89,8 @@ class PolicyFieldInput(FormField):
                 tr("{name}: reset to profile default ({value})", name=field.label, value=default)
             )
         self.show_error("")
+        if is_other and (control.hasFocus() or self.is_pointed_at):
+            self.attention_changed.emit()
 
     def show_effect(self, effect: str) -> None:
         """Say what the field does to the session on screen; an empty text removes it."""
@@ -82,18 +110,33 @@ class PolicyFieldInput(FormField):
                 choice.addItem(title, value)
             choice.activated.connect(lambda _: self._emit(choice.currentData()))
             return choice
-        entry = QLineEdit(field.typed(field.value))
-        entry.setMaximumWidth(_NUMBER_PX)
-        entry.setAlignment(Qt.AlignmentFlag.AlignRight)
-        entry.textEdited.connect(lambda text: self.show_error(validate_policy_value(self._field, text)))
-        entry.editingFinished.connect(lambda: self._on_edited(entry.text()))
-        return entry
+        number = NumberField(field.typed(field.value))
+        number.setMaximumWidth(_NUMBER_PX)
+        number.textEdited.connect(self._on_typed)
+        number.editingFinished.connect(self._on_edited)
+        number.stepped.connect(self._step)
+        return number
 
-    def _on_edited(self, text: str) -> None:
-        if not validate_policy_value(self._field, text):
-            value = self._field.parse(text)
-            if value != self._field.value:
-                self._emit(value)
+    def _typed_value(self) -> int | float | None:
+        """Return the number in the control; None while it is none that the field can have."""
+        text = self.control.text() if isinstance(self.control, NumberField) else ""
+        return None if validate_policy_value(self._field, text) else self._field.parse(text)
+
+    def _on_typed(self, text: str) -> None:
+        self.show_error(validate_policy_value(self._field, text))
+        self.attention_changed.emit()
+
+    def _on_edited(self) -> None:
+        value = self._typed_value()
+        if value is not None and value != self._field.value:
+            self._emit(value)
+
+    def _step(self, direction: int) -> None:
+        value = self._typed_value()
+        following = next_value(self._field, value, direction) if value is not None else None
+        self._direction = direction
+        if following is not None:
+            self._emit(following)
 
     def _reset(self) -> None:
         if self._field.default is not None:
@@ -109,6 +152,8 @@ class AdvancedFields(Themed, QWidget):
     changed = Signal(dict)
     """Key and new value of each field that was changed and is valid."""
     opened = Signal(bool)
+    near_values_changed = Signal(str, object)
+    """Key of the field that the pointer or else the keyboard is at, and what it may have next; or none."""
 
     def __init__(self) -> None:
         """Start closed, without fields."""
@@ -124,6 +169,7 @@ class AdvancedFields(Themed, QWidget):
         self._body.hide()
         self._inputs: dict[str, PolicyFieldInput] = {}
         self._managed_cards: list[QFrame] = []
+        self._near: tuple[str, Sequence[PolicyValue]] = ("", ())
         self.setLayout(column(self.head, self._body, gap=6))
 
     @property
@@ -155,6 +201,16 @@ class AdvancedFields(Themed, QWidget):
             self.head.setChecked(True)
             self._inputs[key].show_error(message)
 
+    def _on_attention(self) -> None:
+        inputs = self._inputs.items()
+        pointed_at = (item for item in inputs if item[1].is_pointed_at)
+        focused = next((item for item in inputs if item[1].control.hasFocus()), None)
+        near = next(pointed_at, focused)
+        key, values = (near[0], near[1].near_values) if near is not None else ("", ())
+        if (key, values) != self._near:
+            self._near = key, values
+            self.near_values_changed.emit(key, values)
+
     def _on_toggled(self, is_open: bool) -> None:
         self._body.setVisible(is_open)
         self.opened.emit(is_open)
@@ -170,6 +226,7 @@ class AdvancedFields(Themed, QWidget):
             for field in group.fields:
                 field_input = PolicyFieldInput(field)
                 field_input.changed.connect(self.changed)
+                field_input.attention_changed.connect(self._on_attention)
                 self._inputs[field.key] = field_input
                 body.addWidget(field_input)
             framed = card(body)

@@ -84,10 +84,11 @@ def _field(
     maximum: float = 10_000_000,
     choices: tuple[tuple[str, str], ...] = (),
     is_percent: bool = False,
+    step: float = 0,
 ) -> PolicyField:
     value: PolicyValue = getattr(policy, key)
     default: PolicyValue = getattr(PROFILES[policy.profile], key)
-    return PolicyField(key, label, value, unit, note, minimum, maximum, choices, default, is_percent)
+    return PolicyField(key, label, value, unit, note, minimum, maximum, choices, default, is_percent, step)
 
 
 def _share(
@@ -244,7 +245,8 @@ def _budget(policy: ContextPolicy) -> PolicyGroup:
         "below the chat."
     )
     return PolicyGroup(tr("Session budget"), lead, (
-        field("budget_tokens", tr("Tokens sent and received"), tokens, tr("0: no limit."), maximum=10**12),
+        field("budget_tokens", tr("Tokens sent and received"), tokens, tr("0: no limit."), maximum=10**12,
+              step=1_000_000),
         field("budget_cost", tr("Cost in US dollars"), "$",
               tr("0: no limit. Only models with known prices count."), maximum=10**6),
         field("ask_above", tr("Background work asks above"), tokens,

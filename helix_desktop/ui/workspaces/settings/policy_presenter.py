@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,7 @@ from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.settings.forms import PolicyForm
+from helix_desktop.ui.settings.forms import PolicyForm, PolicyValue
 from helix_desktop.ui.settings.policy.apply_bar import PolicyUse
 from helix_desktop.ui.settings.policy.form import conflict_text, policy_form
 from helix_desktop.ui.settings.policy.page import PolicyPage
@@ -68,6 +69,7 @@ class PolicyPresenter(QObject):
         page.slider.profile_selected.connect(self._select_profile)
         page.slider.restore_requested.connect(self._restore_changes)
         page.advanced.changed.connect(self._change)
+        page.advanced.near_values_changed.connect(self._prepare)
         page.advanced.head.setChecked(self._services.settings.advanced_policy)
         page.advanced.opened.connect(
             lambda is_open: self._async_actions.start(self._save_advanced(is_open), "keep advanced")
@@ -141,6 +143,7 @@ class PolicyPresenter(QObject):
     def _stop(self) -> None:
         if self._preview is not None:
             self._preview.stop()
+            self._preview.prepare(())
 
     def _edit(self, policy: ContextPolicy | None) -> None:
         """Put a policy on the page, that is used nowhere yet; None: the one in use."""
@@ -161,6 +164,17 @@ class PolicyPresenter(QObject):
             self._edit(policy_from(changed))
         except ValueError:
             self._show_field_error(conflict_text(changed, self._form(workspace, policy)), tuple(fields))
+
+    def _prepare(self, key: str, values: Sequence[PolicyValue]) -> None:
+        """Replay ahead what one field may have next."""
+        workspace = self._active_workspace.opened
+        if workspace is None or self._preview is None:
+            return
+        fields, policies = msgspec.structs.asdict(self._policy(workspace)), []
+        for value in values:
+            with suppress(ValueError):  # in conflict with another number
+                policies.append(policy_from({**fields, key: value}))
+        self._preview.prepare(policies)
 
     def _select_profile(self, name: str) -> None:
         self._edit(PROFILES[name])

@@ -41,6 +41,10 @@ class PolicyReplays(Protocol):
         """Return what a field changes against its profile's value. Raises HelixError."""
         ...
 
+    async def prepare(self, policies: Sequence[ContextPolicy]) -> None:
+        """Replay these while nothing is requested: one of them may be next. Raises HelixError."""
+        ...
+
     async def close(self) -> None:
         """End the process."""
         ...
@@ -64,6 +68,8 @@ class PolicyPreview:
         self._comparison = Comparison()
         self._loaded: tuple[str, int] = ("", 0)  # session and last event
         self._cache: dict[ContextPolicy, PolicyReplay] = {}
+        self._next_policies: tuple[ContextPolicy, ...] = ()  # that may be chosen next
+        self._prepared: tuple[ContextPolicy, ...] = ()  # of which the process knows
         self._task: asyncio.Task[None] | None = None
         page.replay_card.compared.connect(self._compare)
         page.replay_card.retry_requested.connect(self.update)
@@ -103,6 +109,25 @@ class PolicyPreview:
         elif self._page.isVisible():
             self._task = self._async_actions.start(self._compute(conversation), "replay of a policy")
 
+    def prepare(self, policies: Sequence[ContextPolicy]) -> None:
+        """Have policies replayed that may be chosen next, once what the page compares is exact."""
+        self._next_policies = tuple(policies)
+        replays = self._replays
+        is_idle = self._task is None or self._task.done()
+        is_loaded = self._loaded == self._present() or not policies
+        if is_idle and replays is not None and is_loaded:
+            self._async_actions.start(self._prepare(replays), "prepare replays")
+
+    async def _prepare(self, replays: PolicyReplays) -> None:
+        policies = tuple(policy for policy in self._next_policies if not self._is_exact(policy))
+        if policies != self._prepared:
+            self._prepared = policies
+            await replays.prepare(policies)
+
+    def _is_exact(self, policy: ContextPolicy) -> bool:
+        newest = self._cache.get(policy)
+        return newest is not None and newest.is_exact
+
     def stop(self) -> None:
         """End what is being computed."""
         if self._task is not None:
@@ -113,7 +138,7 @@ class PolicyPreview:
         """End what is being computed, and its process, which holds what the session says."""
         self.stop()
         self._cache.clear()
-        self._loaded = ("", 0)
+        self._loaded, self._prepared = ("", 0), ()
         replays, self._replays = self._replays, None
         if replays is not None:
             await replays.close()
@@ -143,6 +168,7 @@ class PolicyPreview:
             for policy in compared:
                 await self._replay(replays, policy)
             self._show("ready")
+            await self._prepare(replays)
             await self._compute_effects(replays)
         except HelixError as error:
             self._loaded = ("", 0)
@@ -155,7 +181,7 @@ class PolicyPreview:
 
     async def _replay(self, replays: PolicyReplays, policy: ContextPolicy, *, is_first: bool = False) -> None:
         """Compute the exact replay of a policy, or its first picture only, and show each picture of it."""
-        if (newest := self._cache.get(policy)) is not None and newest.is_exact:
+        if self._is_exact(policy):
             return
         async with aclosing(replays.replay(policy)) as pictures:
             async for picture in pictures:

@@ -23,6 +23,7 @@ from helix_desktop.domain.user_text import TextContext
 from helix_desktop.replay.policy.messages import (
     AddEvents,
     OpenSession,
+    PrepareReplays,
     ReplayDone,
     StartReplay,
     decode_reply,
@@ -108,19 +109,22 @@ async def test_the_process_ends_when_nobody_asks() -> None:
     await worker.close()
 
 
-def test_the_profiles_are_replayed_ahead_while_nothing_is_asked() -> None:
-    """Their pictures are exact at once; a policy that was changed has its first picture before."""
+def test_the_profiles_and_what_may_be_chosen_next_are_replayed_ahead() -> None:
+    """Their pictures are exact at once; another policy that was changed has its first picture before."""
     window, end = Pipe()
     with window, end:
         server = _Server(end)
-        for request in (OpenSession(FACTS), AddEvents(log_of(30))):
+        next_policies = PrepareReplays([CHANGED["classic"]])
+        for request in (OpenSession(FACTS), AddEvents(log_of(30)), next_policies):
             window.send_bytes(encode(request))
             server._receive()
         assert not server._prepare()
-        for number, policy in enumerate((*PROFILES.values(), CHANGED["lean"])):
+        for number, policy in enumerate((*PROFILES.values(), CHANGED["classic"], CHANGED["lean"])):
             window.send_bytes(encode(StartReplay(number, policy)))
             server._receive()
             server._work(server._jobs.popleft())
             reply = decode_reply(window.recv_bytes())
             assert isinstance(reply, ReplayDone)
-            assert reply.replay.is_exact == (policy in PROFILES.values())
+            assert reply.replay.is_exact == (policy != CHANGED["lean"])
+            if policy == CHANGED["classic"]:
+                assert reply.replay == replay_policy(log_of(30), policy, MODEL, 100)
