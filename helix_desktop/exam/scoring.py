@@ -1,9 +1,9 @@
 """Score answers by exact points, and say how far a share can be trusted.
 
 A form of a key point counts where it stands in the answer as a whole: no letter, digit or underscore directly
-before or after it, and no decimal places beyond it. Normalized texts are compared: Unicode compatibility
-forms, case, quotes, backticks, asterisks, kinds of dashes, white space and commas of thousands make no
-difference.
+before or after it but the unit of a number, and no decimal places beyond it. Normalized texts are compared:
+Unicode compatibility forms, case, quotes, backticks, asterisks, kinds of dashes, white space and commas of
+thousands make no difference.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ MAX_SCORED_CHARS = 2_000
 _Z = 1.959964  # standard score of a two-sided 95 % interval
 _LEFT_OUT = "\"'`*"
 _QUOTES, _DASHES, _MINUS = ("Pi", "Pf"), "Pd", "\N{MINUS SIGN}"  # Unicode categories, and one more dash
+_NUMBER = re.compile(r"[\d.]*\d")
 _THOUSANDS_COMMA = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
@@ -54,6 +55,8 @@ def _pattern(form: str) -> re.Pattern[str]:
         before += r"(?<!\d\.)"
     if form[-1:].isdigit():
         after += r"(?!\.\d)"
+    if _NUMBER.fullmatch(form):
+        after = rf"(?:(?:m?s|h|px|[kmgt]i?b)\b|{after})"
     return re.compile(before + re.escape(form) + after)
 
 

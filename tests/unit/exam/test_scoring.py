@@ -19,6 +19,8 @@ from helix_desktop.exam.scoring import MAX_SCORED_CHARS, score, wilson_interval
         ("color #8ABEB7", "8abeb7"),
         ("the flag %LMQ% marks it", "%lmq%"),
         ("it took 22.036.", "22.036"),
+        ("it took 22.036s", "22.036"),
+        ("64KB", "64"),
     ],
 )
 def test_an_answer_says_a_form(answer: str, form: str) -> None:
@@ -33,6 +35,7 @@ def test_an_answer_says_a_form(answer: str, form: str) -> None:
         ("0.12 seconds", "12"),
         ("12.5 hours", "12"),
         ("45ffe0a", "0"),
+        ("12sec0a", "12"),
         ("sessionid", "session"),
         ("tool_use_id", "tool_use"),
         ("", "181"),
