@@ -31,6 +31,9 @@ MAX_CHUNK_CHARS = 50_000
 MAX_CACHED_TEXTS = 4_096
 """Number of cached counts for repeated texts: the system prompt, tool schemas, a draft."""
 
+_SHORT_CHARS = 64
+"""Characters of a text that is counted as fast as it would be found."""
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -116,6 +119,8 @@ class TiktokenCounter:
         return [self._count_text(encoding, text, stopped) for text in texts]
 
     def _count_text(self, encoding: tiktoken.Encoding, text: str, stopped: threading.Event) -> int:
+        if len(text) <= _SHORT_CHARS:
+            return count_chunk(encoding, text)
         key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         with self._counts_lock:
             if key in self._counts:
@@ -193,6 +198,8 @@ def split_text(text: str, max_chars: int = MAX_CHUNK_CHARS) -> list[str]:
 
 def count_text(encoding: tiktoken.Encoding, text: str) -> int:
     """Return the tokens of a text of any length, counted in the caller's thread."""
+    if len(text) <= MAX_CHUNK_CHARS:
+        return count_chunk(encoding, text)
     return sum(count_chunk(encoding, chunk) for chunk in split_text(text))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.agent.window.note_tokens import NoteTokens
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import fold, fold_note, planner, sweep, truncation
@@ -48,6 +49,7 @@ class WindowRewriter:
         self.observing_range: EventRange | None = None
         self._projector = Projector()
         self._names, self._index_lines = IdentifierIndex(), IndexLines()
+        self._note_tokens = NoteTokens(runtime.counter)
         self._measured_for: _State | None = None
         self._window: Window | None = None
         self._gauge: UsageGauge | None = None
@@ -64,6 +66,7 @@ class WindowRewriter:
                     self._names.update(transcript)
                 if policy.enabled and policy.fold_after_steps and (item := transcript.item(seq)) is not None:
                     self._index_lines.add(item)
+                    self._runtime.scope.start(self._note_tokens.read_ahead(item), "note tokens")
 
     def measure(self) -> tuple[Window, UsageGauge]:
         """Return the window of the next request, and its usage."""
@@ -206,7 +209,7 @@ class WindowRewriter:
         note = note_text(fold_plan, stated, content.digest, entries, policy, window)
         if anchors := self._fold_anchors(fold_plan, policy, note):
             note = f"{note}\n{anchors}"
-        (tokens,) = await self._runtime.counter.count([note])
+        tokens = await self._note_tokens.count(note)
         saved = fold.tokens_freed(transcript, fold_plan, tokens)
         if saved <= 0:
             return False
@@ -255,7 +258,7 @@ class WindowRewriter:
         line = self._names.sweep_line(transcript, plan.masked, int(policy.anchor_tokens * SWEEP_SHARE))
         if not line:
             return SweepMade(plan.masked, plan.saved, reason)
-        (tokens,) = await self._runtime.counter.count([f"\n{line}"])
+        tokens = await self._note_tokens.count(f"\n{line}")
         if tokens > plan.saved // 2:
             return SweepMade(plan.masked, plan.saved, reason)
         return SweepMade(plan.masked, plan.saved - tokens, reason, line, tokens, answers[-1].seq)

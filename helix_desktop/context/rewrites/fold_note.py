@@ -51,7 +51,7 @@ _NOTE_LINE = re.compile(r"\s*(?:user:|did:|\[)", re.IGNORECASE)  # how a line of
 
 def render_fold_note(items: Sequence[LogItem], index: str, entries: int, digits: int = HEX_DIGITS) -> str:
     """Return a fold's note: messages verbatim, each call in a few words, the rest through the index."""
-    return "\n".join([_header("Earlier steps", index, entries, digits), *_lines(items)])
+    return "\n".join([_header("Earlier steps", index, entries, digits), *note_lines(items)])
 
 
 def render_condensed_note(
@@ -107,7 +107,8 @@ def _header(what: str, index: str, entries: int, digits: int) -> str:
     return f"{TITLE} {what}, for reference; {entries} outputs in {bare_marker(index, digits)}"
 
 
-def _lines(items: Iterable[LogItem]) -> list[str]:
+def note_lines(items: Iterable[LogItem]) -> list[str]:
+    """Return the lines of a fold's note, but for its header."""
     lines: list[str] = []
     done: list[tuple[str, str]] = []
     paths: set[str] = set()

@@ -12,10 +12,11 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.rewrites import fold, fold_note
+from helix_desktop.context.rewrites.note_parts import note_parts
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from tests.support import session_rewrites
-from tests.support.histories import SessionSimulator, build_history, histories
+from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
 from tests.support.reachability import unreachable_content
 
 BALANCED = PROFILES["balanced"]
@@ -170,7 +171,7 @@ def check_the_numbers_of_a_note_are_correct(simulator: SessionSimulator) -> None
     """Its tokens are those of its text; its step range is what it covers."""
     for note in simulator.transcript.rewrites.folds.values():
         assert isinstance(note, FoldMade)
-        assert note.tokens == len(note.text) // 4 + 1
+        assert note.tokens == sum(map(count_tokens, note_parts(note.text)))
         items = steps_in(simulator.transcript, note.after, note.upto)
         assert note.steps == items[-1].step - items[0].step + 1
         assert note.text.startswith(fold_note.TITLE)

@@ -1,0 +1,44 @@
+"""The parts of a fold's note and of a line of names: their tokens add up to those of the whole text."""
+
+from __future__ import annotations
+
+import re
+
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.rewrites.fold_note import note_lines
+from helix_desktop.domain.events.session import UserSpoke
+
+_LINE_END = re.compile(r"\n(?=[^\s/])")
+"""Where lines can be cut without changing the tokens: no piece of a vocabulary's pattern goes on behind a
+line break but with further white space, or with a slash behind punctuation."""
+_LISTS = ("did: ", "[")
+"""How the lines begin whose words come again in others: calls, headings, names."""
+_WORD = re.compile(
+    r" ?\S*[0-9A-Za-z](?=[!-/:-@[-`{-~]*(?:[ \n]|\Z))"  # up to the last letter or digit
+    r"|(?<=[0-9A-Za-z])(?:[!-/:-@[-`{-~]+\n?|\n)"  # the punctuation behind it, which is its own piece
+    r"| ?\S+\n?"
+)
+
+
+def note_parts(text: str) -> list[str]:
+    """Return the parts of a text: its lines, of those that list something the words."""
+    *lines, last = _LINE_END.split(text)
+    parts: list[str] = []
+    for line in lines:
+        _add_parts(parts, f"{line}\n")
+    _add_parts(parts, last)
+    return parts
+
+
+def _add_parts(parts: list[str], line: str) -> None:
+    words = _WORD.findall(line) if line.startswith(_LISTS) else ()
+    if sum(map(len, words)) == len(line):  # else there is more than one space between two words
+        parts += words
+    else:
+        parts.append(line)
+
+
+def parts_of_message(item: LogItem) -> tuple[str, ...]:
+    """Return the parts that most notes and lines of names have of a message."""
+    names = () if isinstance(item.event, UserSpoke) else item.event.identifiers
+    return *(f" {name}" for name in names), *note_parts("\n".join([*note_lines([item]), ""]))

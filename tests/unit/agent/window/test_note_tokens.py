@@ -1,0 +1,50 @@
+"""A note is counted from what was counted when its messages came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helix_desktop.agent.window.note_tokens import NoteTokens
+from helix_desktop.context.rewrites.fold_note import render_fold_note
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.user_text import verbatim
+from helix_desktop.replay.message_tokens import MessageTokenCounter
+from tests.support.histories import build_history
+
+
+class _AskedCounter:
+    """The bundled vocabulary, with the characters that it was asked for; fails while `is_damaged`."""
+
+    def __init__(self) -> None:
+        self._counter = MessageTokenCounter.bundled()
+        self.chars = 0
+        self.is_damaged = False
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each text."""
+        if self.is_damaged:
+            raise HelixError(verbatim("The vocabulary is damaged."))
+        self.chars += sum(map(len, texts))
+        return await self._counter.count(texts)
+
+
+async def test_a_note_is_counted_from_its_messages() -> None:
+    counter, items = _AskedCounter(), build_history(20).transcript.items
+    tokens = NoteTokens(counter)
+    for item in items:
+        await tokens.read_ahead(item)
+    counter.chars = 0
+    note = render_fold_note(items, "b" * 64, 20)
+    assert await tokens.count(note) == MessageTokenCounter.bundled().text_tokens(note)
+    assert counter.chars < len(note) / 3
+    counter.chars = 0
+    long = note * (50_000 // len(note) + 1)
+    assert await tokens.count(long) == MessageTokenCounter.bundled().text_tokens(long)
+
+
+async def test_a_counter_that_fails_fails_where_the_tokens_are_needed() -> None:
+    counter, items = _AskedCounter(), build_history(3).transcript.items
+    counter.is_damaged, tokens = True, NoteTokens(counter)
+    await tokens.read_ahead(items[-1])
+    counter.is_damaged = False
+    assert await tokens.count("a note") == 2
