@@ -253,10 +253,9 @@ class Observer:
 
     def _already_quoted_tokens(self, generations: Sequence[ObservationsMade]) -> int:
         """Return the tokens of user text that placed observations quote already."""
-        items = (
-            self._runtime.transcript.item(seq) for generation in generations for seq in generation.quoted
-        )
-        return sum(item.word_tokens for item in items if item is not None)
+        transcript = self._runtime.transcript
+        quoted = (observation.quoted_texts(generation, transcript) for generation in generations)
+        return sum(tokens for texts in quoted for _, _, tokens in texts)
 
     async def _record(self, event: ObservationsMade) -> int:
         """Run the third phase: build index and count, and record if the input is still current."""

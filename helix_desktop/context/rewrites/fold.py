@@ -21,7 +21,7 @@ from helix_desktop.context.log.window_layout import (
 from helix_desktop.context.log.window_messages import PINNED_LABEL_TOKENS
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.sweep import CACHED_PRICE, REWRITE_PRICE, SweepPlan, tokens_resent
-from helix_desktop.context.summaries.handover import user_text_budget
+from helix_desktop.context.summaries.handover import newest_texts, user_text_budget
 from helix_desktop.domain.events.rewrite import FoldKind, FoldMade
 from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
 
@@ -255,8 +255,11 @@ def _condensation(
     assert isinstance(first, SummaryBlock)  # a segment begins and ends with a note
     assert isinstance(last, SummaryBlock)
     after, upto = first.after, last.upto
-    user_tokens = sum(item.tokens for item in transcript.users_between(after, upto))
-    quoted_tokens = min(user_tokens, user_text_budget(policy.user_text_tokens, window))
+    budget = user_text_budget(policy.user_text_tokens, window)
+    quoted_tokens = sum(
+        tokens + FRAMING_TOKENS
+        for _, _, tokens in newest_texts(transcript.users_between(after, upto), budget)
+    )
     new = quoted_tokens + condensed_tokens(policy, window) + policy.ledger_tokens
     return FoldPlan(after, upto, sum(transcript.entry_tokens(item) for item in segment) - new, "condense")
 

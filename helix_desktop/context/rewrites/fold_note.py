@@ -18,6 +18,7 @@ from helix_desktop.context.summaries.conclusions import (
     states_anything,
     telling_sentences,
 )
+from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, Repeat, quoted_tokens
 from helix_desktop.context.summaries.telling_lines import short_text
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
@@ -65,29 +66,16 @@ def render_condensed_note(
     """Return the note that replaces older notes: user messages, what the agent's name, and a ledger.
 
     `agent_tokens` bounds the agent's text, the policy the other two; the newest of each are kept. The user's
-    messages stay whole up to `user_tokens` together, a long one that came several times once; beyond them
-    each keeps its beginning and its end, up to half as many more.
+    messages stay whole up to `user_tokens` together, a long one that came several times once, as a long block
+    of lines does; beyond them each keeps its beginning and its end, up to half as many more.
     """
-    agent_lines, user_tokens_left = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN)), user_tokens
+    quoted_lines = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
+    quoted_lines |= _user_lines(items, user_tokens, policy.condense_message)
     lines: list[str] = []
-    seq_by_text: dict[str, int] = {}
     for item in reversed(items):
         match item.event:
-            case UserSpoke() if user_tokens_left <= -user_tokens // 2:
-                pass
-            case UserSpoke(text=text) if text in seq_by_text:
-                user_tokens_left -= _AGAIN_TOKENS
-                lines.append(
-                    f"user: {_quote_lookalikes(text[:_AGAIN_CHARS])} […] (all of it in e{seq_by_text[text]})"
-                )
-            case UserSpoke(text=text, tokens=tokens):
-                user_cap = tokens if tokens <= user_tokens_left else policy.condense_message
-                user_tokens_left -= min(tokens, user_cap)
-                lines.append(f"user: {_quote_lookalikes(_head_and_tail(text, tokens, user_cap))}")
-                if len(text) > _LONG_CHARS:
-                    seq_by_text[text] = item.seq
-            case AssistantSpoke() if item.seq in agent_lines:
-                lines.append(agent_lines[item.seq])
+            case UserSpoke() | AssistantSpoke() if item.seq in quoted_lines:
+                lines.append(quoted_lines[item.seq])
             case ToolAnswered(reply=QuestionReply() as reply) as answer:
                 lines.append(_reply_line(answer, reply))
             case _:
@@ -96,6 +84,40 @@ def render_condensed_note(
     header = _header("Earlier steps, in brief", index, entries, policy.handle_digits)
     parts = [header, *reversed(lines)]
     return "\n".join([*parts, f"[Artifacts: {LEGEND}]", ledger] if ledger else parts)
+
+
+def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> dict[int, str]:
+    """Return what a condensed note says of the user's messages, by their seqs."""
+    lines: dict[int, str] = {}
+    seq_by_text: dict[str, int] = {}
+    blocks, left = QuotedBlocks(), user_tokens
+    for item in reversed(items):
+        if not isinstance(item.event, UserSpoke):
+            continue
+        if left <= -user_tokens // 2:
+            break
+        text = item.event.text
+        if text in seq_by_text:
+            left -= _AGAIN_TOKENS
+            first = _quote_lookalikes(text[:_AGAIN_CHARS])
+            lines[item.seq] = f"user: {first} […] (all of it in e{seq_by_text[text]})"
+            continue
+        parts = blocks.split(text)
+        tokens = quoted_tokens(parts, item.event.tokens)
+        cap = tokens if tokens <= left else cut_tokens
+        left -= min(tokens, cap)
+        lines[item.seq] = f"user: {_head_and_tail(_quoted_parts(parts), tokens, cap)}"
+        if tokens <= cap:
+            blocks.add(item.seq, parts)
+        if len(text) > _LONG_CHARS:
+            seq_by_text[text] = item.seq
+    return lines
+
+
+def _quoted_parts(parts: Sequence[str | Repeat]) -> str:
+    """Return a message of the user, each of its repeats as a line of the note's own."""
+    texts = (part.mark if isinstance(part, Repeat) else _quote_lookalikes(part) for part in parts)
+    return "\n".join(filter(None, texts))
 
 
 def render_truncation_note(index: str, entries: int, messages: int, digits: int = HEX_DIGITS) -> str:

@@ -13,6 +13,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import LEGEND
 from helix_desktop.context.summaries.coverage_check import also_named
+from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, quoted_text, quoted_tokens
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.session import AssistantSpoke
@@ -227,31 +228,48 @@ def user_text_seqs(transcript: Transcript, upto: int, kept_seq: int, cap: int, w
 
 def whole_texts(items: Sequence[LogItem], max_tokens: int) -> frozenset[int]:
     """Return the seqs of `newest_texts` that are not cut."""
-    tokens = {item.seq: item.word_tokens for item in items}
-    return frozenset(seq for seq, _, count in newest_texts(items, max_tokens) if count == tokens[seq])
+    return frozenset(quoted.seq for quoted in _quoted_texts(items, max_tokens) if quoted.is_whole)
 
 
 def newest_texts(items: Sequence[LogItem], max_tokens: int) -> list[tuple[int, str, int]]:
     """Return the words of messages as (seq, text, tokens): the newest in `max_tokens`, in their order.
 
     The oldest of them may be cut to what is left: its head and tail. What was sent several times is there
-    once, as it came last, unless it is short.
+    once, as it came last, unless it is short: a whole message, or a block of its lines.
     """
-    texts: list[tuple[int, str, int]] = []
+    return [(quoted.seq, quoted.text, quoted.tokens) for quoted in _quoted_texts(items, max_tokens)]
+
+
+class _QuotedText(msgspec.Struct, frozen=True):
+    """A message as it is quoted; `is_whole`: not cut, though blocks may stand in a newer one."""
+
+    seq: int
+    text: str
+    tokens: int
+    is_whole: bool = True
+
+
+def _quoted_texts(items: Sequence[LogItem], max_tokens: int) -> list[_QuotedText]:
+    quoted: list[_QuotedText] = []
     long_texts: set[str] = set()
+    blocks = QuotedBlocks()
     for item in reversed(items):
-        text, tokens = getattr(item.event, "text", ""), item.word_tokens
+        text = getattr(item.event, "text", "")
         if text in long_texts:
             continue
-        if tokens > _SHORT_TOKENS:
+        if item.word_tokens > _SHORT_TOKENS:
             long_texts.add(text)
+        parts = blocks.split(text)
+        text, tokens = quoted_text(parts), quoted_tokens(parts, item.word_tokens)
         if tokens > max_tokens:
             if max_tokens >= _MIN_CUT_TOKENS:
-                texts.append((item.seq, cut_middle(text, len(text) * max_tokens // tokens), max_tokens))
+                cut = cut_middle(text, len(text) * max_tokens // tokens)
+                quoted.append(_QuotedText(item.seq, cut, max_tokens, is_whole=False))
             break
+        blocks.add(item.seq, parts)
         max_tokens -= tokens
-        texts.append((item.seq, text, tokens))
-    return texts[::-1]
+        quoted.append(_QuotedText(item.seq, text, tokens))
+    return quoted[::-1]
 
 
 def cut_middle(text: str, max_chars: int) -> str:

@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.handover import newest_texts, newest_turn_words, user_text_budget
+from helix_desktop.context.summaries.handover import (
+    newest_texts,
+    newest_turn_words,
+    user_text_budget,
+    whole_texts,
+)
 from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.histories import SessionSimulator, histories
@@ -91,3 +96,26 @@ def test_a_long_message_is_cut_only_beyond_the_cap() -> None:
     assert [seq for seq, _, _ in twice] == [items[2].seq], "a long message in the same words stands once"
     assert user_text_budget(20_000, 128_000) == user_text_budget(20_000, 80_000) == 20_000
     assert user_text_budget(20_000, 24_000) == 6_000
+
+
+def test_a_block_pasted_again_leaves_room_for_an_older_message() -> None:
+    """It stands in full where it came last, so that the first message need not be cut; all count as whole."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    template = "\n".join(f"{number}. Look at every file of part {number} first." for number in range(200))
+    rules = "\n".join(f"{number}. Never touch part {number}." for number in range(200))
+    for text in (rules, *(f"Task {number}: mend it.\n{template}" for number in range(5))):
+        simulator.send_message(text)
+        simulator.step("Yes.", 0)
+    items = [item for item in simulator.transcript.items if isinstance(item.event, UserSpoke)]
+    cap = items[0].word_tokens + 2 * items[-1].word_tokens
+    texts = newest_texts(items, cap)
+    assert texts[0] == (items[0].seq, rules, items[0].word_tokens)
+    assert texts[-1][1] == f"Task 4: mend it.\n{template}"
+    for number, (seq, text, tokens) in enumerate(texts[1:-1]):
+        first, line = text.split("\n")
+        assert first == f"Task {number}: mend it."
+        assert line.startswith("[Helix Desktop: the same ")
+        assert f"as in e{items[-1].seq}," in line
+        assert tokens < 100
+        assert seq == items[number + 1].seq
+    assert whole_texts(items, cap) == {item.seq for item in items}
