@@ -119,6 +119,7 @@ class BranchController(QObject):
         assert branch is not None  # of a session in which something is edited
         await self._workspace_controller.open_linked_session(branch.parent)
         await delete_session(workspace, conversation.session.id)
+        self._session_controller.composer.unsaved.hide(conversation.session.id)
         await self._workspace_controller.sidebar.refresh()
         await self._show_versions()
 

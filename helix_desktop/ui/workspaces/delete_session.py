@@ -50,6 +50,7 @@ class DeleteSessionController(QObject):
         if screen.conversation is not None and screen.conversation.session.id == session:
             await screen.show(workspace, None)
         await delete_session(workspace, session)
+        screen.composer.unsaved.hide(session)
         self._deleted_workspace_id = workspace.id
         self._window.banners.show_banner(
             Banner(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
+import msgspec
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
+from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.redaction.dialog import RedactDialog
+from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.errors import error_text
@@ -64,6 +67,7 @@ class RedactionPresenter:
         self._redaction = context.services.redaction(workspace.id)
         # Errors are shown with what is on screen when they happen: the session was taken off by then.
         self._async_actions = AsyncActions(context.async_actions.scope, context.async_actions.show_error)
+        self._unsaved = workspace_controller.session_controller.composer.unsaved
         self._search_task: asyncio.Task[None] | None = None
         self._redaction_task: asyncio.Task[None] | None = None
         self.dialog: RedactDialog | None = None
@@ -97,6 +101,7 @@ class RedactionPresenter:
     async def _run_search(self, request: RedactionRequest) -> None:
         try:
             matches = await self._redaction.preview(request, self._on_progress)
+            matches = _with_unsaved(matches, self._unsaved_with(request))
         except HelixError as error:
             self._show_error(error)
             return
@@ -134,7 +139,9 @@ class RedactionPresenter:
     async def _run_redaction(self, request: RedactionRequest) -> None:
         session = await self._close_views()
         try:
-            matches = await self._redaction.redact(request, self._on_progress)
+            unsaved = self._unsaved_with(request)
+            matches = _with_unsaved(await self._redaction.redact(request, self._on_progress), unsaved)
+            self._unsaved.put(unsaved)
         except HelixError as error:
             self._show_error(error)
         else:
@@ -142,6 +149,11 @@ class RedactionPresenter:
                 self.dialog.show_done(summary_lines(matches))
         finally:
             await self._reopen_views(session)
+
+    def _unsaved_with(self, request: RedactionRequest) -> list[UnsavedDraft]:
+        """Return the drafts that could not be saved and have the secret, without it."""
+        redaction = Redaction(request, self._workspace.clock())
+        return self._unsaved.changed_by(redaction.redact_text, self._workspace.id)
 
     async def _close_views(self) -> str:
         """Take the conversation off the screen, with its attachments; return its session, empty if none."""
@@ -167,3 +179,8 @@ class RedactionPresenter:
             self.dialog.show_problem(error_text(error))
         else:
             self._async_actions.show_error(error)
+
+
+def _with_unsaved(matches: RedactionMatches, drafts: Sequence[UnsavedDraft]) -> RedactionMatches:
+    sessions = dict.fromkeys((*matches.drafts, *(draft.session for draft in drafts)))
+    return msgspec.structs.replace(matches, drafts=tuple(sessions))

@@ -13,16 +13,19 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from helix_desktop.agent.ports import StoreRetention
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
 from helix_desktop.domain.file_history.capture import Capture
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
+from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -106,6 +109,21 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
         await until(lambda: len(sessions.sessions()) == 2, "the list again")
         assert rig.events(UserSpoke)[0].text == "The second"
         await until(lambda: "moved to the trash" not in rig.banner_text(), "no banner")
+        await add_unsaved_draft(rig, first, "kept")
+        assert "could not be saved" in rig.banner_text()
+        rig.window.sidebar.session_deleted.emit(first)
+        await until(lambda: "moved to the trash" in rig.banner_text(), "the banner")
+        assert "could not be saved" not in rig.banner_text(), "there is nothing to go back to"
+        press(rig.window.banners, first)
+        await until(lambda: rig.composer.text() == "kept", "the session again, with what was written in it")
+
+
+async def add_unsaved_draft(rig: WindowRig, session: str, text: str) -> None:
+    """Do as if a draft could not be saved when its session was left."""
+    conversation = await rig.workspace.open_session(session)
+    error = StoreWriteFailed(verbatim("The disk is full."))
+    draft = UnsavedDraft(rig.workspace, conversation, text, is_whole=True, error=error)
+    rig.wiring.session_controller.composer.unsaved.add(draft)
 
 
 async def _check_the_only_session(rig: WindowRig) -> None:
@@ -178,6 +196,10 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
     async with ChatServer(answers) as server:
         session = await leaked(rig, server)
         output = rig.events(ToolAnswered)[0]
+        await rig.wiring.workspace_controller.new_session()
+        elsewhere = rig.conversation.session.id
+        await rig.wiring.workspace_controller.open_session(session)
+        await add_unsaved_draft(rig, elsewhere, f"unsaved {SECRET}")
         rig.type_message(f"and {SECRET} again", send=False)
         dialog = await forget_dialog(rig)
         assert not dialog.search_button.isEnabled()
@@ -199,6 +221,9 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         assert rig.events(UserSpoke)[0].text.startswith("My key is [FORGOTTEN ")
         assert SECRET not in repr(rig.conversation.session.log)
         await until(lambda: rig.composer.text().startswith("and [FORGOTTEN "), "the draft")
+        await rig.wiring.workspace_controller.open_session(elsewhere)
+        await until(lambda: rig.composer.text().startswith("unsaved [FORGOTTEN "), "the unsaved draft")
+        await rig.wiring.workspace_controller.open_session(session)
         assert await rig.workspace.store.redaction.redacted_at(output.digest)
         data = rig.folder / "data"
         files = [path for path in data.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]

@@ -84,6 +84,7 @@ async def test_switching_loses_nothing_and_mixes_nothing_up(qapp: QApplication, 
         await _check_a_pending_retry(rig)
         await _check_quick_switches(rig)
         await _check_a_draft_that_loads(rig)
+        await _check_a_message_on_its_way(rig)
         await _check_a_draft_behind_an_unsaved_one(rig)
         await _check_a_draft_that_cannot_be_read(rig)
         await _check_a_place_that_cannot_be_saved(rig, tmp_path / "data")
@@ -152,6 +153,32 @@ async def _check_a_draft_that_loads(rig: WindowRig) -> None:
     assert rig.composer.text() == "draft typed"
 
 
+async def _check_a_message_on_its_way(rig: WindowRig) -> None:
+    """Until it is recorded the draft begins with it, wherever the user is: it may never get there."""
+    await rig.open_folder("on-its-way")
+    composer, workspaces = rig.wiring.session_controller.composer, rig.wiring.workspace_controller
+    sender, store = rig.conversation, rig.workspace.store
+    session = sender.session.id
+    async with sender._count_lock:  # its tokens are counted before it is recorded
+        rig.type_message("on its way")
+        rig.composer.text_paused.emit(rig.composer.text())
+        await asyncio.sleep(0)  # the empty draft is on its way to the disk
+        rig.type_message(", next", send=False)
+        assert await composer.save_drafts() == []
+        assert (await store.draft(session)).text == "on its way, next"
+        await workspaces.new_session()
+        assert (await store.draft(session)).text == "on its way, next"
+        await workspaces.open_session(session)
+        assert rig.composer.text() == ", next"
+        await workspaces.new_session()
+        assert await composer.save_drafts() == []
+        assert (await store.draft(session)).text == "on its way, next"
+    await until(lambda: sender.session.transcript.turns == 1, "the message recorded")
+    while (await store.draft(session)).text != ", next":
+        assert (await store.draft(session)).text in ("on its way, next", ", next")
+    await sender.stop()
+
+
 async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
     """A draft that cannot be saved costs no other one, and is there again on return, to be saved."""
     second = await rig.open_folder("draft-second")
@@ -164,6 +191,10 @@ async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
     await rig.wiring.workspace_controller.open_workspace(second)
     assert rig.composer.text() == "stored"
     assert "What you wrote in “Hello” could not be saved. The workspace is closed." in rig.banner_text()
+    unsaved = rig.wiring.session_controller.composer.unsaved
+    assert not unsaved.changed_by(lambda text: text.replace("saved", ""), second), "of another workspace"
+    (changed,) = unsaved.changed_by(lambda text: text.replace("unsaved", "forgotten"), first)
+    assert changed.text == "forgotten"
     agreed: list[bool] = []
     rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
     rig.window.close()

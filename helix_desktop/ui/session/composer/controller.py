@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -14,7 +13,6 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, StoreError
-from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.prompt_file import PromptFile
 from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_input
 from helix_desktop.domain.unicode_safety import escape_hidden
@@ -22,6 +20,7 @@ from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.design.window_state import FAILED_WRITE, Banner
 from helix_desktop.ui.session.composer.attachments import DraftAttachments
+from helix_desktop.ui.session.composer.outgoing import OutgoingMessage, OutgoingMessages
 from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft, UnsavedDrafts
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.slash_commands import SlashCommands
@@ -38,21 +37,6 @@ _text = TextContext("Session")
 _COUNT_AFTER_MS = 250
 SESSION_MODEL = _text("Model for this session")
 """For what a model was chosen that the workspace's default does not answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class _OutgoingMessage:
-    """A message on its way, with what goes along; `steer`: into the running turn.
-
-    `typed` is the command of a prompt file that the text is.
-    """
-
-    workspace: OpenWorkspace
-    conversation: Conversation
-    text: str
-    attachments: list[Attachment]
-    steer: bool = False
-    typed: SlashInput | None = None
 
 
 class ComposerController(QObject):
@@ -76,7 +60,8 @@ class ComposerController(QObject):
         self._refusal = ""  # the banner about the command that was typed last, if it was refused
         self._was_refused = False  # the draft on screen, when it was saved last
         self.attachments = DraftAttachments(context, self._save_changed_draft)
-        self._unsaved = UnsavedDrafts(context.window.banners)
+        self.unsaved = UnsavedDrafts(context.window.banners)
+        self._outgoing = OutgoingMessages()
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
         self._count_timer.timeout.connect(lambda: start(self._show_estimate(), "count draft"))
         self.slash_commands = SlashCommands(context.window.commands)
@@ -118,15 +103,16 @@ class ComposerController(QObject):
         async with self._locks[session]:
             if load is not self._load or self._without_draft is None:
                 return
-            error, draft = None, Draft()
+            error, stored, draft = None, Draft(), Draft()
             try:
-                draft = await workspace.store.draft(session)
+                stored = await workspace.store.draft(session)
+                draft = self._outgoing.without(session, stored)
                 self.attachments.restore(session, draft.attachments)
             except StoreError as failure:
                 error = failure
             if load is not self._load:
                 return
-            unsaved, typed = self._unsaved.take(session), self.widget.text()
+            unsaved, typed = self.unsaved.take(session), self.widget.text()
             before = unsaved.merge(draft.text) if unsaved else draft.text
             if before:
                 self.widget.set_text(before + typed)
@@ -134,7 +120,7 @@ class ComposerController(QObject):
             self._count_timer.start()
             if error is None or (unsaved is not None and unsaved.is_whole):
                 self._without_draft = None
-                if unsaved or typed:
+                if unsaved or typed or draft != stored:
                     self._on_text_paused(self.widget.text())
             if error is not None:
                 raise error
@@ -180,7 +166,8 @@ class ComposerController(QObject):
             return
         session = conversation.session.id
         try:
-            await workspace.store.save_draft(session, text, self.attachments.of(session))
+            draft = self._outgoing.with_draft(session, text, self.attachments.of(session))
+            await workspace.store.save_draft(session, draft.text, draft.attachments)
         except StoreError:
             self._was_refused = True
             raise
@@ -204,14 +191,14 @@ class ComposerController(QObject):
         """
         session = conversation.session.id
         async with self._locks[session]:
-            waiting = None if is_whole else self._unsaved.find(session)
+            waiting = None if is_whole else self.unsaved.find(session)
             if waiting is not None:
                 text, is_whole = waiting.text + text, waiting.is_whole
             draft = await self._store_draft(workspace, conversation, text, is_whole)
             if draft is None:
-                self._unsaved.take(session)
+                self.unsaved.take(session)
             elif text or self.attachments.of(session):
-                self._unsaved.add(draft)
+                self.unsaved.add(draft)
             else:
                 self._async_actions.show_error(draft.error)
 
@@ -221,20 +208,35 @@ class ComposerController(QObject):
         """Store a draft, behind the stored one if that is not part of it; return it if that fails."""
         session, attachments = conversation.session.id, self.attachments.of(conversation.session.id)
         try:
-            stored = Draft() if is_whole else await workspace.store.draft(session)
-            others = (attachment for attachment in stored.attachments if attachment not in attachments)
-            await workspace.store.save_draft(session, stored.text + text, (*others, *attachments))
+            if is_whole:
+                draft = self._outgoing.with_draft(session, text, attachments)
+            else:
+                stored = await workspace.store.draft(session)
+                others = (attachment for attachment in stored.attachments if attachment not in attachments)
+                draft = Draft(stored.text + text, (*others, *attachments))
+            await workspace.store.save_draft(session, draft.text, draft.attachments)
         except StoreError as error:
             return UnsavedDraft(workspace, conversation, text, is_whole, error)
         return None
 
     async def save_drafts(self) -> list[UnsavedDraft]:
-        """Store the draft on screen, and again those that could not be stored; return those that cannot."""
-        for draft in self._unsaved.all():
+        """Store the draft on screen, and again those that could not be stored; return those that cannot.
+
+        What is on its way is stored with them: it may not get there any more.
+        """
+        for draft in self.unsaved.all():
             opened = self._services.open_workspaces.get(draft.workspace.id, draft.workspace)
             await self._put_away(opened, draft.conversation, "", is_whole=False)
+        drafts = self.unsaved.all()
+        for message in self._outgoing.not_on_screen(self._conversation):
+            try:
+                await self._save_outgoing(message)
+            except StoreError as error:
+                drafts.append(
+                    UnsavedDraft(message.workspace, message.conversation, message.text, False, error)
+                )
         on_screen = await self._save_draft_on_screen()
-        return [*self._unsaved.all(), *([on_screen] if on_screen is not None else [])]
+        return [*drafts, *([on_screen] if on_screen is not None else [])]
 
     async def _save_draft_on_screen(self) -> UnsavedDraft | None:
         """Store the draft on screen; return it if that fails."""
@@ -247,7 +249,8 @@ class ComposerController(QObject):
             text = self.widget.draft()
             return UnsavedDraft(workspace, conversation, text, False, error) if text else None
         text = self.widget.draft()
-        if not text and not self.attachments.of(conversation.session.id):
+        session = conversation.session.id
+        if not self._outgoing.with_draft(session, text, self.attachments.of(session)):
             return None
         return await self._store_draft(workspace, conversation, text, is_whole=True)
 
@@ -273,34 +276,41 @@ class ComposerController(QObject):
             self._begin_to_send(text)
 
     def _begin_to_send(self, text: str, steer: bool = False, typed: SlashInput | None = None) -> None:
+        if self._workspace is None or self._conversation is None:
+            return
+        message = OutgoingMessage(self._workspace, self._conversation, text, [], steer, typed)
+        self._outgoing.add(message)
         if self.attachments.is_attaching:
-            self._async_actions.start(self._send_when_attached(text, steer, typed), "send")
-        elif self._workspace is not None and self._conversation is not None:
-            attachments = self.attachments.take(self._conversation.session.id)
-            self.widget.set_estimate("")
-            message = _OutgoingMessage(self._workspace, self._conversation, text, attachments, steer, typed)
+            self._async_actions.start(self._send_when_attached(message), "send")
+        else:
+            self._take_attachments(message)
             self._async_actions.start(self._send(message), "send")
 
-    async def _send_when_attached(self, text: str, steer: bool, typed: SlashInput | None) -> None:
+    async def _send_when_attached(self, message: OutgoingMessage) -> None:
         """Send a message once what was pasted or dropped just before belongs to it."""
-        workspace, conversation = self._workspace, self._conversation
         await self.attachments.wait()
-        if conversation is self._conversation:
-            self._begin_to_send(text, steer, typed)
-        elif workspace is not None and conversation is not None:
-            await self._restore_unsent(_OutgoingMessage(workspace, conversation, text, []))
+        if message.conversation is self._conversation:
+            self._take_attachments(message)
+            await self._send(message)
+        else:
+            await self._restore_unsent(message)
+
+    def _take_attachments(self, message: OutgoingMessage) -> None:
+        message.attachments = self.attachments.take(message.conversation.session.id)
+        self.widget.set_estimate("")
 
     def send_proposal(self, text: str) -> None:
         """Begin to send a proposed message to the conversation on screen; the draft stays as it is."""
         if self._workspace is not None and self._conversation is not None:
-            message = _OutgoingMessage(self._workspace, self._conversation, text, [])
+            message = OutgoingMessage(self._workspace, self._conversation, text, [])
+            self._outgoing.add(message)
             self._async_actions.start(self._send(message), "send")
 
     def prepend(self, text: str) -> None:
         """Put a text that could not be sent in front of what is typed."""
         self.widget.set_text("\n".join(part for part in (text, self.widget.text()) if part))
 
-    async def _send(self, message: _OutgoingMessage) -> None:
+    async def _send(self, message: OutgoingMessage) -> None:
         conversation = message.conversation
         expanded: ExpandedPrompt | None = None
         try:
@@ -319,8 +329,25 @@ class ComposerController(QObject):
             self._show_warnings(expanded.file)
         if not seq:
             await self._restore_unsent(message)
-        elif conversation is self._conversation:  # only now: before, the draft was the only copy of it
-            await self._save_draft(message.workspace, conversation, self.widget.text())
+            return
+        message.is_settled = True  # only now: before, the draft was the only copy of it
+        try:
+            if conversation is self._conversation:
+                await self._save_draft(message.workspace, conversation, self.widget.text())
+            elif message.workspace.id in self._services.open_workspaces:
+                await self._save_outgoing(message)
+        finally:
+            self._outgoing.remove(message)
+
+    async def _save_outgoing(self, message: OutgoingMessage) -> None:
+        """Store the draft of a session that is not on screen, with what is still on its way."""
+        session, store = message.conversation.session.id, message.workspace.store
+        async with self._locks[session]:
+            stored = await store.draft(session)
+            rest = self._outgoing.without(session, stored)
+            draft = self._outgoing.with_draft(session, rest.text, rest.attachments)
+            if draft != stored:
+                await store.save_draft(session, draft.text, draft.attachments)
 
     def _show_warnings(self, file: PromptFile) -> None:
         """Say once for each version of a prompt file what in it the user may not expect."""
@@ -352,16 +379,28 @@ class ComposerController(QObject):
                 self._on_text_paused(self.widget.draft())
             raise
 
-    async def _restore_unsent(self, message: _OutgoingMessage) -> None:
+    async def _restore_unsent(self, message: OutgoingMessage) -> None:
         """Put a message that could not be sent back into the composer, or into the draft of its session."""
         session = message.conversation.session.id
         self.attachments.put_back(session, message.attachments)
-        if self._conversation is not None and self._conversation.session.id == session:
-            self.widget.set_text(message.text + self.widget.text())
-            self.attachments.refresh()
-            await self._save_draft(self._workspace, self._conversation, self.widget.text())
-        else:
-            await self._put_away(message.workspace, message.conversation, message.text, is_whole=False)
+        message.is_settled = True
+        try:
+            if self._conversation is not None and self._conversation.session.id == session:
+                self.widget.set_text(message.text + self.widget.text())
+                self.attachments.refresh()
+                await self._save_draft(self._workspace, self._conversation, self.widget.text())
+            elif not await self._is_in_draft(message):
+                await self._put_away(message.workspace, message.conversation, message.text, is_whole=False)
+        finally:
+            self._outgoing.remove(message)
+
+    async def _is_in_draft(self, message: OutgoingMessage) -> bool:
+        """Return True if the draft of its session begins with a message since that was left."""
+        try:
+            stored = await message.workspace.store.draft(message.conversation.session.id)
+        except StoreError:
+            return False
+        return bool(message.text) and stored.text.startswith(message.text)
 
     async def _stop(self) -> None:
         if self._conversation is not None:
@@ -373,8 +412,9 @@ class ComposerController(QObject):
             return
         session = conversation.session.id
         async with self._locks[session]:
-            text = (await workspace.store.draft(session)).text
-            await workspace.store.save_draft(session, text, self.attachments.of(session))
+            stored = self._outgoing.without(session, await workspace.store.draft(session))
+            draft = self._outgoing.with_draft(session, stored.text, self.attachments.of(session))
+            await workspace.store.save_draft(session, draft.text, draft.attachments)
 
     async def _show_estimate(self) -> None:
         text, workspace, conversation = self.widget.text(), self._workspace, self._conversation

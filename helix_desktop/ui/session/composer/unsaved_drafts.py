@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from helix_desktop.agent.conversation import Conversation
@@ -25,6 +26,11 @@ class UnsavedDraft:
     text: str
     is_whole: bool
     error: StoreError
+
+    @property
+    def session(self) -> str:
+        """Return the id of its session."""
+        return self.conversation.session.id
 
     @property
     def title(self) -> str:
@@ -53,7 +59,7 @@ class UnsavedDrafts:
 
     def add(self, draft: UnsavedDraft) -> None:
         """Keep a draft in place of its session's former one, and say so wherever the user is."""
-        session = draft.conversation.session.id
+        session = draft.session
         banner = error_banner(
             HelixError(
                 _text("What you wrote in “{session}” could not be saved.", session=draft.title),
@@ -63,6 +69,23 @@ class UnsavedDrafts:
         )
         self._by_session[session] = draft
         self._banners.show_banner(replace(banner, id=_banner_id(session)))  # titles may be alike
+
+    def hide(self, session: str) -> None:
+        """Take away the banner of a session that is in the trash; its draft waits for it to be restored."""
+        self._banners.remove(_banner_id(session))
+
+    def changed_by(self, change: Callable[[str], str], workspace: str) -> list[UnsavedDraft]:
+        """Return the drafts of a workspace whose text a function changes, with the changed text."""
+        changed = (replace(draft, text=change(draft.text)) for draft in self.all())
+        return [
+            draft
+            for draft in changed
+            if draft.workspace.id == workspace and draft != self._by_session[draft.session]
+        ]
+
+    def put(self, drafts: Iterable[UnsavedDraft]) -> None:
+        """Keep these drafts in place of the former ones."""
+        self._by_session |= {draft.session: draft for draft in drafts}
 
     def take(self, session: str) -> UnsavedDraft | None:
         """Return the draft of a session and let go of it; None if it has none."""

@@ -1,0 +1,67 @@
+"""Messages on their way: until one is recorded, the draft of its session begins with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.slash_command import SlashInput
+
+
+@dataclass(eq=False, slots=True)
+class OutgoingMessage:
+    """A message on its way, with what goes along; `steer`: into the running turn.
+
+    `typed` is the command of a prompt file that the text is. `is_settled`: it is recorded, or in the draft
+    again, so that no draft is to begin with it.
+    """
+
+    workspace: OpenWorkspace
+    conversation: Conversation
+    text: str
+    attachments: list[Attachment]
+    steer: bool = False
+    typed: SlashInput | None = None
+    is_settled: bool = False
+
+
+class OutgoingMessages:
+    """Those of all sessions, oldest first."""
+
+    def __init__(self) -> None:
+        self._messages: list[OutgoingMessage] = []
+
+    def add(self, message: OutgoingMessage) -> None:
+        """Keep a message until it is removed."""
+        self._messages.append(message)
+
+    def remove(self, message: OutgoingMessage) -> None:
+        """Let go of a message whose words are stored."""
+        self._messages.remove(message)
+
+    def not_on_screen(self, conversation: Conversation | None) -> list[OutgoingMessage]:
+        """Return those of other conversations."""
+        return [message for message in self._messages if message.conversation is not conversation]
+
+    def with_draft(self, session: str, text: str, attachments: Sequence[Attachment]) -> Draft:
+        """Return what is to be stored as a session's draft: what is on its way, then what is written."""
+        waiting = [message for message in self._of(session) if not message.is_settled]
+        sent = [attachment for message in waiting for attachment in message.attachments]
+        others = (attachment for attachment in attachments if attachment not in sent)
+        return Draft("".join(message.text for message in waiting) + text, (*sent, *others))
+
+    def without(self, session: str, draft: Draft) -> Draft:
+        """Return a stored draft without what is on its way."""
+        text, attachments = draft.text, draft.attachments
+        for message in self._of(session):
+            if text.startswith(message.text):
+                text = text.removeprefix(message.text)
+                attachments = tuple(item for item in attachments if item not in message.attachments)
+        return Draft(text, attachments)
+
+    def _of(self, session: str) -> Iterator[OutgoingMessage]:
+        return (message for message in self._messages if message.conversation.session.id == session)
