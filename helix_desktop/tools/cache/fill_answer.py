@@ -26,6 +26,8 @@ _REACHES = (1_000, 8, 3, 1, 0)  # lines from a matching one that stand uncut, tr
 _FIRST_SHARE = 0.7  # of the tokens for the first line of each group, the rest for further lines
 _NAME_CAP, _NAME_START = 32, 10  # characters of a name, and of them at its beginning
 _ENDING, _ENDING_TOKENS = "One of these with the pattern gives all its lines.", 11
+_LEAST_NAMED = 3  # of what is left out, as long as more than one group has lines
+_LEAST_LINES = 2  # where a group arose, and a line of it
 _Block = list[Sequence[str]]
 
 
@@ -59,7 +61,7 @@ class AnswerWriter:
         blocks = await self._blocks(groups[:_MAX_GROUPS], widths[0])
         size = self._size(blocks)
         if size > self._room or len(groups) > _MAX_GROUPS:
-            return self._best_lines(groups, blocks)
+            return await self._fit_all(groups, self._best_lines(groups, blocks))
         left = list(widths[1:])
         while left:
             wider = group_hits(hits, left[0])
@@ -133,8 +135,8 @@ class AnswerWriter:
     def _size(self, blocks: Sequence[_Block]) -> int:
         return sum(self._tokens[line] for block in blocks for part in block for line in part)
 
-    def _best_lines(self, groups: Sequence[HitGroup], blocks: Sequence[_Block]) -> str:
-        """Return the first lines of as many groups as fit, then further lines, and what is left out."""
+    def _best_lines(self, groups: Sequence[HitGroup], blocks: Sequence[_Block]) -> list[_Block]:
+        """Return the first lines of as many groups as fit, then further lines."""
         sizes = [[sum(self._tokens[line] for line in part) for part in block] for block in blocks]
         left = self._room_for_lines(groups)
         uncut = [place for place in range(len(sizes)) if groups[place].hit.entry in self._uncut]
@@ -150,9 +152,31 @@ class AnswerWriter:
             for place, size in enumerate(sizes):
                 if parts[place] == depth < len(size) and size[depth] <= left:
                     parts[place], left = depth + 1, left - size[depth]
-        fitting = [self._fit(block[: parts[place]]) for place, block in enumerate(blocks) if parts[place]]
-        rest = _rest([group.hit for group in groups[len(fitting) :]])
-        return "\n".join([_text(fitting), *rest, _ENDING])
+        return [self._fit(block[: parts[place]]) for place, block in enumerate(blocks) if parts[place]]
+
+    async def _fit_all(self, groups: Sequence[HitGroup], blocks: list[_Block]) -> str:
+        """Return the answer with what is left out, which a small one has no room to name in full.
+
+        Most names go first, then groups and lines, then the other names; where the best line arose stays.
+        """
+        max_named = MAX_NAMED
+        while True:
+            rest = _rest([group.hit for group in groups[len(blocks) :]], max_named)
+            rest_tokens = sum(await self._count_tokens([f"{line}\n" for line in rest])) if rest else 0
+            if self._size(blocks) + rest_tokens + _ENDING_TOKENS <= self._max_tokens:
+                break
+            (lines,) = blocks[-1]
+            if rest and max_named > _LEAST_NAMED:
+                max_named = max(max_named // 2, _LEAST_NAMED)
+            elif len(blocks) > 1:
+                blocks.pop()
+            elif len(lines) > _LEAST_LINES or (len(lines) > 1 and not (rest and max_named)):
+                blocks[-1] = [lines[:-1]]
+            elif rest and max_named:
+                max_named -= 1
+            else:
+                break
+        return "\n".join([_text(blocks), *rest, _ENDING])
 
     def _fit(self, block: _Block) -> _Block:
         """Return as many lines of a block as fit the whole answer; one at least."""
@@ -166,13 +190,13 @@ def _text(blocks: Sequence[_Block]) -> str:
     return "\n".join(line for block in blocks for part in block for line in part)
 
 
-def _rest(hits: Sequence[EntryHit]) -> list[str]:
-    """Return the line that names what did not fit."""
+def _rest(hits: Sequence[EntryHit], max_named: int) -> list[str]:
+    """Return the line that names what did not fit, so many of them, and counts the others."""
     if not hits:
         return []
-    handles = ", ".join(f"{_name(hit)} ({hit.count})" for hit in hits[:MAX_NAMED])
-    more = f" and {len(hits) - MAX_NAMED} more" if len(hits) > MAX_NAMED else ""
-    return [f"Also in {handles}{more}."]
+    handles = [f"{_name(hit)} ({hit.count})" for hit in hits[:max_named]]
+    more = [f"{len(hits) - max_named} more"] if len(hits) > max_named else []
+    return [f"Also in {' and '.join([part for part in (', '.join(handles), *more) if part])}."]
 
 
 def _name(hit: EntryHit) -> str:

@@ -175,8 +175,15 @@ async def test_a_search_of_an_index_has_at_most_a_thousand_tokens_and_names_the_
     )
     assert rest is not None
     assert rest[1] == "One of these with the pattern gives all its lines."
-    (few,) = await estimate_tokens([await rig.recall(index, pattern="needle", max_tokens=200)])
-    assert few <= 200
+    await rig.say(f"{'long ago, ' * 30}a needle")
+    last = await rig.add(AssistantSpoke("The needle is here. " * 20, "m", 5))
+    index = await rig.make_index(1, last)
+    for limit in (100, 150, 200, 300, 500, 999):
+        answer = await rig.recall(index, pattern="needle", max_tokens=limit)
+        (few,) = await estimate_tokens([answer])
+        assert few <= limit
+        assert re.search(r"Also in .*\d+ more\.", answer)
+        assert f"e{last} agent concluded" in answer, "the best place at least"
 
 
 async def test_the_agents_conclusion_comes_whole_and_before_outputs() -> None:
