@@ -21994,6 +21994,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/main_window.py" />
+            <source>Needs an open session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/main_window.py" />
+            <source>Needs an open workspace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
             <source>New line in message</source>
             <translation type="unfinished" />

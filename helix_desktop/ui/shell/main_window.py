@@ -56,8 +56,8 @@ tr = Translator("Window")
 
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
 
-CenterPage = Literal["blank", "welcome", "missing", "empty", "work"]
-"""What the centre shows: first run, a missing folder, a workspace without an open session, or a session."""
+CenterPage = Literal["blank", "welcome", "missing", "closed", "empty", "work"]
+"""In the center: first run, a missing folder, a workspace that is closed or has no session, or one."""
 
 _DOUBLE_ESC_MS = 700
 _LAYOUT_PAUSE_MS = 800
@@ -274,14 +274,17 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             "blank": self._blank,
             "welcome": self.welcome,
             "missing": self.missing_folder,
+            "closed": self.no_session,
             "empty": self.no_session,
             "work": self.session_pages,
         }
         self._center.setCurrentWidget(pages[center_page])
         for action in self.commands.for_session():
             action.setEnabled(center_page == "work")
+            action.setStatusTip("" if action.isEnabled() else tr("Needs an open session"))
         for action in self.commands.for_workspace():
             action.setEnabled(center_page in {"empty", "work"})
+            action.setStatusTip("" if action.isEnabled() else tr("Needs an open workspace"))
         self.commands.toggle_inspector.setEnabled(center_page == "work")
         self.commands.close_page.setEnabled(center_page == "work" and self.page() != "chat")
         self._panes.set_available(sidebar=center_page != "welcome", inspector=center_page == "work")

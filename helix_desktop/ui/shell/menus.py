@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
+from PySide6.QtCore import QEvent
+from PySide6.QtGui import QAction, QActionGroup, QHelpEvent
+from PySide6.QtWidgets import QMenu, QMenuBar, QToolTip, QWidget
 
 from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
+
+
+class _MenuWithReasons(QMenu):
+    """A menu that says at the pointer why an entry is off: its status tip."""
+
+    def event(self, event: QEvent) -> bool:
+        """Show the reason in place of Qt's tooltip, which would repeat the words of each entry."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            action = self.actionAt(event.pos())
+            reason = "" if action is None or action.isEnabled() else action.statusTip()
+            QToolTip.showText(event.globalPos(), reason, self)
+            return True
+        return super().event(event)
 
 
 def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
@@ -52,7 +66,9 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
         ),
         (tr("&Help"), ((a.guide, a.tour, a.keys, a.commands_help, a.all_commands), (a.about,))),
     ):
-        fill_menu(bar.addMenu(title), groups)
+        menu = _MenuWithReasons(title, bar)
+        fill_menu(menu, groups)
+        bar.addMenu(menu)
 
 
 def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:

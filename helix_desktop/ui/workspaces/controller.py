@@ -223,7 +223,7 @@ class WorkspaceController(QObject):
             self._window.show_center_page("missing")
         else:
             self._window.no_session.show_workspace(record.name, 1)
-            self._window.show_center_page("empty")
+            self._window.show_center_page("closed")
             self._window.banners.show_banner(
                 Banner(
                     _CLOSED_BANNER,

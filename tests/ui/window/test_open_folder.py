@@ -68,6 +68,32 @@ async def test_the_welcome_page_is_shown_if_the_first_folder_cannot_be_opened(
         assert rig.window.welcome.isVisible()
 
 
+async def test_a_workspace_that_cannot_be_opened_says_why_and_turns_off_what_needs_it(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """The menus say at the pointer what an entry that is off needs; a new session tries to open it again."""
+    async with open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("locked")
+        services, commands = rig.wiring.services, rig.window.commands
+        store = services.registry.store_folder(identity)
+        await services.close_workspace(identity)
+        store.rename(store.with_name("elsewhere"))
+        store.write_text("no folder")
+        await rig.wiring.workspace_controller.open_workspace(identity)
+        await until(rig.window.no_session.isVisible, "the empty page")
+        assert rig.banner_text()
+        assert not any(action.isEnabled() for action in commands.for_workspace())
+        assert {action.statusTip() for action in commands.for_workspace()} == {"Needs an open workspace"}
+        assert commands.compact_now.statusTip() == "Needs an open session"
+        assert commands.import_file.isEnabled()
+
+        store.unlink()
+        store.with_name("elsewhere").rename(store)
+        commands.new_session.trigger()
+        await until(lambda: rig.wiring.session_controller.conversation is not None, "it can be opened again")
+        assert all(action.isEnabled() and not action.statusTip() for action in commands.for_workspace())
+
+
 async def test_a_folder_with_sessions_opens_the_last_one_in_the_chat(
     qapp: QApplication, tmp_path: Path
 ) -> None:
