@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import chain
 
 from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.context.log.window_layout import LogItem
@@ -29,10 +30,10 @@ class NoteTokens:
         tokens = await self._read(parts)
         return sum([tokens[part] for part in parts])
 
-    async def read_ahead(self, item: LogItem) -> None:
-        """Count the parts that notes will have of a message; a failure comes again when they are needed."""
+    async def read_ahead(self, items: Iterable[LogItem]) -> None:
+        """Count the parts that notes will have of messages; a failure comes again when they are needed."""
         with suppress(HelixError):
-            await self._read(parts_of_message(item))
+            await self._read(chain.from_iterable(map(parts_of_message, items)))
 
     async def _read(self, parts: Iterable[str]) -> dict[str, int]:
         """Count those of these parts that are new, and return the tokens of all."""

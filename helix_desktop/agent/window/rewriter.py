@@ -35,6 +35,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.events.summary import ObservationsPlaced
 
+_READ_TOGETHER = 4  # messages whose parts one task counts
 _State = tuple[int, ContextPolicy, PromptFrame]
 
 
@@ -50,6 +51,7 @@ class WindowRewriter:
         self._projector = Projector()
         self._names, self._index_lines = IdentifierIndex(), IndexLines()
         self._note_tokens = NoteTokens(runtime.counter)
+        self._unread: list[LogItem] = []
         self._measured_for: _State | None = None
         self._window: Window | None = None
         self._gauge: UsageGauge | None = None
@@ -66,7 +68,14 @@ class WindowRewriter:
                     self._names.update(transcript)
                 if policy.enabled and policy.fold_after_steps and (item := transcript.item(seq)) is not None:
                     self._index_lines.add(item)
-                    self._runtime.scope.start(self._note_tokens.read_ahead(item), "note tokens")
+                    self._read_ahead(item)
+
+    def _read_ahead(self, item: LogItem) -> None:
+        """Count the parts of a message, together with the next ones: the newest stay in the window anyway."""
+        self._unread.append(item)
+        if len(self._unread) >= _READ_TOGETHER:
+            self._runtime.scope.start(self._note_tokens.read_ahead(self._unread), "note tokens")
+            self._unread = []
 
     def measure(self) -> tuple[Window, UsageGauge]:
         """Return the window of the next request, and its usage."""

@@ -178,8 +178,10 @@ class IdentifierIndex:
             self._by_text[note] = names
         return names
 
-    def only_in(self, items: Iterable[LogItem]) -> Set[str]:
+    def only_in(self, items: Sequence[LogItem]) -> Set[str]:
         """Return the identifiers of messages that no other one has."""
+        if not items:
+            return frozenset()
         times = Counter(chain.from_iterable(map(self._of_item, items)))
         return {name for name, count in times.items() if self._times[name] <= count}
 
@@ -191,7 +193,7 @@ class IdentifierIndex:
         used = filterfalse(visible.__contains__, reversed(self._used))
         unused = filterfalse(visible.__contains__, reversed(self._unused))
         most_used, most_seen = min(_MAX_USED, max_tokens), min(_MAX_SEEN, int(max_tokens * _SEEN_PER_TOKEN))
-        return _line_of(title, self._prices(islice(used, most_used), islice(unused, most_seen)), max_tokens)
+        return self._line(title, [*islice(used, most_used)], [*islice(unused, most_seen)], max_tokens)
 
     def sweep_line(self, transcript: Transcript, seqs: Iterable[int], max_tokens: int) -> str:
         """Return the same line of the identifiers that a sweep of these messages takes out of the window.
@@ -207,7 +209,18 @@ class IdentifierIndex:
         hidden.difference_update(left_out, *self._names_in_window(transcript, also_masked, before=newest))
         used = [name for name in hidden if name in self._used and self._used[name].seq < newest]
         unused = [name for name in hidden if name in self._unused and self._unused[name].seq < newest]
-        return _line_of(SWEEP_TITLE, self._prices(used, unused), max_tokens)
+        return self._line(SWEEP_TITLE, used, unused, max_tokens)
+
+    def _line(self, title: str, used: Sequence[str], unused: Sequence[str], max_tokens: int) -> str:
+        """Return the line with the cheapest of these names in about `max_tokens`; empty if there are none."""
+        max_chars = max_tokens * _CHARS_PER_TOKEN - len(title) - _MAX_GROUPS * _LABEL_CHARS
+        if len(used) + len(unused) + sum(map(len, used)) + sum(map(len, unused)) + _LEAST_CHARS <= max_chars:
+            # All of them fit, whatever they cost.
+            names = [(-self._used[name].seq, name) for name in used]
+            names += [(-self._unused[name].seq, name) for name in unused]
+        else:
+            names = [*_cheapest(self._prices(used, unused), max_chars)]
+        return f"{title} {'; '.join(_groups(sorted(names)))}" if names else ""
 
     def _prices(self, used: Iterable[str], unused: Iterable[str]) -> list[_Priced]:
         """Return what each name costs for what it is worth.
@@ -246,13 +259,6 @@ def _texts_when_masked(event: MessageEvent) -> tuple[str, ...]:
 def _text_in_note(event: MessageEvent) -> str:
     """Return what a fold's note says of a message."""
     return target_in_note(event) if isinstance(event, ToolAnswered) else event.text
-
-
-def _line_of(title: str, hidden: list[_Priced], max_tokens: int) -> str:
-    """Return the line with the cheapest of these names in about `max_tokens`; empty if there are none."""
-    max_chars = max_tokens * _CHARS_PER_TOKEN - len(title) - _MAX_GROUPS * _LABEL_CHARS
-    names = sorted(_cheapest(hidden, max_chars))
-    return f"{title} {'; '.join(_groups(names))}" if names else ""
 
 
 def _cheapest(hidden: list[_Priced], max_chars: int) -> Iterator[tuple[int, str]]:

@@ -210,7 +210,11 @@ def _short_result(answer: ToolAnswered) -> str:
     if not result and tool_kind(answer.name) == "command" and is_test_command(answer.target):
         about = without_direction_signs(answer.about)
         source, result = about, _truncate(about.strip('"'), _SHORT_RESULT)
-    return f" → {_quote_result(result)}" if result and not has_form_of_secret(source) else ""
+    return f" → {_quote_result(result)}" if result and not _has_secret(source) else ""
+
+
+# Asked when the answer comes, and again for its note.
+_has_secret = lru_cache(maxsize=_REMEMBERED_TARGETS)(has_form_of_secret)
 
 
 def _quote_result(result: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.rewrites.fold_note import note_lines
+from helix_desktop.context.rewrites.anchors import FOLD_TITLE, SWEEP_TITLE
+from helix_desktop.context.rewrites.fold_note import note_lines, render_fold_note
 from helix_desktop.domain.events.session import UserSpoke
 
 _LINE_END = re.compile(r"\n(?=[^\s/])")
@@ -14,7 +15,8 @@ line break but with further white space, or with a slash behind punctuation."""
 _LISTS = ("did: ", "[")
 """How the lines begin whose words come again in others: calls, headings, names."""
 _WORD = re.compile(
-    r" ?\S*[0-9A-Za-z](?=[!-/:-@[-`{-~]*(?:[ \n]|\Z))"  # up to the last letter or digit
+    r"(?: |(?<=\d)-)e(?=\d+[-:])|(?<=e)\d+(?=[-:])"  # the events of a group of names
+    r"| ?\S*[0-9A-Za-z](?=[!-/:-@[-`{-~]*(?:[ \n]|\Z))"  # up to the last letter or digit
     r"|(?<=[0-9A-Za-z])(?:[!-/:-@[-`{-~]+\n?|\n)"  # the punctuation behind it, which is its own piece
     r"| ?\S+\n?"
 )
@@ -38,7 +40,12 @@ def _add_parts(parts: list[str], line: str) -> None:
         parts.append(line)
 
 
+_HEADINGS = (*note_parts(f"{render_fold_note((), '', 0)}\n{FOLD_TITLE}"), *note_parts(f"\n{SWEEP_TITLE}"))
+
+
 def parts_of_message(item: LogItem) -> tuple[str, ...]:
-    """Return the parts that most notes and lines of names have of a message."""
-    names = () if isinstance(item.event, UserSpoke) else item.event.identifiers
-    return *(f" {name}" for name in names), *note_parts("\n".join([*note_lines([item]), ""]))
+    """Return the parts that notes and lines of names have of a message; of the user's also their headings."""
+    lines = note_parts("\n".join([*note_lines([item]), ""]))
+    if isinstance(item.event, UserSpoke):
+        return *_HEADINGS, *lines
+    return f"{item.seq}", *(f" {name}" for name in item.event.identifiers), *lines

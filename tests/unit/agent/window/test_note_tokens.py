@@ -31,8 +31,7 @@ class _AskedCounter:
 async def test_a_note_is_counted_from_its_messages() -> None:
     counter, items = _AskedCounter(), build_history(20).transcript.items
     tokens = NoteTokens(counter)
-    for item in items:
-        await tokens.read_ahead(item)
+    await tokens.read_ahead(items)
     counter.chars = 0
     note = render_fold_note(items, "b" * 64, 20)
     assert await tokens.count(note) == MessageTokenCounter.bundled().text_tokens(note)
@@ -45,6 +44,6 @@ async def test_a_note_is_counted_from_its_messages() -> None:
 async def test_a_counter_that_fails_fails_where_the_tokens_are_needed() -> None:
     counter, items = _AskedCounter(), build_history(3).transcript.items
     counter.is_damaged, tokens = True, NoteTokens(counter)
-    await tokens.read_ahead(items[-1])
+    await tokens.read_ahead(items)
     counter.is_damaged = False
     assert await tokens.count("a note") == 2
