@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedSpec
+from helix_desktop.services.provider_check_result import UNTESTED_STEPS
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus
@@ -58,7 +59,16 @@ def test_what_a_server_told_and_showed_does_not_pass_for_another_ones(qtbot: QtB
     editor.show_provider(filled, ProviderStatus("box", False, "none"))
     field = editor.findChild(QLineEdit, "base_url")
     assert field is not None
-    QTest.keyClicks(field, "/2")
+    editor.show_steps(UNTESTED_STEPS)
+    editor.show_testing(is_testing=True)
+    stops: list[bool] = []
+    editor.stop_requested.connect(lambda: stops.append(True))
+    (view,) = editor.footer.findChildren(ProviderCheckView)
+    QTest.keyClick(field, Qt.Key.Key_Slash)
+    assert view.isHidden()
+    assert stops
+    editor.show_testing(is_testing=False)
+    QTest.keyClicks(field, "2")
     assert editor.form().models == (ModelEntry(name="small"),)
     editor.models.show_tool_test("small", True)
     QTest.keyClick(field, Qt.Key.Key_Return)

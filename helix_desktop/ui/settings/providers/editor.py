@@ -222,6 +222,9 @@ class ProviderEditor(QWidget):
         server = self._url.text().strip(), self._dialect.currentData()
         is_same = server == (self._form.base_url, self._form.dialect)
         self.models.take_figures(self._form.models if is_same else ())
+        if self.is_testing:
+            self.stop_requested.emit()
+        self._check_view.clear()
 
     def _suggest(self) -> None:
         """Offer the names that are published for this server, until it lists its own."""
