@@ -12,14 +12,24 @@ from helix_desktop.domain.errors import ToolError
 from tests.support.mcp.mcp_rig import McpRig, sdk_server
 
 
-async def test_a_server_is_greeted_listed_and_called(rig: McpRig) -> None:
+async def test_a_server_is_greeted_called_cancelled_and_restarted(
+    rig: McpRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Greet one server and call its tools, one after the other: it takes a second to start."""
-    await rig.start_servers(sdk_server())
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-ours")
+    monkeypatch.setenv("HELIX_SOMETHING", "ours")
+    rig.secrets["DEEP"] = "kept in the keychain"
+    folder = tmp_path / "sub"
+    folder.mkdir()
+    await rig.start_servers(sdk_server(env={"PLAIN": "seen"}, secret_env=("DEEP",), cwd="sub"))
     await check_greeting_and_list(rig)
+    await check_environment(rig, folder)
     await check_progress(rig)
     await check_pictures_and_resources(rig)
     await check_failing_tool(rig)
+    await check_a_cancelled_call(rig, folder)
     await check_announced_tools(rig)
+    await check_a_death_in_a_call(rig)
 
 
 async def check_greeting_and_list(rig: McpRig) -> None:
@@ -35,19 +45,12 @@ async def check_greeting_and_list(rig: McpRig) -> None:
     assert await rig.call_text("mcp__made__say", text="hello") == "You said: hello"
 
 
-async def test_it_gets_the_configured_environment_and_none_of_the_apps(
-    rig: McpRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def check_environment(rig: McpRig, folder: Path) -> None:
     """Keys of providers in our environment do not reach a server; its own variables and folder do."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-ours")
-    monkeypatch.setenv("HELIX_SOMETHING", "ours")
-    rig.secrets["DEEP"] = "kept in the keychain"
-    (tmp_path / "sub").mkdir()
-    await rig.start_servers(sdk_server(env={"PLAIN": "seen"}, secret_env=("DEEP",), cwd="sub"))
     environment = json.loads(await rig.call_text("mcp__made__environment"))
     assert environment["PLAIN"] == "seen"
     assert environment["DEEP"] == "kept in the keychain"
-    assert environment["cwd"] == str(tmp_path / "sub")
+    assert environment["cwd"] == str(folder)
     assert not {"OPENAI_API_KEY", "HELIX_SOMETHING", "PYTHON_KEYRING_BACKEND"} & environment.keys()
 
 
@@ -59,9 +62,8 @@ async def check_progress(rig: McpRig) -> None:
     assert progress[0] == "1 of 3: step 1\n"
 
 
-async def test_a_cancelled_call_is_cancelled_at_the_server(rig: McpRig, tmp_path: Path) -> None:
+async def check_a_cancelled_call(rig: McpRig, folder: Path) -> None:
     """The server stops its work, and serves the next call."""
-    await rig.start_servers(sdk_server())
     begun = asyncio.Event()
     call = asyncio.get_running_loop().create_task(
         rig.call("mcp__made__count", lambda _: begun.set(), to=1000, seconds=1.0)
@@ -70,7 +72,7 @@ async def test_a_cancelled_call_is_cancelled_at_the_server(rig: McpRig, tmp_path
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    await rig.wait_until((tmp_path / "cancelled").exists)
+    await rig.wait_until((folder / "cancelled").exists)
     assert await rig.call_text("mcp__made__say", text="still here") == "You said: still here"
 
 
@@ -98,9 +100,8 @@ async def check_failing_tool(rig: McpRig) -> None:
     assert "it went wrong" in result.content.decode()
 
 
-async def test_a_server_that_dies_in_a_call_is_reported_and_restarted(rig: McpRig) -> None:
+async def check_a_death_in_a_call(rig: McpRig) -> None:
     """The call fails with a reason, the tools stay offered, and the next call reaches the new process."""
-    await rig.start_servers(sdk_server())
     actor, names = rig.actor("made"), rig.tool_names
     with pytest.raises(ToolError, match="did not carry out die"):
         await rig.call("mcp__made__die")

@@ -36,27 +36,18 @@ def says(about: AboutPage, words: str) -> bool:
     return words in about.release_text
 
 
-async def test_nothing_is_requested_or_opened_before_the_user_asks(
-    qapp: QApplication, tmp_path: Path
+async def test_updates_are_looked_for_on_request_only(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with serve_site(
-        {"/latest": http_response(NEWEST, "application/json", extra_headers="Set-Cookie: who=you\r\n")}
-    ) as site:
+    """One window shows builds with different update addresses, one after the other."""
+    newest = http_response(NEWEST, "application/json", extra_headers="Set-Cookie: who=you\r\n")
+    async with serve_site({"/latest": newest}) as site:
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
-            about = await opened_about(rig, f"http://127.0.0.1:{site.port}/latest")
-            opened: list[str] = []
-            about.release_page_requested.disconnect()
-            about.release_page_requested.connect(opened.append)
-            assert about.release_text == ""
-            for _ in range(2):
-                about.show_release("")
-                press(about, ASK)
-                expected = f"Version 9.1.0 from 2026-12-01 is available (you have {__version__})."
-                await until(partial(says, about, expected), "the answer")
-            assert opened == []
-            press(about, "open_release")
-            assert opened == [PAGE]
+            await _check_a_newer_release(rig, f"http://127.0.0.1:{site.port}/latest")
+            await _check_a_silent_server(rig, monkeypatch)
+            await _check_failures(rig)
+            await _check_a_build_without_update_address(rig)
         assert len(site.requests) == 2, "one for each time the user asked, and none before"
         for request in site.requests:
             assert request.startswith("GET /latest HTTP/1.1\r\n")
@@ -66,9 +57,42 @@ async def test_nothing_is_requested_or_opened_before_the_user_asks(
             assert __version__ not in request
 
 
-async def test_failures_are_reported_and_a_build_without_update_address_cannot_check(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def _check_a_newer_release(rig: WindowRig, address: str) -> None:
+    """Nothing is requested or opened before the user asks."""
+    about = await opened_about(rig, address)
+    opened: list[str] = []
+    about.release_page_requested.disconnect()
+    about.release_page_requested.connect(opened.append)
+    assert about.release_text == ""
+    for _ in range(2):
+        about.show_release("")
+        press(about, ASK)
+        expected = f"Version 9.1.0 from 2026-12-01 is available (you have {__version__})."
+        await until(partial(says, about, expected), "the answer")
+    assert opened == []
+    press(about, "open_release")
+    assert opened == [PAGE]
+
+
+async def _check_a_silent_server(rig: WindowRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that does not answer times out."""
+
+    async def be_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(be_silent, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        with monkeypatch.context() as patch:
+            patch.setattr("helix_desktop.services.build_info.TIMEOUT_S", 0.3)
+            about = await opened_about(rig, f"http://127.0.0.1:{port}/latest")
+            press(about, ASK)
+            await until(partial(says, about, "The server didn't answer within 0.3 s."), "the end of patience")
+
+
+async def _check_failures(rig: WindowRig) -> None:
+    """Each failure is reported, also where an address is refused."""
     pages = {
         "/same": redirect("/latest"),
         "/latest": http_response(json.dumps({"tag_name": __version__}).encode()),
@@ -77,7 +101,7 @@ async def test_failures_are_reported_and_a_build_without_update_address_cannot_c
         "/long": http_response(b'{"tag_name": "9.9.9"}' + b" " * 300_000),
         "/nonsense": http_response(b"<html>"),
     }
-    async with serve_site(pages) as site, open_window(qapp, tmp_path) as rig:
+    async with serve_site(pages) as site:
         for place, expected in (
             ("/same", f"You're up to date ({__version__})."),
             ("/elsewhere", "Couldn't check for updates. 127.0.0.1 redirects to another server."),
@@ -89,35 +113,21 @@ async def test_failures_are_reported_and_a_build_without_update_address_cannot_c
             about = await opened_about(rig, f"http://127.0.0.1:{site.port}{place}")
             press(about, ASK)
             await until(partial(says, about, expected), expected)
-        about = await opened_about(rig, "http://helix-desktop.invalid/latest")
+    about = await opened_about(rig, "http://helix-desktop.invalid/latest")
+    press(about, ASK)
+    await until(partial(says, about, "The update source must be an https address."), "the refusal")
+    about = await opened_about(rig, "http://127.0.0.1:9/latest")
+    press(about, ASK)
+    await until(partial(says, about, "Couldn't check for updates. "), "the refusal")
+
+
+async def _check_a_build_without_update_address(rig: WindowRig) -> None:
+    """It cannot check; what it is made of is listed all the same."""
+    about = await opened_about(rig, "")
+    assert about.release_text == "This build has no update source."
+    with pytest.raises(AssertionError, match="there is no button"):
         press(about, ASK)
-        await until(partial(says, about, "The update source must be an https address."), "the refusal")
-        about = await opened_about(rig, "http://127.0.0.1:9/latest")
-        press(about, ASK)
-        await until(partial(says, about, "Couldn't check for updates. "), "the refusal")
-
-        about = await opened_about(rig, "")
-        assert about.release_text == "This build has no update source."
-        with pytest.raises(AssertionError, match="there is no button"):
-            press(about, ASK)
-        about.licenses.field.setText("pyside")
-        assert about.licenses.list.count() == 1
-        about.licenses.list.setCurrentRow(0)
-        assert "GNU LESSER GENERAL PUBLIC LICENSE" in about.licenses.text.toPlainText()
-
-
-async def test_a_server_that_does_not_answer_times_out(
-    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("helix_desktop.services.build_info.TIMEOUT_S", 0.3)
-
-    async def be_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
-
-    server = await asyncio.start_server(be_silent, "127.0.0.1", 0)
-    async with server, open_window(qapp, tmp_path) as rig:
-        port = server.sockets[0].getsockname()[1]
-        about = await opened_about(rig, f"http://127.0.0.1:{port}/latest")
-        press(about, ASK)
-        await until(partial(says, about, "The server didn't answer within 0.3 s."), "the end of patience")
+    about.licenses.field.setText("pyside")
+    assert about.licenses.list.count() == 1
+    about.licenses.list.setCurrentRow(0)
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in about.licenses.text.toPlainText()

@@ -27,26 +27,6 @@ def _notices(rig: WindowRig) -> str:
     return "\n".join(widget.accessibleName() for widget in footer.findChildren(QWidget))
 
 
-async def test_a_local_server_is_two_clicks_away(qapp: QApplication, tmp_path: Path) -> None:
-    async with run_server(LLAMA_CPP) as server, open_window(qapp, tmp_path) as rig:
-        rig.wiring.services.models.local_ports = (1, server.port)
-        await rig.wiring.workspace_controller.restore_last()
-        welcome = rig.window.welcome
-        assert rig.window.top_bar.status() == "No session open"
-        assert server.request_lines == []
-        press(welcome, "find_servers")
-        await until(
-            lambda: "GET /v1/models" in server.request_lines and not welcome.found_servers.text(), "found"
-        )
-        press(welcome.found_servers, "add")
-        await until(lambda: "qwen3.gguf is now the default" in welcome.found_servers.text(), "connected")
-        assert rig.wiring.services.settings.model == "llama.cpp/qwen3.gguf"
-
-        await rig.open_folder("project")
-        assert rig.conversation.model.label == "llama.cpp/qwen3.gguf"
-        assert rig.conversation.model.window == 16_384
-
-
 async def test_the_first_saved_provider_is_the_default(qapp: QApplication, tmp_path: Path) -> None:
     """A folder that is opened then has its model, not the demo's; a second provider leaves it."""
     async with run_server(LLAMA_CPP) as server, open_window(qapp, tmp_path) as rig:
@@ -71,28 +51,25 @@ async def test_the_first_saved_provider_is_the_default(qapp: QApplication, tmp_p
         assert rig.conversation.model.label == "other/qwen3.gguf"
 
 
-async def test_enter_starts_the_sample_at_once(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        focused = QApplication.focusWidget()
-        assert focused is not None, "the keyboard is on the page without Tab"
-        QTest.keyClick(focused, Qt.Key.Key_Return)
-        await until(lambda: rig.wiring.session_controller.conversation is not None, "the sample's session")
-
-
-async def test_the_sample_is_copied_once_and_asks_for_approval_once(
+async def test_enter_copies_the_sample_once_and_it_asks_for_approval_once(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """Two requests at the same time, then its first call."""
+    """Enter on the first page and another request at the same time, then its first call."""
     async with open_window(qapp, tmp_path) as rig:
         await _check_concurrent_requests(rig)
         await _check_its_approvals(rig)
 
 
 async def _check_concurrent_requests(rig: WindowRig) -> None:
-    """Two concurrent requests copy the sample once."""
-    for _ in range(2):
-        rig.window.welcome.sample_requested.emit()
+    """Enter requests the sample at once; a second request beside it copies nothing."""
+    requests: list[None] = []
+    rig.window.welcome.sample_requested.connect(lambda: requests.append(None))
+    await rig.wiring.workspace_controller.restore_last()
+    focused = QApplication.focusWidget()
+    assert focused is not None, "the keyboard is on the page without Tab"
+    QTest.keyClick(focused, Qt.Key.Key_Return)
+    assert len(requests) == 1
+    rig.window.welcome.sample_requested.emit()
     await until(
         lambda: rig.wiring.session_controller.conversation is not None,
         "the sample's session",
@@ -135,11 +112,14 @@ async def _check_its_approvals(rig: WindowRig) -> None:
     rig.wiring.settings.close()
 
 
-async def test_the_welcome_page_scans_and_takes_a_pasted_key(qapp: QApplication, tmp_path: Path) -> None:
-    """Nothing is found; then a key is pasted."""
+async def test_the_welcome_page_takes_a_pasted_key_and_connects_a_local_server(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Nothing is found; then a key is pasted; then there is a server."""
     async with open_window(qapp, tmp_path) as rig:
         await _check_a_scan_without_servers(rig)
         await _check_a_pasted_key(rig)
+        await _check_a_local_server(rig)
 
 
 async def _check_a_scan_without_servers(rig: WindowRig) -> None:
@@ -165,3 +145,24 @@ async def _check_a_pasted_key(rig: WindowRig) -> None:
     assert any("api.groq.com" in address for address in addresses)
     assert field.text() == ""
     rig.wiring.settings.close()
+
+
+async def _check_a_local_server(rig: WindowRig) -> None:
+    """It is two clicks away; nothing asks it before."""
+    async with run_server(LLAMA_CPP) as server:
+        rig.wiring.services.models.local_ports = (1, server.port)
+        await rig.wiring.workspace_controller.restore_last()
+        welcome = rig.window.welcome
+        assert rig.window.top_bar.status() == "No session open"
+        assert server.request_lines == []
+        press(welcome, "find_servers")
+        await until(
+            lambda: "GET /v1/models" in server.request_lines and not welcome.found_servers.text(), "found"
+        )
+        press(welcome.found_servers, "add")
+        await until(lambda: "qwen3.gguf is now the default" in welcome.found_servers.text(), "connected")
+        assert rig.wiring.services.settings.model == "llama.cpp/qwen3.gguf"
+
+        await rig.open_folder("project")
+        assert rig.conversation.model.label == "llama.cpp/qwen3.gguf"
+        assert rig.conversation.model.window == 16_384

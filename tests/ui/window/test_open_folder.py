@@ -24,114 +24,120 @@ def trust_question(rig: WindowRig) -> list[TrustDialog]:
     return [dialog for dialog in rig.window.findChildren(TrustDialog) if dialog.isVisible()]
 
 
-async def test_a_new_folder_needs_trust_and_then_accepts_typing(qapp: QApplication, tmp_path: Path) -> None:
-    (tmp_path / "new").mkdir()
+async def test_folders_of_the_start_and_later_ones_are_opened(qapp: QApplication, tmp_path: Path) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.open_folder(tmp_path / "new")
-        await until(lambda: trust_question(rig), "the question")
-        assert rig.conversation.session.transcript.items == []
-        assert rig.chat.empty_state.sentence == "No messages yet."
-        press(trust_question(rig)[0], "trust")
-        await until(lambda: rig.window.focusWidget() is rig.composer.editor, "the composer in focus")
-        assert rig.chat.empty_state.sentence.startswith("Start a conversation.")
-        await rig.run_turn("Hello")
-
-
-async def test_the_welcome_page_is_shown_if_the_first_folder_cannot_be_opened(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """Until then the window shows nothing, also while another target of the start is opened."""
-    (tmp_path / "first").mkdir()
-    (tmp_path / "second").mkdir()
-    async with open_window(qapp, tmp_path) as rig:
-        assert rig.window.is_blank
-        openings = [
-            asyncio.get_running_loop().create_task(
-                rig.wiring.workspace_controller.restore_last(tmp_path / name)
-            )
-            for name in ("gone", "first", "second")
-        ]
-        welcomes = []
-        for opening in openings:
-            opening.add_done_callback(lambda _: welcomes.append(rig.window.welcome.isVisible()))
-        await asyncio.wait(openings)
-        await asyncio.sleep(0)
-        assert welcomes == [False, False, False]
-        assert rig.wiring.services.registry.get(rig.workspace.id).path == str(tmp_path / "second")
-        assert isinstance(openings[0].exception(), WorkspaceMissing)
-        await until(lambda: trust_question(rig), "the question")
-        press(trust_question(rig)[0], "trust")
+        await _check_folders_of_the_start(rig)
+        await _check_a_new_folder(rig)
 
     async with open_window(qapp, tmp_path / "other") as rig:
         with pytest.raises(WorkspaceMissing):
             await rig.wiring.workspace_controller.restore_last(tmp_path / "gone")
         assert rig.window.welcome.isVisible()
+        await _check_a_folder_with_sessions(rig)
+        await _check_a_workspace_that_cannot_be_opened(rig)
+        await _check_the_attach_dialog(rig)
 
 
-async def test_a_workspace_that_cannot_be_opened_says_why_and_turns_off_what_needs_it(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """The menus say at the pointer what an entry that is off needs; a new session tries to open it again."""
-    async with open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("locked")
-        services, commands = rig.wiring.services, rig.window.commands
-        store = services.registry.store_folder(identity)
-        await services.close_workspace(identity)
-        store.rename(store.with_name("elsewhere"))
-        store.write_text("no folder")
-        await rig.wiring.workspace_controller.open_workspace(identity)
-        await until(rig.window.no_session.isVisible, "the empty page")
-        assert rig.banner_text()
-        assert not any(action.isEnabled() for action in commands.for_workspace())
-        assert {action.statusTip() for action in commands.for_workspace()} == {"Needs an open workspace"}
-        assert commands.compact_now.statusTip() == "Needs an open session"
-        assert commands.import_file.isEnabled()
+async def _check_folders_of_the_start(rig: WindowRig) -> None:
+    """The welcome page comes if the first one cannot be opened; until then the window shows nothing.
 
-        store.unlink()
-        store.with_name("elsewhere").rename(store)
-        commands.new_session.trigger()
-        await until(lambda: rig.wiring.session_controller.conversation is not None, "it can be opened again")
-        assert all(action.isEnabled() and not action.statusTip() for action in commands.for_workspace())
-
-
-async def test_a_folder_with_sessions_opens_the_last_one_in_the_chat(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.run_turn("Hello")
-        session = rig.conversation.session.id
-        rig.window.show_page("cache")
-        await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
-        assert rig.conversation.session.id == session
-        assert rig.window.page() == "chat"
-        assert rig.composer.editor.hasFocus()
-        assert len(await rig.workspace.sessions()) == 1
+    Also while another target of the start is opened.
+    """
+    (rig.folder / "first").mkdir()
+    (rig.folder / "second").mkdir()
+    assert rig.window.is_blank
+    openings = [
+        asyncio.get_running_loop().create_task(
+            rig.wiring.workspace_controller.restore_last(rig.folder / name)
+        )
+        for name in ("gone", "first", "second")
+    ]
+    welcomes = []
+    for opening in openings:
+        opening.add_done_callback(lambda _: welcomes.append(rig.window.welcome.isVisible()))
+    await asyncio.wait(openings)
+    await asyncio.sleep(0)
+    assert welcomes == [False, False, False]
+    assert rig.wiring.services.registry.get(rig.workspace.id).path == str(rig.folder / "second")
+    assert isinstance(openings[0].exception(), WorkspaceMissing)
+    await until(lambda: trust_question(rig), "the question")
+    press(trust_question(rig)[0], "trust")
 
 
-async def test_the_attach_dialog_starts_in_the_workspace_and_then_in_the_last_folder(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    pictures = tmp_path / "pictures"
+async def _check_a_new_folder(rig: WindowRig) -> None:
+    """It needs trust, and then accepts typing."""
+    (rig.folder / "new").mkdir()
+    await rig.wiring.workspace_controller.open_folder(rig.folder / "new")
+    await until(lambda: trust_question(rig), "the question")
+    assert rig.conversation.session.transcript.items == []
+    assert rig.chat.empty_state.sentence == "No messages yet."
+    press(trust_question(rig)[0], "trust")
+    await until(lambda: rig.window.focusWidget() is rig.composer.editor, "the composer in focus")
+    assert rig.chat.empty_state.sentence.startswith("Start a conversation.")
+    await rig.run_turn("Hello")
+
+
+async def _check_a_folder_with_sessions(rig: WindowRig) -> None:
+    """The last one comes back, in the chat."""
+    await rig.open_folder("project")
+    await rig.run_turn("Hello")
+    session = rig.conversation.session.id
+    rig.window.show_page("cache")
+    await rig.wiring.workspace_controller.open_folder(rig.folder / "project")
+    assert rig.conversation.session.id == session
+    assert rig.window.page() == "chat"
+    assert rig.composer.editor.hasFocus()
+    assert len(await rig.workspace.sessions()) == 1
+
+
+async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
+    """It says why, and turns off what needs it; a new session tries to open it again.
+
+    The menus say at the pointer what an entry that is off needs.
+    """
+    assert not rig.banner_text()
+    identity = await rig.open_folder("locked")
+    services, commands = rig.wiring.services, rig.window.commands
+    store = services.registry.store_folder(identity)
+    await services.close_workspace(identity)
+    store.rename(store.with_name("elsewhere"))
+    store.write_text("no folder")
+    await rig.wiring.workspace_controller.open_workspace(identity)
+    await until(rig.window.no_session.isVisible, "the empty page")
+    assert rig.banner_text()
+    assert not any(action.isEnabled() for action in commands.for_workspace())
+    assert {action.statusTip() for action in commands.for_workspace()} == {"Needs an open workspace"}
+    assert commands.compact_now.statusTip() == "Needs an open session"
+    assert commands.import_file.isEnabled()
+
+    store.unlink()
+    store.with_name("elsewhere").rename(store)
+    commands.new_session.trigger()
+    await until(lambda: rig.wiring.session_controller.conversation is not None, "it can be opened again")
+    assert all(action.isEnabled() and not action.statusTip() for action in commands.for_workspace())
+
+
+async def _check_the_attach_dialog(rig: WindowRig) -> None:
+    """It starts in the workspace, and then in the last folder."""
+    pictures = rig.folder / "pictures"
     pictures.mkdir()
     (pictures / "a.png").write_bytes(png(8, 8, 1))
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        dialog = await file_dialog(rig)
-        assert Path(dialog.directory().absolutePath()) == tmp_path / "project"
-        field = dialog.findChild(QLineEdit)
-        assert field is not None
-        field.setText(str(pictures / "a.png"))
-        dialog.accept()
-        await until(rig.attachment_labels, "the image")
+    await rig.open_folder("images")
+    dialog = await file_dialog(rig)
+    assert Path(dialog.directory().absolutePath()) == rig.folder / "images"
+    field = dialog.findChild(QLineEdit)
+    assert field is not None
+    field.setText(str(pictures / "a.png"))
+    dialog.accept()
+    await until(rig.attachment_labels, "the image")
 
-        dialog = await file_dialog(rig)
-        assert Path(dialog.directory().absolutePath()) == pictures
-        dialog.reject()
-        await rig.open_folder("other")
-        dialog = await file_dialog(rig)
-        assert Path(dialog.directory().absolutePath()) == tmp_path / "other"
-        dialog.reject()
+    dialog = await file_dialog(rig)
+    assert Path(dialog.directory().absolutePath()) == pictures
+    dialog.reject()
+    await rig.open_folder("other")
+    dialog = await file_dialog(rig)
+    assert Path(dialog.directory().absolutePath()) == rig.folder / "other"
+    dialog.reject()
 
 
 async def file_dialog(rig: WindowRig) -> QFileDialog:

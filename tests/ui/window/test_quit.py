@@ -36,29 +36,36 @@ def question(rig: WindowRig) -> list[QuestionDialog]:
     return [dialog for dialog in rig.window.findChildren(QuestionDialog) if dialog.isVisible()]
 
 
-async def test_ctrl_w_closes_the_page_and_never_the_app(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        agreed: list[bool] = []
-        rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
-        rig.window.show_page("timeline")
-        QTest.keyClick(rig.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
-        assert rig.window.page() == "chat"
-        QTest.keyClick(rig.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
-        await asyncio.sleep(0)
-        assert rig.window.isVisible()
-        assert not agreed
-        QTest.keyClick(rig.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
-        await until(lambda: agreed, "Ctrl+Q quits when nothing runs")
-
-
-async def test_quitting_while_the_agent_works_asks_for_confirmation(
+async def test_ctrl_w_never_quits_and_quitting_asks_while_the_agent_works(
     qapp: QApplication, tmp_path: Path
 ) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_keys(rig)
+        await _check_a_running_turn(rig)
+
+
+async def _check_keys(rig: WindowRig) -> None:
+    """Ctrl+W closes the page and never the app."""
+    await rig.open_folder("project")
+    agreed: list[bool] = []
+    rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))
+    rig.window.show_page("timeline")
+    QTest.keyClick(rig.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+    assert rig.window.page() == "chat"
+    QTest.keyClick(rig.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+    await asyncio.sleep(0)
+    assert rig.window.isVisible()
+    assert not agreed
+    QTest.keyClick(rig.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    await until(lambda: agreed, "Ctrl+Q quits when nothing runs")
+
+
+async def _check_a_running_turn(rig: WindowRig) -> None:
+    """The user can go on, hide the window, or quit."""
     go = asyncio.Event()
     reply = StreamedReply(Text("One "), Wait(go), Text("two"))
-    async with ChatServer(lambda _: reply) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+    async with ChatServer(lambda _: reply) as server:
+        await rig.open_folder("busy")
         await rig.use_server(server)
         agreed: list[bool] = []
         rig.wiring.quit_controller.confirmed.connect(lambda: agreed.append(True))

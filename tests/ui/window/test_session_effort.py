@@ -26,8 +26,8 @@ def script(request: dict[str, object]) -> Reply:
     return text_reply("Done.")
 
 
-async def _furnish(rig: WindowRig, server: ChatServer) -> None:
-    await rig.open_folder("project")
+async def _furnish(rig: WindowRig, server: ChatServer, folder: str) -> None:
+    await rig.open_folder(folder)
     model = ModelEntry(name="small", window=32_000, reserve=1_000, efforts=("minimal", "low", "high"))
     box = Provider(name="box", base_url=server.base_url, models=(model,))
     services = rig.wiring.services
@@ -49,59 +49,63 @@ def _open_menu(rig: WindowRig) -> QMenu:
     return next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
 
 
-async def test_it_is_chosen_by_mouse_and_keys_and_stands_beside_the_model(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_it_is_chosen_displayed_sent_and_refused(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
-        await _furnish(rig, server)
-        button = rig.composer.model_button
-        assert button.text() == "small"
-        rig.composer.model_clicked.emit()
-        menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
-        names = [action.objectName() for action in menu.findChildren(QAction)]
-        assert [name for name in names if name.startswith("effort:")] == [
-            "effort:", "effort:default", "effort:minimal", "effort:low", "effort:high",
-        ]  # fmt: skip
-        _choose(menu, "effort:high")
-        await until(lambda: button.text() == "small · High", "the level beside the model")
-        assert "Reasoning effort: High" in button.toolTip()
-        await rig.run_turn("Hello")
-        assert server.bodies[-1]["reasoning_effort"] == "high"
-
-        _choose(_open_menu(rig), "workspace_effort:low")
-        registry = rig.wiring.services.registry
-        await until(lambda: registry.get(rig.workspace.id).effort == "low", "the workspace's level")
-        assert button.text() == "small · High", "the session has its own"
-        _choose(_open_menu(rig), "effort:")
-        await until(lambda: button.text() == "small · Low", "that of the workspace")
-        assert rig.events(EffortChosen) == [EffortChosen("high"), EffortChosen("")]
-        assert [row.text for row in rig.rows(DividerRow)] == [
-            "Reasoning effort for this session: High",
-            "Reasoning effort for this session: workspace default",
-        ]
-        window, _ = rig.conversation.window.measure()
-        assert "== fields\neffort: low" in request_document(window, rig.conversation.window.rows()).text
-
-        rig.type_message("/effort minimal")
-        await until(lambda: rig.events(EffortChosen)[-1] == EffortChosen("minimal"), "the typed level")
-        rig.type_message("/effort huge")
-        await until(lambda: "isn't an effort" in rig.banner_text(), "what is wrong")
+        await _furnish(rig, server, "chosen")
+        await _check_choices(rig, server)
+        await _furnish(rig, server, "refused")
+        await _check_a_refusal(rig)
 
 
-async def test_a_refusal_is_a_notice_in_the_chat(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
-        await _furnish(rig, server)
-        _choose(_open_menu(rig), "effort:minimal")
-        await until(lambda: bool(rig.events(EffortChosen)), "the choice on record")
-        await rig.run_turn("Hello")
-        await rig.run_turn("And again")
-        _, stored = rows_from_log(rig.conversation.session.log)
-        for rows in (rig.rows(object), stored):
-            kinds = [type(row) for row in rows if isinstance(row, AssistantRow | NoticeRow)]
-            assert kinds == [AssistantRow, NoticeRow, AssistantRow]
-        (notice,) = rig.rows(NoticeRow)
-        assert notice.what == (
-            "box/small doesn't accept this reasoning effort: Minimal. Requests continue without it."
-        )
-        assert "not supported" in notice.why
-        assert rig.composer.model_button.text() == "small", "it is not sent, so it is not beside the name"
+async def _check_choices(rig: WindowRig, server: ChatServer) -> None:
+    """It is chosen by mouse and keys, and stands beside the model."""
+    button = rig.composer.model_button
+    assert button.text() == "small"
+    rig.composer.model_clicked.emit()
+    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+    names = [action.objectName() for action in menu.findChildren(QAction)]
+    assert [name for name in names if name.startswith("effort:")] == [
+        "effort:", "effort:default", "effort:minimal", "effort:low", "effort:high",
+    ]  # fmt: skip
+    _choose(menu, "effort:high")
+    await until(lambda: button.text() == "small · High", "the level beside the model")
+    assert "Reasoning effort: High" in button.toolTip()
+    await rig.run_turn("Hello")
+    assert server.bodies[-1]["reasoning_effort"] == "high"
+
+    _choose(_open_menu(rig), "workspace_effort:low")
+    registry = rig.wiring.services.registry
+    await until(lambda: registry.get(rig.workspace.id).effort == "low", "the workspace's level")
+    assert button.text() == "small · High", "the session has its own"
+    _choose(_open_menu(rig), "effort:")
+    await until(lambda: button.text() == "small · Low", "that of the workspace")
+    assert rig.events(EffortChosen) == [EffortChosen("high"), EffortChosen("")]
+    assert [row.text for row in rig.rows(DividerRow)] == [
+        "Reasoning effort for this session: High",
+        "Reasoning effort for this session: workspace default",
+    ]
+    window, _ = rig.conversation.window.measure()
+    assert "== fields\neffort: low" in request_document(window, rig.conversation.window.rows()).text
+
+    rig.type_message("/effort minimal")
+    await until(lambda: rig.events(EffortChosen)[-1] == EffortChosen("minimal"), "the typed level")
+    rig.type_message("/effort huge")
+    await until(lambda: "isn't an effort" in rig.banner_text(), "what is wrong")
+
+
+async def _check_a_refusal(rig: WindowRig) -> None:
+    """It is a notice in the chat."""
+    _choose(_open_menu(rig), "effort:minimal")
+    await until(lambda: bool(rig.events(EffortChosen)), "the choice on record")
+    await rig.run_turn("Hello")
+    await rig.run_turn("And again")
+    _, stored = rows_from_log(rig.conversation.session.log)
+    for rows in (rig.rows(object), stored):
+        kinds = [type(row) for row in rows if isinstance(row, AssistantRow | NoticeRow)]
+        assert kinds == [AssistantRow, NoticeRow, AssistantRow]
+    (notice,) = rig.rows(NoticeRow)
+    assert notice.what == (
+        "box/small doesn't accept this reasoning effort: Minimal. Requests continue without it."
+    )
+    assert "not supported" in notice.why
+    assert rig.composer.model_button.text() == "small", "it is not sent, so it is not beside the name"

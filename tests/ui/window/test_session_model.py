@@ -19,9 +19,9 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-async def _furnish(rig: WindowRig, server: ChatServer) -> None:
+async def _furnish(rig: WindowRig, server: ChatServer, folder: str) -> None:
     """Open a workspace whose default is the larger of a provider's two models."""
-    await rig.open_folder("project")
+    await rig.open_folder(folder)
     entries = tuple(ModelEntry(name=name, window=32_000, reserve=1_000) for name in ("large", "small"))
     box = Provider(name="box", base_url=server.base_url, models=entries, default_model="large")
     services = rig.wiring.services
@@ -47,10 +47,12 @@ async def _choose(rig: WindowRig, label: str) -> list[str]:
     return checked
 
 
-async def test_a_model_can_be_set_for_one_session_and_is_saved(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_model_can_be_set_for_one_session_is_saved_and_missed(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     async with ChatServer(replies_in_order(text_reply("ready"))) as server:
         async with open_window(qapp, tmp_path) as rig:
-            await _furnish(rig, server)
+            await _furnish(rig, server, "project")
             first = rig.conversation.session.id
             button = rig.composer.model_button
             assert button.toolTip().startswith("Default model for this workspace")
@@ -78,29 +80,28 @@ async def test_a_model_can_be_set_for_one_session_and_is_saved(qapp: QApplicatio
             assert rig.conversation.model.demo
             assert rig.events(ModelChosen) == [ModelChosen("box/small"), ModelChosen("")]
 
+            await _furnish(rig, server, "missing")
+            await _check_a_missing_model(rig)
 
-async def test_a_missing_session_model_blocks_the_session(qapp: QApplication, tmp_path: Path) -> None:
-    async with (
-        ChatServer(replies_in_order(text_reply("ready"))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await _furnish(rig, server)
-        await _choose(rig, "box/small")
-        services = rig.wiring.services
-        await services.use_model(rig.workspace.id, "demo/offline")
-        before = services.settings
-        await services.save_settings(before.with_provider_removed("box"))
-        await rig.wiring.session_controller.show_model()
-        assert "box/small is chosen for this session, but isn't set up." in rig.banner_text()
-        assert rig.conversation.model_choice.pending == ModelChange("box/small", True, False)
 
-        await services.save_settings(before)
-        await rig.wiring.session_controller.show_model()
-        assert rig.conversation.model_choice.pending is None
-        assert rig.conversation.model.label == "box/small"
+async def _check_a_missing_model(rig: WindowRig) -> None:
+    """It blocks its session until it is back, or the user continues with the workspace's."""
+    await _choose(rig, "box/small")
+    services = rig.wiring.services
+    await services.use_model(rig.workspace.id, "demo/offline")
+    before = services.settings
+    await services.save_settings(before.with_provider_removed("box"))
+    await rig.wiring.session_controller.show_model()
+    assert "box/small is chosen for this session, but isn't set up." in rig.banner_text()
+    assert rig.conversation.model_choice.pending == ModelChange("box/small", True, False)
 
-        await services.save_settings(before.with_provider_removed("box"))
-        await rig.wiring.session_controller.show_model()
-        press(rig.window.banners, "continue")
-        await until(lambda: not rig.conversation.model_choice.pending, "the choice")
-        assert rig.conversation.model.demo
+    await services.save_settings(before)
+    await rig.wiring.session_controller.show_model()
+    assert rig.conversation.model_choice.pending is None
+    assert rig.conversation.model.label == "box/small"
+
+    await services.save_settings(before.with_provider_removed("box"))
+    await rig.wiring.session_controller.show_model()
+    press(rig.window.banners, "continue")
+    await until(lambda: not rig.conversation.model_choice.pending, "the choice")
+    assert rig.conversation.model.demo

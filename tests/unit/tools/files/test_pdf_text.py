@@ -18,18 +18,18 @@ def test_each_page_with_text_says_which_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"),
+    ("build", "reason"),
     [
-        (pdf("", ""), "pictures"),
-        (protected_pdf("xyzzy"), "password"),
-        (b"%PDF-1.7\nnothing else", "damaged"),
-        (bomb_pdf(), "slow"),
+        (lambda: pdf("", ""), "pictures"),
+        (lambda: protected_pdf("xyzzy"), "password"),
+        (lambda: b"%PDF-1.7\nnothing else", "damaged"),
+        (bomb_pdf, "slow"),
     ],
     ids=["pictures", "password", "damaged", "bomb"],
 )
-def test_one_without_readable_text_says_why(data: bytes, reason: str) -> None:
+def test_one_without_readable_text_says_why(build: Callable[[], bytes], reason: str) -> None:
     with pytest.raises(PdfRefused) as caught:
-        pdf_text(data)
+        pdf_text(build())
     assert caught.value.reason == reason
 
 
