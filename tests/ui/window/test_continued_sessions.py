@@ -85,18 +85,19 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         assert origin is not None
         assert (origin.origin, origin.model) == (new, rig.conversation.model.label)
 
+        await _check_a_deleted_origin(rig, server)
 
-async def test_a_link_to_a_deleted_session_says_so(qapp: QApplication, tmp_path: Path) -> None:
-    """The one that continues it goes on as before."""
-    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        await rig.use_server(server)
-        await rig.run_turn("Which port?")
-        old = rig.conversation.session.id
-        await rig.wiring.workspace_controller.continue_session(0)
-        rig.window.sidebar.session_deleted.emit(old)
-        await until(lambda: "moved to the trash" in rig.banner_text(), "the deletion")
-        await rig.run_turn("And now?")
-        rig.views.timeline.session_requested.emit(old)
-        await until(lambda: "isn't in this workspace" in rig.banner_text(), "the notice")
-        assert rig.conversation.session.id != old
+
+async def _check_a_deleted_origin(rig: WindowRig, server: ChatServer) -> None:
+    """A link to a deleted session says so; the one that continues it goes on as before."""
+    await rig.open_folder("deleted")
+    await rig.use_server(server)
+    await rig.run_turn("Which port?")
+    old = rig.conversation.session.id
+    await rig.wiring.workspace_controller.continue_session(0)
+    rig.window.sidebar.session_deleted.emit(old)
+    await until(lambda: "moved to the trash" in rig.banner_text(), "the deletion")
+    await rig.run_turn("And now?")
+    rig.views.timeline.session_requested.emit(old)
+    await until(lambda: "isn't in this workspace" in rig.banner_text(), "the notice")
+    assert rig.conversation.session.id != old

@@ -18,12 +18,12 @@ from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
 from tests.support.store.builders import make_summary
 from tests.support.window.buttons import press
-from tests.support.window.window_rig import open_window, until
+from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
 
-async def test_calls_of_a_crash_are_found_before_and_after_opening_the_session(
+async def test_calls_of_a_crash_are_found_and_the_notice_opens_the_log(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
@@ -44,22 +44,22 @@ async def test_calls_of_a_crash_are_found_before_and_after_opening_the_session(
         assert await find_unfinished(rig.wiring.services, run, wall_clock_ms() + 1) == RecoverySummary(
             queued=1, drafts=1
         )
+        await _check_the_notice(rig)
 
 
-async def test_the_notice_reports_the_crash_and_opens_the_log(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        notice = CrashNotice(rig.window, rig.context.actions, lambda: "the stacks", tmp_path)
-        notice.show(RecoverySummary(turns=1, drafts=2))
-        assert "didn't close properly" in rig.banner_text()
-        assert "1 interrupted turn and 2 drafts" in rig.banner_text()
-        press(rig.window.banners, "show")
-        await until(lambda: rig.window.findChildren(LogDialog), "the log")
-        (dialog,) = rig.window.findChildren(LogDialog)
-        assert dialog.text.toPlainText() == "the stacks"
-        QTest.mouseClick(dialog.copy, Qt.MouseButton.LeftButton)
-        assert QGuiApplication.clipboard().text() == "the stacks"
-        dialog.accept()
+async def _check_the_notice(rig: WindowRig) -> None:
+    """It reports the crash and opens the log."""
+    notice = CrashNotice(rig.window, rig.context.actions, lambda: "the stacks", rig.folder)
+    notice.show(RecoverySummary(turns=1, drafts=2))
+    assert "didn't close properly" in rig.banner_text()
+    assert "1 interrupted turn and 2 drafts" in rig.banner_text()
+    press(rig.window.banners, "show")
+    await until(lambda: rig.window.findChildren(LogDialog), "the log")
+    (dialog,) = rig.window.findChildren(LogDialog)
+    assert dialog.text.toPlainText() == "the stacks"
+    QTest.mouseClick(dialog.copy, Qt.MouseButton.LeftButton)
+    assert QGuiApplication.clipboard().text() == "the stacks"
+    dialog.accept()
 
 
 def test_a_crash_without_running_work_is_reported() -> None:

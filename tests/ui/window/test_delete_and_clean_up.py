@@ -81,11 +81,16 @@ async def forget_dialog(rig: WindowRig) -> RedactDialog:
     return redaction.presenter.dialog
 
 
-async def test_sessions_are_deleted_and_restored(qapp: QApplication, tmp_path: Path) -> None:
-    """Deleting one of two, then the only one of a workspace."""
+async def test_sessions_are_deleted_and_restored_and_a_secret_is_forgotten(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """One of two sessions, the only one; a secret by its text and from the cache, and what isn't there."""
     async with open_window(qapp, tmp_path) as rig:
         await _check_a_deleted_session(rig)
         await _check_the_only_session(rig)
+        await _check_failed_redactions(rig)
+        await _check_a_secret_in_a_session(rig)
+        await _check_an_output_of_the_cache(rig)
 
 
 async def _check_a_deleted_session(rig: WindowRig) -> None:
@@ -134,14 +139,6 @@ async def _check_the_only_session(rig: WindowRig) -> None:
     await until(rig.window.no_session.isVisible, "the empty page")
     await rig.wiring.workspace_controller.new_session()
     assert rig.conversation.session.transcript.turns == 0
-
-
-async def test_a_secret_is_looked_for_and_forgotten(qapp: QApplication, tmp_path: Path) -> None:
-    """By its text, from the cache browser, and what cannot be looked for."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_failed_redactions(rig)
-        await _check_a_secret_in_a_session(rig)
-        await _check_an_output_of_the_cache(rig)
 
 
 async def _check_failed_redactions(rig: WindowRig) -> None:
@@ -254,14 +251,22 @@ def history_of_a_deleted_session(rig: WindowRig) -> HistoryDatabase:
     return database
 
 
-async def test_a_cleanup_follows_the_rule_of_its_workspace(
+async def test_the_trash_is_filled_listed_restored_and_emptied_and_a_cleanup_follows_its_rule(
     qapp: QApplication, tmp_path: Path, loose: list[Content]
 ) -> None:
-    """By hand, by itself on opening, and by the rule of the page Data."""
+    """Each step has a workspace of its own. A clean-up comes by hand, on opening, and by the page Data.
+
+    What is needed or pinned stays.
+    """
     async with open_window(qapp, tmp_path) as rig:
+        await _check_a_key(rig, loose)
+        await _check_very_many(rig)
+        await _check_the_dialog(rig, loose)
+        await _check_the_list(rig, loose)
         await _check_a_cleanup_by_hand(rig, loose)
         await _check_a_quota(rig, loose)
         await _check_the_data_page(rig, loose)
+        await _check_what_is_pinned_or_needed(rig, loose)
 
 
 async def _check_a_cleanup_by_hand(rig: WindowRig, loose: list[Content]) -> None:
@@ -350,17 +355,6 @@ async def _check_the_data_page(rig: WindowRig, loose: list[Content]) -> None:
     assert tidying.cleanup_dialog.automatic.isChecked()
     press(tidying.cleanup_dialog, "cancel")
     await until(lambda: tidying.cleanup_dialog is None, "the dialog gone")
-
-
-async def test_the_trash_is_filled_listed_restored_and_emptied(
-    qapp: QApplication, tmp_path: Path, loose: list[Content]
-) -> None:
-    """Each step has a workspace of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_a_key(rig, loose)
-        await _check_very_many(rig)
-        await _check_the_dialog(rig, loose)
-        await _check_the_list(rig, loose)
 
 
 async def _check_a_key(rig: WindowRig, loose: list[Content]) -> None:
@@ -459,14 +453,10 @@ async def _check_the_list(rig: WindowRig, loose: list[Content]) -> None:
     await until(lambda: len(listed()) == 2, "both that are not in the trash")
 
 
-async def test_an_entry_is_pinned_from_its_menu_and_a_needed_one_stays_with_the_reason(
-    qapp: QApplication, tmp_path: Path, loose: list[Content]
-) -> None:
-    async with (
-        ChatServer(replies_in_order(reading(), text_reply("Read."))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await leaked(rig, server)
+async def _check_what_is_pinned_or_needed(rig: WindowRig, loose: list[Content]) -> None:
+    """An entry is pinned from its menu; it stays like one that a session needs, with the reason."""
+    async with ChatServer(replies_in_order(reading(), text_reply("Read."))) as server:
+        await leaked(rig, server, "pinned")
         digest, cache = rig.events(ToolAnswered)[0].digest, rig.views.cache
         rig.window.show_page("cache")
         await until(lambda: cache.table.current_row() is not None, "the entry")

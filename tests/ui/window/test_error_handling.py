@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
@@ -19,15 +20,15 @@ from helix_desktop.ui.design.dialogs import QuestionDialog
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
+    Reply,
     StreamedReply,
-    replies_in_order,
     text_reply,
 )
 from tests.support.small_disk import fill_disk, mount_small_disk
 from tests.support.store.builders import make_content
 from tests.support.store.damage import compact_tables, flip_bit_near
 from tests.support.window.buttons import press
-from tests.support.window.window_rig import open_window, until
+from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -36,46 +37,69 @@ def _words(pane: QWidget) -> list[str]:
     return [label.text() for label in pane.findChildren(QLabel) if label.isVisible()]
 
 
-async def test_a_missing_folder_is_reported_and_can_be_located(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project", {"README.md": "# Here"})
-        await rig.run_turn("Look")
-
-    (tmp_path / "project").rename(tmp_path / "moved")
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        assert rig.window.missing_folder.isVisible()
-        assert "Folder not found. Sessions are kept." in _words(rig.window.sidebar)
-        rig.window.commands.switch_workspace.trigger()
-        assert [row.badge for row in rig.window.switcher.matching_workspaces()] == ["missing"]
-        rig.window.switcher.hide()
-        rig.wiring.services.registry.relocate(identity, tmp_path / "moved")
-        await rig.wiring.workspace_controller.open_workspace(identity)
-        assert not rig.window.missing_folder.isVisible()
-        assert rig.window.sidebar.session_list.isVisible()
-        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
-
-
-async def test_a_workspace_in_use_elsewhere_is_reported_and_opens_when_it_is_free(
+async def test_a_workspace_that_is_missing_in_use_or_named_like_another_is_reported(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         first = await rig.open_folder("first", {"README.md": "# First"})
         await rig.run_turn("Look")
         second = await rig.open_folder("second")
+        missing = await rig.open_folder("project", {"README.md": "# Here"})
+        await rig.run_turn("Look")
 
+    (tmp_path / "project").rename(tmp_path / "moved")
     async with open_window(qapp, tmp_path) as rig:
-        folder = rig.wiring.services.registry.store_folder(first)
-        other = await LevelDbStore.open(folder, first)
-        await rig.wiring.workspace_controller.open_workspace(first)
-        assert "is already open here" in rig.banner_text()
-        assert "Not open. Sessions are kept." in _words(rig.window.sidebar)
-        assert rig.wiring.session_controller.conversation is None
-        await rig.wiring.workspace_controller.open_workspace(second)
-        assert "is already open here" not in rig.banner_text()
-        await other.close()
-        await rig.wiring.workspace_controller.open_workspace(first)
-        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+        await rig.wiring.workspace_controller.restore_last()
+        await _check_a_missing_folder(rig, missing)
+        await _check_a_workspace_in_use(rig, first, second)
+        await _check_equal_names(rig)
+
+
+async def _check_a_missing_folder(rig: WindowRig, identity: str) -> None:
+    """It is reported and can be located."""
+    assert rig.window.missing_folder.isVisible()
+    assert "Folder not found. Sessions are kept." in _words(rig.window.sidebar)
+    rig.window.commands.switch_workspace.trigger()
+    assert sorted(row.badge for row in rig.window.switcher.matching_workspaces()) == ["", "", "missing"]
+    rig.window.switcher.hide()
+    rig.wiring.services.registry.relocate(identity, rig.folder / "moved")
+    await rig.wiring.workspace_controller.open_workspace(identity)
+    assert not rig.window.missing_folder.isVisible()
+    assert rig.window.sidebar.session_list.isVisible()
+    assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+
+
+async def _check_a_workspace_in_use(rig: WindowRig, first: str, second: str) -> None:
+    """Open elsewhere, it is reported; it opens when it is free."""
+    folder = rig.wiring.services.registry.store_folder(first)
+    other = await LevelDbStore.open(folder, first)
+    await rig.wiring.workspace_controller.open_workspace(first)
+    assert "is already open here" in rig.banner_text()
+    assert "Not open. Sessions are kept." in _words(rig.window.sidebar)
+    assert rig.wiring.session_controller.conversation is None
+    await rig.wiring.workspace_controller.open_workspace(second)
+    assert "is already open here" not in rig.banner_text()
+    await other.close()
+    await rig.wiring.workspace_controller.open_workspace(first)
+    assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+
+
+async def _check_equal_names(rig: WindowRig) -> None:
+    """Two folders with the same name are distinguishable everywhere."""
+    (rig.folder / "work").mkdir()
+    (rig.folder / "home").mkdir()
+    first = await rig.open_folder("work/app")
+    second = await rig.open_folder("home/app")
+    await rig.wiring.sidebar.refresh()
+
+    buttons = [rig.window.rail.button(workspace).workspace for workspace in (first, second)]
+    assert [button.name for button in buttons] == ["app (work)", "app (home)"]
+    assert {button.initials for button in buttons} == {"AP"}
+    assert buttons[0].color != buttons[1].color
+    rig.window.switcher.open()
+    names = {workspace.name for workspace in rig.window.switcher.matching_workspaces()}
+    assert {name for name in names if name.startswith("app")} == {"app (work)", "app (home)"}
+    rig.window.switcher.hide()
 
 
 async def test_damaged_settings_a_gone_model_and_removing_a_workspace_lose_nothing(
@@ -111,28 +135,6 @@ async def test_damaged_settings_a_gone_model_and_removing_a_workspace_lose_nothi
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]
 
 
-async def test_two_folders_with_the_same_name_are_distinguishable_everywhere(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    (tmp_path / "work").mkdir()
-    (tmp_path / "home").mkdir()
-    async with open_window(qapp, tmp_path) as rig:
-        first = await rig.open_folder("work/app")
-        second = await rig.open_folder("home/app")
-        await rig.wiring.sidebar.refresh()
-
-        buttons = [rig.window.rail.button(workspace).workspace for workspace in (first, second)]
-        assert [button.name for button in buttons] == ["app (work)", "app (home)"]
-        assert {button.initials for button in buttons} == {"AP"}
-        assert buttons[0].color != buttons[1].color
-        rig.window.switcher.open()
-        assert {workspace.name for workspace in rig.window.switcher.matching_workspaces()} == {
-            "app (work)",
-            "app (home)",
-        }
-        rig.window.switcher.hide()
-
-
 async def test_a_repaired_store_and_later_damage_are_reported_once(
     qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -166,38 +168,45 @@ async def test_a_repaired_store_and_later_damage_are_reported_once(
 
 
 @pytest.mark.expect_errors("task record .* failed")
-async def test_an_error_of_saving_says_when_saving_works_again(qapp: QApplication, tmp_path: Path) -> None:
-    """The disk was full: red until the next event is saved, then it says since when."""
-    with mount_small_disk(tmp_path, "48m"):
-        async with ChatServer(lambda _: text_reply("Hi.")) as server, open_window(qapp, tmp_path) as rig:
-            await rig.open_folder("project")
-            await rig.use_server(server)
-            await rig.run_turn("Hello")
-            fill_disk(tmp_path / "ballast")
-            rig.type_message("Not saved")
-            await until(lambda: [row for row in rig.rows(NoticeRow) if row.level == "error"], "the error")
-            (tmp_path / "ballast").unlink()
-            await rig.run_turn("Again")
-            (row,) = rig.rows(NoticeRow)
-            assert row.level == "info"
-            assert "Saving resumed at" in row.what
-            assert "No space left" in row.why
-
-
-@pytest.mark.expect_errors("task record .* failed")
-async def test_a_call_whose_output_could_not_be_saved_is_over(qapp: QApplication, tmp_path: Path) -> None:
-    """The command itself filled the disk: its card said "running" for good, in a session that is ready."""
+async def test_a_full_disk_is_reported_until_saving_works_and_its_call_is_over(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     fill = StreamedReply(Call("run_command", json.dumps({"command": "cat /dev/zero > ballast; seq 9999"})))
+
+    def answer(request: dict[str, Any]) -> Reply:
+        return fill if request["messages"][-1]["content"] == "Fill it" else text_reply("Hi.")
+
     with mount_small_disk(tmp_path, "48m"):
-        replies = replies_in_order(fill, text_reply("It ran."))
-        async with ChatServer(replies) as server, open_window(qapp, tmp_path) as rig:
-            await rig.open_folder("project")
+        async with ChatServer(answer) as server, open_window(qapp, tmp_path) as rig:
+            await rig.open_folder("message")
             await rig.use_server(server)
-            rig.type_message("Fill it")
-            await rig.answer_approval("once")
-            await until(lambda: [row for row in rig.rows(NoticeRow) if row.level == "error"], "the error")
-            await until(lambda: rig.rows(ToolRow)[0].state == "interrupted", "the card")
-            assert figures_text(rig.rows(ToolRow)[0]) == "output not saved"
-            (tmp_path / "project" / "ballast").unlink()
-            await rig.run_turn("Again")
-            assert rig.rows(ToolRow)[0].answer_seq
+            await _check_an_error_of_saving(rig)
+            await rig.open_folder("call")
+            await rig.use_server(server)
+            await _check_an_output_that_is_not_saved(rig)
+
+
+async def _check_an_error_of_saving(rig: WindowRig) -> None:
+    """It is red until the next event is saved, then it says since when."""
+    await rig.run_turn("Hello")
+    fill_disk(rig.folder / "ballast")
+    rig.type_message("Not saved")
+    await until(lambda: [row for row in rig.rows(NoticeRow) if row.level == "error"], "the error")
+    (rig.folder / "ballast").unlink()
+    await rig.run_turn("Again")
+    (row,) = rig.rows(NoticeRow)
+    assert row.level == "info"
+    assert "Saving resumed at" in row.what
+    assert "No space left" in row.why
+
+
+async def _check_an_output_that_is_not_saved(rig: WindowRig) -> None:
+    """The command itself filled the disk: its card said "running" for good, in a session that is ready."""
+    rig.type_message("Fill it")
+    await rig.answer_approval("once")
+    await until(lambda: [row for row in rig.rows(NoticeRow) if row.level == "error"], "the error")
+    await until(lambda: rig.rows(ToolRow)[0].state == "interrupted", "the card")
+    assert figures_text(rig.rows(ToolRow)[0]) == "output not saved"
+    (rig.folder / "call" / "ballast").unlink()
+    await rig.run_turn("Again")
+    assert rig.rows(ToolRow)[0].answer_seq

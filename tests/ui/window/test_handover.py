@@ -72,9 +72,11 @@ class Summariser:
         return text_reply("All read.")
 
 
-async def _work(rig: WindowRig, server: ChatServer, **policy: object) -> HandoverDialog:
+async def _work(
+    rig: WindowRig, server: ChatServer, folder: str = "project", **policy: object
+) -> HandoverDialog:
     """Two turns of work, and the dialog open."""
-    await rig.open_folder("project", FILES)
+    await rig.open_folder(folder, FILES)
     await rig.use_server(server)
     await rig.change_policy(**(BY_HAND | policy))
     await rig.run_turn("Read everything")
@@ -292,48 +294,13 @@ def _hit_names(rig: WindowRig) -> list[str]:
     return [area.name for area in item.hit_areas]
 
 
-async def test_a_dropped_sentence_is_put_back(qapp: QApplication, tmp_path: Path) -> None:
-    """Two handovers are compared in the timeline; what the newer one dropped is put back, and undone."""
-    async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
-        (await _work(rig, server)).reject()
-        await _closed(rig)
-        handovers = rig.conversation.handovers
-        await handovers.commit(await handovers.draft())
-        await rig.run_turn("And then?")
-        draft = await handovers.draft()
-        head = "## Technical Details\n"
-        await handovers.commit(draft, draft.text.replace(f"{head}- Words about it.", f"{head}- All new!"))
-        first, second = rig.conversation.session.transcript.rewrites.handovers
-        rig.window.show_page("timeline")
-        timeline, rewrites = rig.views.timeline, rig.wiring.rewrites
-        await until(lambda: timeline.card_widget(second), "the card")
-        press(timeline.card_widget(second) or timeline, "compare")
-        await until(lambda: rewrites.compare_presenter, "the comparison")
-        assert rewrites.compare_presenter is not None
-        dialog = rewrites.compare_presenter.dialog
-        assert (dialog.before_box.currentData(), dialog.after_box.currentData()) == (first, second)
-        dialog.pair_requested.emit(first, first)
-        assert dialog.reason.isHidden()
-        dialog.pair_requested.emit(second, first)
-        assert "active handover only" in dialog.reason.text()
-        assert not any(button.isVisible() for button in find_buttons(dialog, "put_back"))
-        dialog.pair_requested.emit(first, second)
-        press(dialog, "put_back")
-        await until(dialog.undo_button.isVisible, "it is back")
-        revised = rig.events(HandoverMade)[-1]
-        assert (revised.revises, revised.sections[1].bullets[-1].text) == (second, "Words about it.")
-        assert not any(button.isVisible() for button in find_buttons(dialog, "put_back"))
-        press(dialog, "undo")
-        await until(lambda: dialog.after_box.currentData() == second, "undone")
-        active = rig.conversation.session.transcript.handover
-        assert active is not None
-        assert active[0] == second
-
-
-async def test_a_recorded_handover_is_run_again_and_edited(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_recorded_handover_is_compared_run_again_and_edited(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     """Run again, it is compared with the first one; edited, it is checked; an undone one is read only."""
     model = Summariser()
     async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
+        await _check_a_dropped_sentence(rig, server)
         (await _work(rig, server)).reject()
         await _closed(rig)
         handovers = rig.conversation.handovers
@@ -342,6 +309,45 @@ async def test_a_recorded_handover_is_run_again_and_edited(qapp: QApplication, t
         await _check_running_again(rig, model, first)
         await _check_editing(rig, first)
         await _check_editing_undone(rig)
+
+
+async def _check_a_dropped_sentence(rig: WindowRig, server: ChatServer) -> None:
+    """Two handovers are compared in the timeline; what the newer one dropped is put back, and undone."""
+    (await _work(rig, server, "dropped")).reject()
+    await _closed(rig)
+    handovers = rig.conversation.handovers
+    await handovers.commit(await handovers.draft())
+    await rig.run_turn("And then?")
+    draft = await handovers.draft()
+    head = "## Technical Details\n"
+    await handovers.commit(draft, draft.text.replace(f"{head}- Words about it.", f"{head}- All new!"))
+    first, second = rig.conversation.session.transcript.rewrites.handovers
+    rig.window.show_page("timeline")
+    timeline, rewrites = rig.views.timeline, rig.wiring.rewrites
+    await until(lambda: timeline.card_widget(second), "the card")
+    press(timeline.card_widget(second) or timeline, "compare")
+    await until(lambda: rewrites.compare_presenter, "the comparison")
+    assert rewrites.compare_presenter is not None
+    dialog = rewrites.compare_presenter.dialog
+    assert (dialog.before_box.currentData(), dialog.after_box.currentData()) == (first, second)
+    dialog.pair_requested.emit(first, first)
+    assert dialog.reason.isHidden()
+    dialog.pair_requested.emit(second, first)
+    assert "active handover only" in dialog.reason.text()
+    assert not any(button.isVisible() for button in find_buttons(dialog, "put_back"))
+    dialog.pair_requested.emit(first, second)
+    press(dialog, "put_back")
+    await until(dialog.undo_button.isVisible, "it is back")
+    revised = rig.events(HandoverMade)[-1]
+    assert (revised.revises, revised.sections[1].bullets[-1].text) == (second, "Words about it.")
+    assert not any(button.isVisible() for button in find_buttons(dialog, "put_back"))
+    press(dialog, "undo")
+    await until(lambda: dialog.after_box.currentData() == second, "undone")
+    active = rig.conversation.session.transcript.handover
+    assert active is not None
+    assert active[0] == second
+    dialog.close()
+    rig.window.show_page("chat")
 
 
 async def _check_running_again(rig: WindowRig, model: Summariser, first: int) -> None:

@@ -41,10 +41,18 @@ def _asks_for_key(rig: WindowRig) -> bool:
     return "missing-key" in rig.window.banners.banner_ids() or rig.chat.key_strip.isVisible()
 
 
-async def test_a_key_of_one_run_is_missing_in_the_next(qapp: QApplication, tmp_path: Path) -> None:
+async def test_a_key_of_one_run_is_missing_in_the_next_unless_the_environment_has_it(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with ChatServer(replies_in_order(text_reply("Here"))) as server:
         identity = await _with_key(tmp_path, qapp, server)
         assert _files_with(tmp_path, b"sesame") == []
+        monkeypatch.setenv("HELIX_LAB_KEY", "given")
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.open_workspace(identity)
+            assert await rig.wiring.services.missing_keys() == ()
+            assert not _asks_for_key(rig)
+        monkeypatch.delenv("HELIX_LAB_KEY")
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.open_workspace(identity)
             await until(rig.chat.key_strip.isVisible, "the strip above the message field")
@@ -65,15 +73,3 @@ async def test_a_key_of_one_run_is_missing_in_the_next(qapp: QApplication, tmp_p
             await rig.run_turn("And now?")
             assert server.requests[-1].headers["authorization"] == "Bearer open"
             rig.wiring.settings.close()
-
-
-async def test_a_key_in_the_environment_is_not_missed(
-    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with ChatServer(replies_in_order(text_reply("Here"))) as server:
-        identity = await _with_key(tmp_path, qapp, server)
-        monkeypatch.setenv("HELIX_LAB_KEY", "given")
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.wiring.workspace_controller.open_workspace(identity)
-            assert await rig.wiring.services.missing_keys() == ()
-            assert not _asks_for_key(rig)

@@ -69,40 +69,15 @@ async def test_roles_are_set_per_workspace_and_globally_and_saved(qapp: QApplica
         assert _roles(rig) == {"main": "offline"}, "nobody else is asked beside the offline demo model"
 
 
-async def test_a_new_provider_fills_roles_and_says_why(qapp: QApplication, tmp_path: Path) -> None:
-    """From the catalog; nothing is contacted, and what the user sets afterwards stays."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        services, settings = rig.wiring.services, rig.wiring.settings
-        vendor = next(vendor for vendor in services.models.catalog.vendors if vendor.name == "anthropic")
-        entries = tuple(ModelEntry(name=name) for name in vendor.begin)
-        form = ProviderForm("", "anthropic", vendor.base_url, vendor.dialect, entries, vendor.begin[0])
-        await settings.show("providers")
-        settings.dialog.providers.editor.saved.emit(form)
-        await until(lambda: services.settings.fast, "the role")
-        assert services.settings.fast == "anthropic/claude-haiku-5-5"
-        await settings.show("roles")
-        reason = next(
-            label
-            for label in settings.dialog.roles.findChildren(QLabel)
-            if "From the catalog" in label.text()
-        )
-        assert "claude-opus-5-5 costs" in reason.text()
-        settings.dialog.roles.default_model_chosen.emit("fast", "")
-        await until(lambda: not services.settings.fast, "the main model")
-        assert (services.settings.catalog_roles, services.settings.user_roles) == ((), ("fast",))
-        await until(reason.isHidden, "no reason any more")
-        settings.dialog.close()
-
-
 async def test_a_workspace_follows_its_models_when_they_change_or_go(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """From the menu of models, from a role, and when a provider is renamed or removed."""
+    """From the menu of models, from a role, and when a provider is renamed, removed or new."""
     async with open_window(qapp, tmp_path) as rig:
         await _check_the_menu(rig)
         await _check_a_model_that_is_gone(rig)
         await _check_a_renamed_provider(rig)
+        await _check_a_new_provider(rig)
 
 
 async def _check_the_menu(rig: WindowRig) -> None:
@@ -158,3 +133,25 @@ async def _check_a_renamed_provider(rig: WindowRig) -> None:
         editor.remove_requested.emit("crate")
         await until(lambda: rig.conversation.model.demo, "the demo model")
         assert (services.registry.get(rig.workspace.id).fast, services.settings.long) == ("", "")
+
+
+async def _check_a_new_provider(rig: WindowRig) -> None:
+    """From the catalog, without a request, it fills roles and says why; what the user sets then stays."""
+    services, settings = rig.wiring.services, rig.wiring.settings
+    vendor = next(vendor for vendor in services.models.catalog.vendors if vendor.name == "anthropic")
+    entries = tuple(ModelEntry(name=name) for name in vendor.begin)
+    form = ProviderForm("", "anthropic", vendor.base_url, vendor.dialect, entries, vendor.begin[0])
+    await settings.show("providers")
+    settings.dialog.providers.editor.saved.emit(form)
+    await until(lambda: services.settings.fast, "the role")
+    assert services.settings.fast == "anthropic/claude-haiku-5-5"
+    await settings.show("roles")
+    reason = next(
+        label for label in settings.dialog.roles.findChildren(QLabel) if "From the catalog" in label.text()
+    )
+    assert "claude-opus-5-5 costs" in reason.text()
+    settings.dialog.roles.default_model_chosen.emit("fast", "")
+    await until(lambda: not services.settings.fast, "the main model")
+    assert (services.settings.catalog_roles, services.settings.user_roles) == ((), ("fast",))
+    await until(reason.isHidden, "no reason any more")
+    settings.dialog.close()

@@ -34,13 +34,44 @@ def _apply(page: PolicyPage, change: str | dict[str, object] = "") -> None:
     find_button(page, "apply_to_workspace").click()
 
 
-async def test_an_edited_policy_file_counts_at_once_and_a_bad_one_is_not_overwritten(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """Each step has a workspace of its own."""
+async def test_edited_files_count_and_custom_values_return(qapp: QApplication, tmp_path: Path) -> None:
+    """Each step has a workspace of its own; values return after another profile, and in the next run."""
     async with open_window(qapp, tmp_path) as rig:
         await _check_an_edited_file(rig)
         await _check_a_bad_file(rig)
+        identity = await rig.open_folder("project")
+        await rig.wiring.settings.show("policy")
+        page = rig.wiring.settings.dialog.policy
+        page.advanced.changed.emit({"protect_steps": 14})
+        _apply(page, {"handover_at": 0.7})
+        assert _restore(rig, "balanced").isHidden()
+        _apply(page, "lean")
+        assert rig.workspace.policy == PROFILES["lean"]
+        _apply(page, {"protect_steps": 13})
+        _apply(page, "balanced")
+        assert rig.workspace.policy == PROFILES["balanced"]
+        _apply(page, {"handover_at": 0.6})
+        rig.wiring.settings.dialog.close()
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_workspace(identity)
+        await rig.wiring.settings.show("policy")
+        page = rig.wiring.settings.dialog.policy
+        assert _restore(rig, "balanced").text().strip() == "Restore my changes to Balanced (2)"
+        _restore(rig, "balanced").click()
+        assert rig.workspace.policy.handover_at == 0.6, "it is a preview first"
+        _apply(page)
+        assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (14, 0.7)
+        assert _restore(rig, "balanced").text().strip() == "Restore my changes to Balanced (1)", (
+            "what it replaced"
+        )
+        _restore(rig, "lean").click()
+        _apply(page)
+        assert (rig.workspace.policy.profile, rig.workspace.policy.protect_steps) == ("lean", 13)
+        assert _restore(rig, "balanced").text().strip() == "Restore my changes to Balanced (2)"
+        _apply(page, {"enabled": False})
+        assert not rig.workspace.policy.enabled
+        rig.wiring.settings.dialog.close()
 
 
 async def _check_an_edited_file(rig: WindowRig) -> None:
@@ -87,40 +118,3 @@ async def _check_a_bad_file(rig: WindowRig) -> None:
     damaged_files = list(_file(rig).parent.glob("policy.damaged-*.toml"))
     assert [path.read_text(encoding="utf-8") for path in damaged_files] == [bad]
     rig.wiring.settings.dialog.close()
-
-
-async def test_custom_values_return_after_another_profile(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        identity = await rig.open_folder("project")
-        await rig.wiring.settings.show("policy")
-        page = rig.wiring.settings.dialog.policy
-        page.advanced.changed.emit({"protect_steps": 14})
-        _apply(page, {"handover_at": 0.7})
-        assert _restore(rig, "balanced").isHidden()
-        _apply(page, "lean")
-        assert rig.workspace.policy == PROFILES["lean"]
-        _apply(page, {"protect_steps": 13})
-        _apply(page, "balanced")
-        assert rig.workspace.policy == PROFILES["balanced"]
-        _apply(page, {"handover_at": 0.6})
-        rig.wiring.settings.dialog.close()
-
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.open_workspace(identity)
-        await rig.wiring.settings.show("policy")
-        page = rig.wiring.settings.dialog.policy
-        assert _restore(rig, "balanced").text().strip() == "Restore my changes to Balanced (2)"
-        _restore(rig, "balanced").click()
-        assert rig.workspace.policy.handover_at == 0.6, "it is a preview first"
-        _apply(page)
-        assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (14, 0.7)
-        assert _restore(rig, "balanced").text().strip() == "Restore my changes to Balanced (1)", (
-            "what it replaced"
-        )
-        _restore(rig, "lean").click()
-        _apply(page)
-        assert (rig.workspace.policy.profile, rig.workspace.policy.protect_steps) == ("lean", 13)
-        assert _restore(rig, "balanced").text().strip() == "Restore my changes to Balanced (2)"
-        _apply(page, {"enabled": False})
-        assert not rig.workspace.policy.enabled
-        rig.wiring.settings.dialog.close()

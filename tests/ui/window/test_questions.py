@@ -83,11 +83,32 @@ def has_keyboard(widget: QWidget) -> bool:
     return QApplication.focusWidget() is widget
 
 
-async def test_questions_are_answered_by_keyboard_and_mouse(qapp: QApplication, tmp_path: Path) -> None:
-    """Each step has a session of its own."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_the_keyboard(rig)
-        await _check_several_questions(rig)
+async def test_questions_are_answered_by_keyboard_by_mouse_and_after_a_restart(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Each step has a session of its own. After a restart, a question stands as not answered.
+
+    The answer is a message then. What was typed elsewhere stays where it is.
+    """
+    async with ChatServer(asks) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await _check_the_keyboard(rig)
+            await _check_several_questions(rig)
+            await begin(rig, server)
+            rig.type_message("one")
+            rig.type_message("my own draft", send=False)
+            (card,) = await cards(rig, 1)
+            assert not has_keyboard(card.options[0]), "whoever types is not interrupted"
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            (card,) = await cards(rig, 1)
+            assert accessible_name(rig.rows(ToolRow)[0]) == "Question, not answered: Which database?"
+            assert card.skip.isHidden()
+            await insist(rig, lambda: QTest.mouseClick(card.options[1], Qt.MouseButton.LeftButton), 0)
+            await until(lambda: len(rig.events(UserSpoke)) == 2, "the answer begins a turn")
+            await rig.wait_for_turn_end()
+            assert rig.events(UserSpoke)[1].text == "Your question: Which database?\n\nMy answer: Postgres"
+            assert rig.rows(QuestionRow) == []
 
 
 async def _check_the_keyboard(rig: WindowRig) -> None:
@@ -138,24 +159,3 @@ async def _check_several_questions(rig: WindowRig) -> None:
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
         assert replies(rig) == [QuestionReply(("Red", "Green")), QuestionReply()]
-
-
-async def test_a_question_is_answered_after_a_restart(qapp: QApplication, tmp_path: Path) -> None:
-    """It is told as not answered; the answer is a message. What was typed elsewhere stays where it is."""
-    async with ChatServer(asks) as server:
-        async with open_window(qapp, tmp_path) as rig:
-            await begin(rig, server)
-            rig.type_message("one")
-            rig.type_message("my own draft", send=False)
-            (card,) = await cards(rig, 1)
-            assert not has_keyboard(card.options[0]), "whoever types is not interrupted"
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.wiring.workspace_controller.restore_last()
-            (card,) = await cards(rig, 1)
-            assert accessible_name(rig.rows(ToolRow)[0]) == "Question, not answered: Which database?"
-            assert card.skip.isHidden()
-            await insist(rig, lambda: QTest.mouseClick(card.options[1], Qt.MouseButton.LeftButton), 0)
-            await until(lambda: len(rig.events(UserSpoke)) == 2, "the answer begins a turn")
-            await rig.wait_for_turn_end()
-            assert rig.events(UserSpoke)[1].text == "Your question: Which database?\n\nMy answer: Postgres"
-            assert rig.rows(QuestionRow) == []

@@ -17,13 +17,12 @@ pytestmark = pytest.mark.qt_loop
 LABEL = "server/qwen3"
 
 
-async def answered(folder: Path, qapp: QApplication, server: ChatServer, label: str = LABEL) -> None:
+async def _answered(rig: WindowRig, server: ChatServer, folder: str, label: str = LABEL) -> None:
     """Open a session that was answered by a model known only to this run."""
-    async with open_window(qapp, folder) as rig:
-        await rig.open_folder("project")
-        await rig.workspace.set_models(await rig.wiring.services.models.adhoc(label, server.base_url, 32_000))
-        await rig.run_turn("Hello")
-        assert [row.text for row in rig.rows(AssistantRow)] == ["Here"]
+    await rig.open_folder(folder)
+    await rig.workspace.set_models(await rig.wiring.services.models.adhoc(label, server.base_url, 32_000))
+    await rig.run_turn("Hello")
+    assert [row.text for row in rig.rows(AssistantRow)] == ["Here"]
 
 
 def is_question_open(rig: WindowRig) -> bool:
@@ -31,56 +30,66 @@ def is_question_open(rig: WindowRig) -> bool:
     return "answered in this session" in rig.banner_text()
 
 
-async def test_it_displays_its_own_model_and_waits_for_a_choice(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(replies_in_order(text_reply("Here"))) as server:
-        await answered(tmp_path, qapp, server)
+async def test_it_waits_for_a_choice_or_for_its_provider(qapp: QApplication, tmp_path: Path) -> None:
+    """Two workspaces, each answered in the run before."""
+    answers = [text_reply(words) for words in ("Here", "Here", "Again")]
+    async with ChatServer(replies_in_order(*answers)) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await _answered(rig, server, "set-up", "box/small")
+            await _answered(rig, server, "waiting")
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
-            assert f"{LABEL} answered in this session, but isn't set up." in rig.banner_text()
-            await until(lambda: rig.window.top_bar.status() == "Ready · qwen3 · 2 messages", "the status")
-            assert rig.composer.model_button.text() == "qwen3"
-            rig.type_message("Go on")
-            await until(lambda: ModelNotChosen.WHAT in rig.banner_text(), "the refusal")
-            assert rig.composer.text() == "Go on"
-            assert not rig.conversation.is_running
-            with pytest.raises(ModelNotChosen):
-                rig.conversation.handovers.start()
-            with pytest.raises(ModelNotChosen):
-                await rig.conversation.continue_turn("Continue.")
-
-            press(rig.window.banners, "continue")
-            await until(lambda: not rig.conversation.model_choice.pending, "the choice")
-            await until(lambda: rig.composer.model_button.text() == "Offline demo model", "the demo")
-            assert not is_question_open(rig)
-            assert ModelNotChosen.WHAT not in rig.banner_text()
-            await rig.wiring.workspace_controller.new_session()
-            await rig.wiring.workspace_controller.restore_last()
-            assert not is_question_open(rig)
-            assert len(server.bodies) == 1
+            await _check_the_refusal(rig, server)
+            await rig.wiring.workspace_controller.open_folder(tmp_path / "set-up")
+            await _check_its_own_provider(rig, server)
 
 
-async def test_with_its_provider_set_up_it_continues(qapp: QApplication, tmp_path: Path) -> None:
-    async with ChatServer(replies_in_order(text_reply("Here"), text_reply("Again"))) as server:
-        await answered(tmp_path, qapp, server, "box/small")
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.wiring.workspace_controller.restore_last()
-            first = rig.conversation.session.id
-            await rig.open_folder("other")
-            assert not is_question_open(rig)
-            await rig.use_server(server)
-            await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
-            assert rig.conversation.session.id == first
-            assert "The workspace now uses the offline demo model" in rig.banner_text()
-            press(rig.window.banners, "back")
-            await until(lambda: rig.conversation.model.label == "box/small", "its own model")
-            await until(lambda: not is_question_open(rig), "no question any more")
-            await rig.run_turn("And now?")
-            assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
+async def _check_the_refusal(rig: WindowRig, server: ChatServer) -> None:
+    """It displays its own model, and sends nothing before a choice."""
+    requests = len(server.bodies)
+    assert f"{LABEL} answered in this session, but isn't set up." in rig.banner_text()
+    await until(lambda: rig.window.top_bar.status() == "Ready · qwen3 · 2 messages", "the status")
+    assert rig.composer.model_button.text() == "qwen3"
+    rig.type_message("Go on")
+    await until(lambda: ModelNotChosen.WHAT in rig.banner_text(), "the refusal")
+    assert rig.composer.text() == "Go on"
+    assert not rig.conversation.is_running
+    with pytest.raises(ModelNotChosen):
+        rig.conversation.handovers.start()
+    with pytest.raises(ModelNotChosen):
+        await rig.conversation.continue_turn("Continue.")
+
+    press(rig.window.banners, "continue")
+    await until(lambda: not rig.conversation.model_choice.pending, "the choice")
+    await until(lambda: rig.composer.model_button.text() == "Offline demo model", "the demo")
+    assert not is_question_open(rig)
+    assert ModelNotChosen.WHAT not in rig.banner_text()
+    await rig.wiring.workspace_controller.new_session()
+    await rig.wiring.workspace_controller.restore_last()
+    assert not is_question_open(rig)
+    assert len(server.bodies) == requests
+
+
+async def _check_its_own_provider(rig: WindowRig, server: ChatServer) -> None:
+    """With its provider set up it continues."""
+    first = rig.conversation.session.id
+    await rig.open_folder("other")
+    assert not is_question_open(rig)
+    await rig.use_server(server)
+    await rig.wiring.workspace_controller.open_folder(rig.folder / "set-up")
+    assert rig.conversation.session.id == first
+    assert "The workspace now uses the offline demo model" in rig.banner_text()
+    press(rig.window.banners, "back")
+    await until(lambda: rig.conversation.model.label == "box/small", "its own model")
+    await until(lambda: not is_question_open(rig), "no question any more")
+    await rig.run_turn("And now?")
+    assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
 
 
 async def test_choosing_a_model_for_the_workspace_resolves_it(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(replies_in_order(text_reply("Here"), text_reply("Again"))) as server:
-        await answered(tmp_path, qapp, server)
+        async with open_window(qapp, tmp_path) as rig:
+            await _answered(rig, server, "project")
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
             press(rig.window.banners, "choose")

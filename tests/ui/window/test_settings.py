@@ -128,14 +128,21 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
         assert not [path for path in files if b"open-up" in path.read_bytes()]
 
 
-async def test_a_removed_provider_leaves_no_workspace_without_a_model(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    async with (
-        ChatServer(replies_in_order(text_reply("ready"))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.open_folder("project")
+async def test_a_provider_is_removed_tested_checked_and_stopped(qapp: QApplication, tmp_path: Path) -> None:
+    """A test that hangs is stopped; a wrong key, a name that is taken, a form that is not complete."""
+    async with open_window(qapp, tmp_path) as rig:
+        await _check_a_removed_provider(rig)
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert rig.conversation.model.demo
+        await _check_stopping_a_test(rig)
+        await _check_what_is_reported(rig)
+
+
+async def _check_a_removed_provider(rig: WindowRig) -> None:
+    """It leaves no workspace without a model."""
+    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
+        await rig.open_folder("removed")
         editor = rig.wiring.settings.dialog.providers.editor
         editor.saved.emit(_form(server))
         await until(lambda: rig.wiring.services.settings.providers, "saved")
@@ -147,17 +154,6 @@ async def test_a_removed_provider_leaves_no_workspace_without_a_model(
         editor.remove_requested.emit("other")
         await until(lambda: rig.conversation.model.demo, "the demo model again")
         assert rig.wiring.services.settings.model == ""
-
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        assert rig.conversation.model.demo
-
-
-async def test_a_provider_is_tested_checked_and_stopped(qapp: QApplication, tmp_path: Path) -> None:
-    """A test that hangs is stopped; a wrong key, a name that is taken, a form that is not complete."""
-    async with open_window(qapp, tmp_path) as rig:
-        await _check_stopping_a_test(rig)
-        await _check_what_is_reported(rig)
 
 
 async def _check_stopping_a_test(rig: WindowRig) -> None:
@@ -236,55 +232,12 @@ async def test_a_local_server_is_found_by_a_scan_and_added_with_one_click(
         assert rig.conversation.model.window == 32_768
 
 
-async def test_a_policy_takes_effect_at_once_and_persists(qapp: QApplication, tmp_path: Path) -> None:
+async def test_policy_theme_text_size_and_enter_take_effect_and_persist(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     async with open_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
-        await rig.wiring.settings.show("policy")
-        page = rig.wiring.settings.dialog.policy
-        page.advanced.head.setChecked(True)
-        entry = page.control("protect_steps")
-        assert isinstance(entry, QLineEdit)
-        rig.wiring.settings.dialog.activateWindow()
-        await until(rig.wiring.settings.dialog.isActiveWindow, "the dialog in front")
-        entry.setFocus()
-        await until(entry.hasFocus, "the keyboard in the field")
-        entry.selectAll()
-        QTest.keyClicks(entry, "3")
-        entry.editingFinished.emit()
-        find_button(page, "apply_to_workspace").click()
-        assert rig.workspace.policy.protect_steps == 3
-        assert page.control("protect_steps").hasFocus()
-        page.advanced.changed.emit({"handover_at": 0.5})
-        find_button(page, "apply_to_workspace").click()
-        now = rig.conversation.window.measure()[1]
-        left = f"compacts in ~{format_tokens(now.window // 2 - now.used)}"
-        await until(lambda: left in rig.window.top_bar.gauge.accessibleName(), "the gauge")
-        page.advanced.changed.emit({"sweep_min": 30_000})
-        assert page.error_text("sweep_min") == "“Smallest batch” can't be above “Largest batch”."
-        assert rig.workspace.policy.sweep_min == 2_000
-        rig.wiring.settings.dialog.close()
-
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.open_workspace(identity)
-        assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (3, 0.5)
-        page = rig.wiring.settings.dialog.policy
-        rig.wiring.settings.policy.show()
-        find_button(page, "profile:plain").click()
-        find_button(page, "apply_to_workspace").click()
-        assert rig.workspace.policy.sweep == "at once"
-        assert rig.workspace.policy.protect_steps == 10
-        assert not rig.events(SweepMade)
-        find_button(page, "profile:off").click()
-        find_button(page, "apply_to_workspace").click()
-        assert not rig.workspace.policy.enabled
-        page.advanced.changed.emit({"enabled": True})
-        find_button(page, "apply_to_workspace").click()
-        assert rig.workspace.policy == PROFILES["balanced"]
-
-
-async def test_theme_text_size_and_enter_are_saved(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
+        await _check_a_changed_policy(rig)
         rig.window.commands.theme_dark.trigger()
         rig.window.commands.zoom_in.trigger()
         bigger = rig.context.appearance.text_px
@@ -299,3 +252,51 @@ async def test_theme_text_size_and_enter_are_saved(qapp: QApplication, tmp_path:
         assert rig.context.appearance.mode == "dark"
         assert rig.context.appearance.text_px == bigger
         assert not rig.composer.enter_sends
+        await rig.wiring.workspace_controller.open_workspace(identity)
+        await _check_a_saved_policy(rig)
+
+
+async def _check_a_changed_policy(rig: WindowRig) -> None:
+    """It takes effect at once; numbers that contradict each other do not."""
+    await rig.wiring.settings.show("policy")
+    page = rig.wiring.settings.dialog.policy
+    page.advanced.head.setChecked(True)
+    entry = page.control("protect_steps")
+    assert isinstance(entry, QLineEdit)
+    rig.wiring.settings.dialog.activateWindow()
+    await until(rig.wiring.settings.dialog.isActiveWindow, "the dialog in front")
+    entry.setFocus()
+    await until(entry.hasFocus, "the keyboard in the field")
+    entry.selectAll()
+    QTest.keyClicks(entry, "3")
+    entry.editingFinished.emit()
+    find_button(page, "apply_to_workspace").click()
+    assert rig.workspace.policy.protect_steps == 3
+    assert page.control("protect_steps").hasFocus()
+    page.advanced.changed.emit({"handover_at": 0.5})
+    find_button(page, "apply_to_workspace").click()
+    now = rig.conversation.window.measure()[1]
+    left = f"compacts in ~{format_tokens(now.window // 2 - now.used)}"
+    await until(lambda: left in rig.window.top_bar.gauge.accessibleName(), "the gauge")
+    page.advanced.changed.emit({"sweep_min": 30_000})
+    assert page.error_text("sweep_min") == "“Smallest batch” can't be above “Largest batch”."
+    assert rig.workspace.policy.sweep_min == 2_000
+    rig.wiring.settings.dialog.close()
+
+
+async def _check_a_saved_policy(rig: WindowRig) -> None:
+    """It is there in the next run, and gives way to a profile."""
+    assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (3, 0.5)
+    page = rig.wiring.settings.dialog.policy
+    rig.wiring.settings.policy.show()
+    find_button(page, "profile:plain").click()
+    find_button(page, "apply_to_workspace").click()
+    assert rig.workspace.policy.sweep == "at once"
+    assert rig.workspace.policy.protect_steps == 10
+    assert not rig.events(SweepMade)
+    find_button(page, "profile:off").click()
+    find_button(page, "apply_to_workspace").click()
+    assert not rig.workspace.policy.enabled
+    page.advanced.changed.emit({"enabled": True})
+    find_button(page, "apply_to_workspace").click()
+    assert rig.workspace.policy == PROFILES["balanced"]
