@@ -24,6 +24,7 @@ _EDITOR_COMMANDS: Mapping[str, FileAction] = {
     "view": "read", "create": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "edit"
 }  # fmt: skip
 _CONTENT_WORDS = frozenset({"read", "view", "cat", "open"})  # in the name of a tool that returns the lines
+_SHORT_CHARS, _SHORT_CALLS = 4_000, 8_192  # characters of arguments, and how many calls are remembered
 
 FileAction = Literal["read", "write", "edit"]
 
@@ -42,9 +43,12 @@ class FileUse(msgspec.Struct, frozen=True):
     new_texts: tuple[str, ...] = ()
 
 
-@lru_cache(64)  # a call is looked at when it is made, and when it is answered
 def file_use(call: ToolCall) -> FileUse | None:
     """Return what a call does with files; None if it names none, or only lists, searches or runs."""
+    return _use_of_short(call) if len(call.arguments) <= _SHORT_CHARS else _use_of_long(call)
+
+
+def _use_of(call: ToolCall) -> FileUse | None:
     kind, args = tool_kind(call.name), decode_arguments(call.arguments)
     if not isinstance(args, dict):
         paths = tuple(dict.fromkeys(PATCHED.findall(call.arguments)))
@@ -64,6 +68,10 @@ def file_use(call: ToolCall) -> FileUse | None:
     return FileUse(
         action, paths, old_texts=_texts_in(edits, _OLD_KEYS), new_texts=_texts_in(edits, _NEW_KEYS)
     )
+
+
+_use_of_short = lru_cache(_SHORT_CALLS)(_use_of)
+_use_of_long = lru_cache(64)(_use_of)  # a call is looked at when it is made, and when it is answered
 
 
 def _command_use(command: str, folder: str) -> FileUse | None:

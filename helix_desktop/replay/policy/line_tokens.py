@@ -1,4 +1,4 @@
-"""Count the tokens of texts that differ in few lines: each line is counted once."""
+"""Count the tokens of texts that differ in few lines: each line is counted once, a long one by its words."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from collections.abc import Callable
 from helix_desktop.providers.tiktoken_counter import MAX_CHUNK_CHARS
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 
-MAX_LINES = 200_000
+MAX_LINES = MAX_WORDS = 200_000
 """Number of counts that are remembered."""
+
+LONG_LINE = 500
+"""Characters of a line from which it is counted by its words: most are names, never again the same ones."""
 
 _LINE_START = re.compile(r"(?<=\n)(?=[^\s/])")
 """Where a text can be cut without changing its tokens: no piece of the vocabulary's pattern goes on behind a
@@ -22,6 +25,7 @@ class LineTokenCounter(MessageTokenCounter):
     def __init__(self, count: Callable[[str], int]) -> None:
         super().__init__(count)
         self._of_lines: dict[str, int] = {}
+        self._of_words = _WordTokens(count)
 
     def text_tokens(self, text: str) -> int:
         """Return the number of tokens of a text."""
@@ -31,8 +35,39 @@ class LineTokenCounter(MessageTokenCounter):
 
     def _line_tokens(self, line: str) -> int:
         tokens = self._of_lines.get(line)
-        if tokens is None:
-            if len(self._of_lines) >= MAX_LINES:
-                self._of_lines.clear()
-            tokens = self._of_lines[line] = self._count(line)
+        if tokens is not None:
+            return tokens
+        words = _words_of_long(line) if len(line) >= LONG_LINE else []
+        if words:
+            return self._count(words[0]) + sum(map(self._of_words.__getitem__, words[1:]))
+        if len(self._of_lines) >= MAX_LINES:
+            self._of_lines.clear()
+        tokens = self._of_lines[line] = self._count(line)
+        return tokens
+
+
+def _words_of_long(line: str) -> list[str]:
+    """Return the words of a line, the last with its line break; none unless single spaces separate them.
+
+    Such a space always begins a piece of the vocabulary's pattern, so that the words' tokens add up.
+    """
+    words, end = line.split(), line[len(line.rstrip("\n")) :]
+    if not words or " ".join(words) + end != line:
+        return []
+    words[-1] += end
+    return words
+
+
+class _WordTokens(dict[str, int]):
+    """The tokens of words, each with the space before it."""
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        super().__init__()
+        self._count = count
+
+    def __missing__(self, word: str) -> int:
+        """Count a word."""
+        if len(self) >= MAX_WORDS:
+            self.clear()
+        tokens = self[word] = self._count(f" {word}")
         return tokens

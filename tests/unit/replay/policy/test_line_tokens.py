@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.policy import line_tokens
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 
 BREAKS = ["\n", "\r\n", "\n\n", " ", "\t", "\x1c", "\u2028", "\u00a0"]
@@ -16,4 +18,7 @@ PIECES = st.sampled_from([*BREAKS, "/", "./a", "word", "Wort's", "'s", "12345", 
 @given(st.lists(PIECES | st.text(max_size=4), max_size=12).map("".join))
 def test_lines_add_up_to_the_text(text: str) -> None:
     by_lines, whole = LineTokenCounter.bundled(), MessageTokenCounter.bundled()
-    assert by_lines.text_tokens(text) == whole.text_tokens(text)
+    with pytest.MonkeyPatch.context() as patch:
+        for long_line in (0, line_tokens.LONG_LINE):
+            patch.setattr(line_tokens, "LONG_LINE", long_line)
+            assert by_lines.text_tokens(text) == whole.text_tokens(text)
