@@ -33,7 +33,7 @@ class _StepArrow(Themed, QAbstractButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.isEnabled() and self.underMouse():
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(theme.border if self.isDown() else theme.raised))
+            painter.setBrush(QColor(theme.border_strong if self.isDown() else theme.border))
             painter.drawRoundedRect(QRectF(self.rect()), 3, 3)
         color = QColor(theme.muted if self.isEnabled() else theme.faint)
         painter.setPen(QPen(color, 1.4, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
