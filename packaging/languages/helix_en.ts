@@ -21361,11 +21361,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/onboarding/pages.py" />
-            <source>Choose a session in {workspace}, or start one</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/onboarding/pages.py" />
             <source>Connect a model</source>
             <translation type="unfinished" />
         </message>
@@ -21466,6 +21461,16 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/onboarding/pages.py" />
+            <source>The message above says why. What is stored there stays as it is.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/pages.py" />
+            <source>Try again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/pages.py" />
             <source>Try the guided sample</source>
             <translation type="unfinished" />
         </message>
@@ -21502,6 +21507,11 @@
         <message>
             <location filename="../../helix_desktop/ui/onboarding/found_servers.py" />
             <source>{tokens} context</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/pages.py" />
+            <source>{workspace} can't be opened</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -217,7 +217,7 @@ class WelcomePage(QWidget):
 
 
 class NoSessionPage(QWidget):
-    """A workspace without an open session: one sentence, one button."""
+    """A workspace without a session: one sentence, one button."""
 
     new_session_requested = Signal()
 
@@ -256,13 +256,32 @@ class NoSessionPage(QWidget):
         self._keys.setText(keys)
         self._hint.setVisible(bool(keys))
 
-    def show_workspace(self, name: str, sessions: int) -> None:
-        """Say for which workspace; `sessions` is how many it has."""
-        self._title.setText(
-            tr("Choose a session in {workspace}, or start one", workspace=name)
-            if sessions
-            else tr("No sessions in {workspace} yet", workspace=name)
+    def show_workspace(self, name: str) -> None:
+        """Say for which workspace."""
+        self._title.setText(tr("No sessions in {workspace} yet", workspace=name))
+
+
+class ClosedWorkspacePage(QWidget):
+    """A workspace that cannot be opened, for the reason in the banner above."""
+
+    retry_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        """Ready to show."""
+        super().__init__(parent)
+        self._title = label("", "heading", wrap=True)
+        words = label(
+            tr("The message above says why. What is stored there stays as it is."), "muted", wrap=True
         )
+        button = PushButton(tr("Try again"), "primary", "refresh-cw", name="retry")
+        button.clicked.connect(self.retry_requested)
+        tile = IconTile("triangle-alert", color_token="warn", background_token="warn_soft")
+        body = column(_left_aligned(tile), 6, self._title, words, 8, _left_aligned(button), gap=6)
+        _centered(self, body, _NARROW_PX)
+
+    def show_workspace(self, name: str) -> None:
+        """Say which workspace."""
+        self._title.setText(tr("{workspace} can't be opened", workspace=name))
 
 
 class MissingFolderPage(QWidget):

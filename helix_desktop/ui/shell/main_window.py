@@ -49,7 +49,12 @@ from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
-    from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
+    from helix_desktop.ui.onboarding.pages import (
+        ClosedWorkspacePage,
+        MissingFolderPage,
+        NoSessionPage,
+        WelcomePage,
+    )
     from helix_desktop.ui.shell.switcher.panel import Switcher
 
 tr = Translator("Window")
@@ -115,6 +120,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.welcome: WelcomePage
         self.no_session: NoSessionPage
         self.missing_folder: MissingFolderPage
+        self.closed_workspace: ClosedWorkspacePage
         self.switcher: Switcher
         self._center, self.inspector_pane = QStackedWidget(), QFrame()
         self._blank = QWidget()  # on screen until it is known what to show
@@ -142,7 +148,12 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         Pages that were built in `session_pages` and `inspector_pane` come in faster: Qt styles all that is
         in a widget again when that gets a parent.
         """
-        from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
+        from helix_desktop.ui.onboarding.pages import (
+            ClosedWorkspacePage,
+            MissingFolderPage,
+            NoSessionPage,
+            WelcomePage,
+        )
         from helix_desktop.ui.shell.switcher.panel import Switcher
 
         self.welcome, self.no_session, self.missing_folder = (
@@ -150,6 +161,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             NoSessionPage(self._center),
             MissingFolderPage(self._center),
         )
+        self.closed_workspace = ClosedWorkspacePage(self._center)
         self.switcher = Switcher(self, self.help_windows.command_list)
         self.sidebar.add_session_list()
         self._pages |= {
@@ -160,7 +172,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         }
         for page in self._pages.values():
             self.session_pages.addWidget(page)
-        for place in (self.welcome, self.missing_folder, self.no_session):
+        for place in (self.welcome, self.missing_folder, self.closed_workspace, self.no_session):
             self._center.addWidget(place)
         self.inspector_pane.setLayout(column(pages.inspector))
         self._connect_pages()
@@ -274,7 +286,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             "blank": self._blank,
             "welcome": self.welcome,
             "missing": self.missing_folder,
-            "closed": self.no_session,
+            "closed": self.closed_workspace,
             "empty": self.no_session,
             "work": self.session_pages,
         }

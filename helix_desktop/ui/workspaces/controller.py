@@ -78,6 +78,9 @@ class WorkspaceController(QObject):
         window.missing_folder.read_only_requested.connect(
             lambda: start(self.open_workspace(active.id, read_only=True), "open read-only")
         )
+        window.closed_workspace.retry_requested.connect(
+            lambda: start(self.open_workspace(active.id), "open again")
+        )
         for requested in (window.sidebar.session_selected, self.session_controller.session_requested):
             requested.connect(lambda session: start(self.open_session(session), "open session"))
         timeline = context.views.timeline
@@ -222,7 +225,7 @@ class WorkspaceController(QObject):
             self._window.missing_folder.show_workspace(record.name, record.path)
             self._window.show_center_page("missing")
         else:
-            self._window.no_session.show_workspace(record.name, 1)
+            self._window.closed_workspace.show_workspace(record.name)
             self._window.show_center_page("closed")
             self._window.banners.show_banner(
                 Banner(
@@ -241,7 +244,7 @@ class WorkspaceController(QObject):
         if not session:
             await self.session_controller.show(workspace, None)
             name = self._services.registry.get(workspace.id).name
-            self._window.no_session.show_workspace(name, 0)
+            self._window.no_session.show_workspace(name)
             self._window.show_center_page("empty")
         else:
             conversation = await workspace.open_session(session)

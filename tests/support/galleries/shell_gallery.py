@@ -169,7 +169,7 @@ def _show_missing_folder(window: MainWindow) -> None:
 
 def _show_empty_workspace(window: MainWindow) -> None:
     window.show_workspaces(workspaces())
-    window.no_session.show_workspace("helix-desktop", 0)
+    window.no_session.show_workspace("helix-desktop")
     window.show_center_page("empty")
 
 

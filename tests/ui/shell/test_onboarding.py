@@ -39,7 +39,7 @@ def test_cards_stack_in_a_narrow_window(qtbot: QtBot, window: MainWindow) -> Non
 
 
 def test_an_empty_workspace_starts_a_session(qtbot: QtBot, window: MainWindow) -> None:
-    window.no_session.show_workspace("helix", 0)
+    window.no_session.show_workspace("helix")
     window.show_center_page("empty")
     assert "No sessions in helix yet" in [words.text() for words in window.no_session.findChildren(QLabel)]
 

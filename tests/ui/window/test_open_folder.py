@@ -91,7 +91,7 @@ async def _check_a_folder_with_sessions(rig: WindowRig) -> None:
 
 
 async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
-    """It says why, and turns off what needs it; a new session tries to open it again.
+    """It says why, and turns off what needs it; its page opens it again.
 
     The menus say at the pointer what an entry that is off needs.
     """
@@ -103,8 +103,8 @@ async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
     store.rename(store.with_name("elsewhere"))
     store.write_text("no folder")
     await rig.wiring.workspace_controller.open_workspace(identity)
-    await until(rig.window.no_session.isVisible, "the empty page")
-    assert rig.banner_text()
+    await until(rig.window.closed_workspace.isVisible, "its page")
+    assert "Not a directory" in rig.banner_text()
     assert not any(action.isEnabled() for action in commands.for_workspace())
     assert {action.statusTip() for action in commands.for_workspace()} == {"Needs an open workspace"}
     assert commands.compact_now.statusTip() == "Needs an open session"
@@ -112,7 +112,7 @@ async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
 
     store.unlink()
     store.with_name("elsewhere").rename(store)
-    commands.new_session.trigger()
+    press(rig.window.closed_workspace, "retry")
     await until(lambda: rig.wiring.session_controller.conversation is not None, "it can be opened again")
     assert all(action.isEnabled() and not action.statusTip() for action in commands.for_workspace())
 
