@@ -15,10 +15,10 @@ line break but with further white space, or with a slash behind punctuation."""
 _LISTS = ("did: ", "[")
 """How the lines begin whose words come again in others: calls, headings, names."""
 _WORD = re.compile(
-    r"(?: |(?<=\d)-)e(?=\d+[-:])|(?<=e)\d+(?=[-:])"  # the events of a group of names
-    r"| ?\S*[0-9A-Za-z](?=[!-/:-@[-`{-~]*(?:[ \n]|\Z))"  # up to the last letter or digit
-    r"|(?<=[0-9A-Za-z])(?:[!-/:-@[-`{-~]+\n?|\n)"  # the punctuation behind it, which is its own piece
-    r"| ?\S+\n?"
+    r" e(?=\d+[-:])|-e(?=\d+:)|\d+(?=[-:])"  # the events of a group of names
+    r"| ?\S*[0-9A-Za-z](?=[!-/:-@[-`{-~]*(?: |\n?\Z))"  # up to the last letter or digit
+    r"|(?<=[0-9A-Za-z])(?:[!-/:-@[-`{-~]+(?:(?= )|\n?\Z)|\n\Z)"  # the punctuation behind it, its own piece
+    r"| ?\S+(?:\n\Z)?"
 )
 
 

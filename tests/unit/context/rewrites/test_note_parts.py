@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
@@ -26,6 +26,10 @@ PIECES = ["/", "./a", "word", "Wort's", "'s", "12345", ")", ");", ",", "e7:", "#
     st.sampled_from(["", "[", "did: "]),
     st.lists(st.sampled_from([" ", *BREAKS, *PIECES]) | st.text(max_size=4), max_size=14).map("".join),
 )
+@example("did: ", "e22-e25:é")
+@example("[", "Names e7:7-é't")
+@example("did: ", "a.b,é c)\n/d")
+@example("[", "Names -\n/e7:")
 def test_the_parts_of_a_text_have_its_tokens(start: str, text: str) -> None:
     counter = MessageTokenCounter.bundled()
     parts = note_parts(start + text)
