@@ -71,6 +71,7 @@ class _Server:
             self._session.prepare(self._has_message)
             for policy in self._next_policies:
                 self._exact(policy, self._has_message, is_ahead=True)
+                gc.collect(0)  # the run itself: it takes 75 MB at 10,000 events, and all of it is young
             for policy in PROFILES.values():
                 self._exact(policy, self._has_message)
         except ReplayStopped:
