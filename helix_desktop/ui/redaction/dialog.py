@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QProgressBar, QWidget
 
 from helix_desktop.domain.redaction.text_variants import MIN_BASE64_BYTES
@@ -16,6 +16,7 @@ from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.themed import Themed, retint
+from helix_desktop.ui.design.window_placement import fitted_rect
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Remove a secret")
@@ -135,6 +136,13 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
         self._problem.setText(message)
         self._show("ask")
 
+    def event(self, event: QEvent) -> bool:
+        """Follow the words: what was put in has its height only now."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return done
+
     def reject(self) -> None:
         """Esc: ends the search first; the removal itself cannot be ended."""
         if self.step == "searching":
@@ -232,6 +240,14 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
         self.cancel_button.setText(
             tr("Stop") if step == "searching" else tr("Close") if step == "done" else tr("Cancel")
         )
+        self._fit()
+
+    def _fit(self) -> None:
+        """Be as high as the words need, and stay on the screen."""
         layout = self.layout()
-        if layout is not None:
-            self.setFixedHeight(max(layout.heightForWidth(_WIDTH), layout.minimumSize().height()))
+        if layout is None:
+            return
+        self.setFixedHeight(max(layout.heightForWidth(_WIDTH), layout.minimumSize().height()))
+        place = fitted_rect(self.frameGeometry(), self.screen().availableGeometry()).topLeft()
+        if self.isVisible() and place != self.pos():
+            self.move(place)
