@@ -17,6 +17,7 @@ _NAMED_CHARS = 400  # characters of a sentence in which names are looked for
 _MAX_NAMES = 5  # of a sentence that count: a list of names states nothing
 _LEAST_WORDS = 6  # of a sentence without names that states something: not of `I found the issue.`
 _LEAD_CHARS = 60  # characters of a heading that stands before the sentences below it
+_LEAST_OF_ITEM = 50  # characters of a list's item that is cut: less of it says nothing
 _CAUSE_WORTH, _RESULT_WORTH = 3, 2  # in names
 _REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b\d\.)(?<!\b\d\d\.)\s+|(?<=[\u3002\uff01\uff1f])")
@@ -131,6 +132,42 @@ def telling_sentences(text: str, max_chars: int) -> list[Sentence]:
             if not fitting:
                 return [sentences[place]]
     return [sentences[place] for place in sorted(fitting)]
+
+
+def main_statement(text: str, max_chars: int) -> str:
+    """Return the sentence that states most with what it needs before it; empty if no one states anything.
+
+    The other items of its list stand with it, in `max_chars` characters together: where that is too few each
+    is cut, the sentence itself to three fifths of them.
+    """
+    found = sentences_in(text)
+    best = max(range(len(found)), key=lambda place: found[place].worth, default=0)
+    if not found or not found[best].worth:
+        return ""
+    needs = found[best].needs
+    lead = f"{_cut(_LISTED.sub('', found[needs].text), max_chars // 2)} " if needs >= 0 else ""
+    parts = {best: _LISTED.sub("", found[best].text).strip("| ")}
+    for place in range(len(found)) if needs >= 0 else ():
+        if found[place].needs == needs and (found[place].worth or _LISTED.match(found[place].text)):
+            parts[place] = _LISTED.sub("", found[place].text).strip("| ")
+    left = max_chars - len(lead)
+    parts[best] = _cut(parts[best], left if len(parts) == 1 else left * 3 // 5)
+    left -= len(parts[best])
+    fitting = {best}
+    for place in sorted(parts.keys() - fitting, key=lambda place: (-found[place].worth, place)):
+        least = min(len(parts[place]), _LEAST_OF_ITEM) + 2
+        if least <= left:
+            fitting.add(place)
+            left -= least
+    for place in sorted(fitting - {best}):
+        room = min(len(parts[place]), _LEAST_OF_ITEM) + left
+        left -= max(0, min(len(parts[place]), room) - _LEAST_OF_ITEM)
+        parts[place] = _cut(parts[place], room)
+    return lead + "; ".join(parts[place] for place in sorted(fitting))
+
+
+def _cut(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
 
 
 def statements_in(text: str, count: int) -> list[Sentence]:

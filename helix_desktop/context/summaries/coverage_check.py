@@ -16,7 +16,7 @@ import msgspec
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.command_lines import main_part
-from helix_desktop.context.summaries.conclusions import statements_in
+from helix_desktop.context.summaries.conclusions import main_statement
 from helix_desktop.context.summaries.telling_lines import last_telling_line
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, Coverage, FactKind
@@ -27,6 +27,7 @@ from helix_desktop.domain.user_words import own_words
 
 CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
 _SENTENCE_CHARS = 240  # characters of an instruction that are quoted
+_CONCLUSION_CHARS = 320  # characters of a conclusion that are quoted
 _AROUND_CHARS = 80  # characters before a number, and behind it, in which its sentence lies
 _PARSED_CHARS = 20_000  # characters of a message that are searched
 _MAX_CHECKED = 200  # newest instructions, and newest conclusions, that are checked
@@ -63,7 +64,7 @@ _NUMBER = re.compile(
 _FIGURE = re.compile(r"\b\d[\w.,:]*\w\b")  # a number of two digits or more
 _SHARES: Mapping[FactKind, float] = {
     "instructions": 0.4,
-    "conclusions": 0.6,
+    "conclusions": 0.8,
     "files": 0.2,
     "hashes": 0.12,
     "numbers": 0.18,
@@ -90,8 +91,8 @@ class CoveredFacts:
                 self._add_message(text, item.seq)
             case AssistantSpoke(text=text, calls=calls):
                 self._add_words(text, item.seq)
-                for statement in () if calls else statements_in(text, 1):
-                    self._note("conclusions", _shortened(statement.text), item.seq)
+                if not calls and (statement := main_statement(text, _CONCLUSION_CHARS)):
+                    self._note("conclusions", statement[:_CONCLUSION_CHARS], item.seq)
             case ToolAnswered(target=question, reply=QuestionReply() as reply):
                 if decision := decision_text(question, reply):
                     self._note("instructions", _shortened(decision), item.seq)
@@ -159,7 +160,7 @@ def check_coverage(
 ) -> tuple[Coverage, ...]:
     """Return by kind how many facts a summary's text names, and those it does not, newest first.
 
-    The missing ones are listed in about `max_chars` characters, conclusions in 0.6 times as many more, to
+    The missing ones are listed in about `max_chars` characters, conclusions in 0.8 times as many more, to
     stand below the summary; files that were changed come before those that were only read. A sentence with
     several hashes and numbers is listed once. `quoted` are the seqs of messages that stay verbatim: their
     instructions and conclusions are counted, not listed.
@@ -258,7 +259,7 @@ def _plain_number(text: str) -> str:
 def _within(facts: Sequence[Bullet], max_chars: int) -> Iterator[Bullet]:
     """Yield the facts that fit, shortened to one line."""
     for fact in facts:
-        line = " ".join(fact.text.split())[:_SENTENCE_CHARS]
+        line = " ".join(fact.text.split())[:_CONCLUSION_CHARS]
         max_chars -= len(line) + 10
         if max_chars < 0:
             return

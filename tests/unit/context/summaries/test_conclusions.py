@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.conclusions import (
     conclusions_in,
+    main_statement,
     sentences_in,
     statements_in,
     states_anything,
@@ -83,6 +84,33 @@ def test_a_finding_has_the_sentence_with_its_subject() -> None:
     (finding,) = statements_in(f"{message}\n\nI found the issue. It holds:", 1)
     assert finding.text == message
     assert finding.states_cause
+
+
+def test_the_main_statement_has_all_items_of_its_list() -> None:
+    """A list of values says little by its first; where room is scarce each item is cut."""
+    message = (
+        "Done.\n\nThe levels now:\n- off: `#303030`\n- low: `#5f87af` (blue)\n- high: `#b294bb`\n\nEnjoy!"
+    )
+    assert (
+        main_statement(message, 300)
+        == "The levels now: off: `#303030`; low: `#5f87af` (blue); high: `#b294bb`"
+    )
+    causes = (
+        "This happens because:\n1. `Store.get` counts at line 851, "
+        + "and again " * 20
+        + ".\n2. `Revive` reads "
+    )
+    cut = main_statement(causes + "it in a loop, " * 9, 160)
+    assert cut.startswith("This happens because: `Store.get` counts at line 851, ")
+    assert "…; `Revive` reads it in a loop" in cut
+    assert main_statement("Let me look.", 100) == ""
+
+
+@given(st.sampled_from(NASTY_TEXTS) | st.text(max_size=300), st.integers(20, 400))
+def test_a_main_statement_is_one_line_within_its_limit(text: str, limit: int) -> None:
+    statement = main_statement(text + "\n\n- a.py:3 fails\n- " + text, limit)
+    assert len(statement) <= limit
+    assert "\n" not in statement
 
 
 def test_a_message_that_only_announces_states_nothing() -> None:
