@@ -122,17 +122,18 @@ def _next_rewrite(transcript: Transcript, policy: ContextPolicy, average: Averag
         sweeps = ready is not None and planner.sweep_pays_off(ahead, policy, ready, is_cold=False)
         folds = fold.due_folds(ahead, policy, ready, ready.masked[0] if ready and sweeps else 0)
         if folds or sweeps:
-            return _as_rewrite(ahead, folds, ready, calls)
+            return _as_rewrite(ahead, policy, folds, ready, calls)
         add_call(ahead, average)
     return None
 
 
 def _as_rewrite(
-    transcript: Transcript, folds: list[FoldPlan], ready: SweepPlan | None, calls: int
+    transcript: Transcript, policy: ContextPolicy, folds: list[FoldPlan], ready: SweepPlan | None, calls: int
 ) -> NextRewrite:
     masked = ready.masked if ready is not None else ()
     outside = tuple(seq for seq in masked if not any(plan.after < seq <= plan.upto for plan in folds))
-    saved = sum(plan.gain for plan in folds) + sweep.tokens_saved(transcript, outside)
+    saved = sum(plan.gain - sweep.names_tokens(policy, plan.gain) for plan in folds)
+    saved += sweep.tokens_saved(transcript, outside)
     first = min([*(plan.after + 1 for plan in folds), *outside])
     items = transcript.between(first - 1, transcript.last_seq)
     resent = sweep.tokens_resent(transcript, items[0].seq) - saved if items else 0

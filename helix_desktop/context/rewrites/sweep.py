@@ -19,6 +19,8 @@ CACHED_PRICE = 0.1  # price of a token the provider has cached, against a fresh 
 REWRITE_PRICE = (
     1.15  # extra price of a token that must be sent again (1.25 written, less 0.1 it would have cost)
 )
+NAMES_SHARE = 0.14  # of the policy's `anchor_tokens`: a line of names, as measured on recorded sessions
+_NAMES_CALLS = 13  # model calls that a sweep's line of names stands until its outputs are folded
 
 
 class SweepPlan(msgspec.Struct, frozen=True):
@@ -174,10 +176,18 @@ def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan) -> 
         return True
     if policy.sweep == "fixed":
         return plan.saved >= policy.sweep_fixed
-    if plan.saved < policy.sweep_min:
+    names = names_tokens(policy, plan.saved)
+    saved = plan.saved - names
+    if saved < policy.sweep_min:
         return False
-    price = REWRITE_PRICE * (tokens_resent(transcript, plan.masked[0]) - plan.saved)
-    return plan.saved >= policy.sweep_max or plan.rent >= price
+    price = REWRITE_PRICE * (tokens_resent(transcript, plan.masked[0]) - saved)
+    price += CACHED_PRICE * _NAMES_CALLS * names
+    return saved >= policy.sweep_max or plan.rent >= price
+
+
+def names_tokens(policy: ContextPolicy, freed: int) -> int:
+    """Return about the tokens of the line of names that a rewrite which frees `freed` tokens will add."""
+    return min(int(policy.anchor_tokens * NAMES_SHARE), freed // 2)
 
 
 def rent_of(candidates: list[SweepCandidate]) -> float:

@@ -13,10 +13,14 @@ import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, saving_of, tokens_of, word_tokens_of
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.anchors import FOLD_SHARE
 from helix_desktop.context.rewrites.fold import PHRASE_TOKENS, condensed_tokens
 from helix_desktop.context.rewrites.planner import OBSERVATION_TOKENS, SUMMARY_TOKENS
-from helix_desktop.context.rewrites.sweep import CACHED_PRICE, MIN_PROTECTED_STEPS, REWRITE_PRICE
+from helix_desktop.context.rewrites.sweep import (
+    CACHED_PRICE,
+    MIN_PROTECTED_STEPS,
+    REWRITE_PRICE,
+    names_tokens,
+)
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import (
@@ -172,7 +176,7 @@ class _Approximation:
         shared = float(before)
         if policy.fold_after_steps:
             folds.advance(messages, count, step, self._gains)
-            is_ready = folds.gain >= policy.fold_least
+            is_ready = folds.gain - names_tokens(policy, folds.gain) >= policy.fold_least
             if is_ready and folds.rent + sweeps.rent >= folds.price(total) - REWRITE_PRICE * sweeps.gain:
                 shared = before - (total - (folds.first or 0))
                 self._fold(seq, at)
@@ -211,9 +215,9 @@ class _Approximation:
         policy, folds = self._policy, self._folds
         upto = folds.position
         masked = self._saved_between(self._covered, min(upto, self._masked_upto))
-        anchors = int(policy.anchor_tokens * FOLD_SHARE)
-        self._notes += anchors + sum(message.in_note for message in self._messages[self._covered : upto])
-        freed, cap = folds.gain - masked - anchors, policy.condense_at * self._room
+        names = names_tokens(policy, folds.gain)
+        self._notes += names + sum(message.in_note for message in self._messages[self._covered : upto])
+        freed, cap = folds.gain - masked - names, policy.condense_at * self._room
         if cap and self._notes > cap:
             briefly = condensed_tokens(policy, int(self._room)) + self._quoted(upto)
             briefly += policy.ledger_tokens + policy.anchor_tokens

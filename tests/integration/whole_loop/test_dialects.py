@@ -41,7 +41,9 @@ EAGER = msgspec.structs.replace(
     protect_tokens=600,
     sweep="fixed",
     sweep_fixed=1_500,
-    fold_after_steps=6,
+    fold_after_steps=3,
+    fold_least=1_500,
+    anchor_tokens=600,
 )
 PROBLEMS: dict[str, Callable[[Any], list[str]]] = {
     "openai-chat": lambda body: lint_wire(body["messages"]),

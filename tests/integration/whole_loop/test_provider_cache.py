@@ -32,7 +32,9 @@ EAGER = msgspec.structs.replace(
     protect_tokens=600,
     sweep="fixed",
     sweep_fixed=1_500,
-    fold_after_steps=6,
+    fold_after_steps=3,
+    fold_least=1_500,
+    anchor_tokens=600,
 )
 
 

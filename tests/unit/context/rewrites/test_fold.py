@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,11 +15,15 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.rewrites import fold, fold_note
 from helix_desktop.context.rewrites.note_parts import note_parts
+from helix_desktop.context.rewrites.sweep import names_tokens
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.replay import Replayer
+from helix_desktop.replay.recording import with_turn_ends
 from tests.support import session_rewrites
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
 from tests.support.reachability import unreachable_content
+from tests.support.synthetic_recordings import make_session
 
 BALANCED = PROFILES["balanced"]
 NOTE_PREFIX = re.compile(r"\s*(user:|did:|\[)", re.IGNORECASE)
@@ -60,6 +66,37 @@ def test_a_long_session_is_folded_and_loses_nothing() -> None:
     assert 2 <= len(folds) <= 15
     assert simulator.window().estimate < 0.4 * simulator.transcript.total_tokens
     assert unreachable_content(simulator) == []
+
+
+def test_a_fold_frees_about_what_it_was_taken_to_free() -> None:
+    """With its note's first line, the lines of calls and the names, counted as live."""
+    taken: dict[tuple[int, int], int] = {}
+    with closing(Replayer(BALANCED)) as replayer:
+        for message, turn_ends in with_turn_ends(make_session(3, 100)):
+            if message["role"] == "assistant":
+                for plan in fold.due_folds(replayer.session.transcript, BALANCED, is_cold=True):
+                    taken[plan.after, plan.upto] = plan.gain - names_tokens(BALANCED, plan.gain)
+                replayer.prepare_request()
+            replayer.feed(message)
+            if turn_ends:
+                replayer.end_turn()
+        freed = {
+            (event.after, event.upto): event.saved
+            for recorded in replayer.session.log
+            if isinstance(event := recorded.event, FoldMade) and event.how == "fold"
+        }
+    assert len(freed) > 3
+    assert sum(taken[place] for place in freed) == pytest.approx(sum(freed.values()), rel=0.1)
+
+
+def test_a_fold_waits_until_its_names_pay_as_well() -> None:
+    """They are sent with it, and stand as long as its note."""
+    counts = [
+        len(build_history(90, size=1_000, policy=policy).transcript.rewrites.folds)
+        for names in (0, 40_000)
+        if (policy := msgspec.structs.replace(BALANCED, anchor_tokens=names, fold_least=1_000))
+    ]
+    assert counts[0] > counts[1] > 0
 
 
 def test_user_messages_inside_folded_steps_stay_verbatim() -> None:
