@@ -81,7 +81,7 @@ def app() -> Iterator[App]:
     with tempfile.TemporaryDirectory(prefix="a11y-", ignore_cleanup_errors=True) as place:
         folder = Path(place)
         with headless_session.run(folder) as environ:
-            program = (sys.executable, "-X", "faulthandler", str(ROOT / "tests/support/atspi/app.py"), place)
+            program = (sys.executable, "-X", "faulthandler", "-m", "tests.support.atspi", place)
             with (
                 subprocess.Popen(
                     program,

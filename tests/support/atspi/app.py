@@ -1,6 +1,6 @@
 """The real window for accessibility tests: opens one page or dialog after another on command.
 
-`python tests/support/atspi/app.py FOLDER` reads a command from each line of standard input and answers with
+`python -m tests.support.atspi FOLDER` reads a command from each line of standard input and answers with
 one line of JSON: `work TURNS`, `open SCENE`, `close`, `tab` (what Tab reaches, and where the focus is not
 visible), `announce TEXT`, `stir TIMES` (add and remove rows).
 """
@@ -208,7 +208,3 @@ def main() -> None:
     app = QApplication(sys.argv[:1])
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
         runner.run(serve(app, Path(sys.argv[1])))
-
-
-if __name__ == "__main__":
-    main()
