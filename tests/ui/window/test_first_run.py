@@ -14,8 +14,10 @@ from helix_desktop.domain.events.session import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.services.sample_session import PREPARED_TASKS
 from helix_desktop.ui.settings.forms import ProviderForm
+from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
 from tests.support.window.buttons import press
+from tests.support.window.drops import drop
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -54,10 +56,10 @@ async def test_the_first_saved_provider_is_the_default(qapp: QApplication, tmp_p
 async def test_enter_copies_the_sample_once_and_it_asks_for_approval_once(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """Enter on the first page and another request at the same time, then its first call."""
+    """Enter on the first page and another request at the same time, then its next message and call."""
     async with open_window(qapp, tmp_path) as rig:
         await _check_concurrent_requests(rig)
-        await _check_its_approvals(rig)
+        await _check_its_next_message(rig)
 
 
 async def _check_concurrent_requests(rig: WindowRig) -> None:
@@ -81,8 +83,8 @@ async def _check_concurrent_requests(rig: WindowRig) -> None:
     assert [workspace.name for workspace in rig.wiring.services.registry.list_workspaces()] == ["tidewatch"]
 
 
-async def _check_its_approvals(rig: WindowRig) -> None:
-    """The sample asks for approval once and displays the rule."""
+async def _check_its_next_message(rig: WindowRig) -> None:
+    """It keeps the draft and its image; its calls ask for approval once, and the rule is displayed."""
     await rig.wiring.workspace_controller.open_sample()
     await rig.wiring.settings.show("permissions")
     page = rig.wiring.settings.dialog.permissions
@@ -92,11 +94,20 @@ async def _check_its_approvals(rig: WindowRig) -> None:
     record = rig.wiring.services.registry.get(rig.workspace.id)
     assert (record.rules, record.demo_calls) == ((), "once")
 
+    await until(rig.next_message_lines, "a message is proposed")
+    rig.composer.editor.setPlainText("My own words")
+    (rig.folder / "lamp.png").write_bytes(png(320, 200, 7))
+    drop(rig, rig.folder / "lamp.png")
+    await until(rig.attachment_labels, "the image stands above the text")
     prepared = len(rig.events(ApprovalGiven))
     press(rig.window, "send_suggestion")
     question = await rig.answer_approval("once")
     assert question.tool == "run_command"
     await rig.wait_for_turn_end()
+    (event,) = rig.events(UserSpoke)[PREPARED_TASKS:]
+    assert event.attachments == ()
+    assert rig.composer.text() == "My own words"
+    assert rig.attachment_labels()[0].startswith("lamp.png · ")
     approvals = rig.events(ApprovalGiven)[prepared:]
     assert (approvals[0].decision, approvals[0].rule) == ("once", "")
     assert all(approval.rule for approval in approvals[1:])

@@ -16,7 +16,6 @@ from helix_desktop.domain.image import MAX_EDGE_PX, identify_image
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow, UserRow
 from tests.support.image_bytes import png
 from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply
-from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.drops import drop
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -134,22 +133,3 @@ def _inspector_says(rig: WindowRig, start: str) -> bool:
     return any(
         widget.accessibleName().startswith(start) for widget in rig.views.inspector.findChildren(QWidget)
     )
-
-
-async def test_a_suggested_message_keeps_the_draft_and_its_image(qapp: QApplication, tmp_path: Path) -> None:
-    (tmp_path / "lamp.png").write_bytes(png(320, 200, 7))
-    async with open_window(qapp, tmp_path) as rig:
-        rig.window.welcome.sample_requested.emit()
-        await until(rig.next_message_lines, "a message is proposed")
-        rig.composer.editor.setPlainText("My own words")
-        drop(rig, tmp_path / "lamp.png")
-        await until(rig.attachment_labels, "the image stands above the text")
-        prepared = len(rig.events(UserSpoke))
-        press(rig.chat, "send_suggestion")
-        await until(lambda: len(rig.events(UserSpoke)) > prepared, "it was sent")
-        await rig.conversation.stop()
-        await rig.wait_for_turn_end()
-        (event,) = rig.events(UserSpoke)[prepared:]
-        assert event.attachments == ()
-        assert rig.composer.text() == "My own words"
-        assert rig.attachment_labels()[0].startswith("lamp.png · ")
