@@ -47,7 +47,9 @@ async def until_saved(rig: WindowRig, count: int) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_files_of_every_kind_survive_a_restart_and_are_sent(qapp: QApplication, tmp_path: Path) -> None:
+async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     """What cannot be attached says why; one of the workspace is followed; chips in the chat open it."""
     outside = {"notes.txt": b"words\n", "report.pdf": pdf("Total: 42"), "lamp.png": png(64, 48, 9)}
     refused = {"broken.png": b"\0no image", "secret.pdf": protected_pdf("xyzzy")}
@@ -97,46 +99,45 @@ async def test_files_of_every_kind_survive_a_restart_and_are_sent(qapp: QApplica
         await until(lambda: rig.window.page() == "cache", "the cache is in sight")
         assert rig.views.cache.table.current_digest() == sent[2].digest
 
+        await rig.open_folder("pasted")
+        await _check_a_long_paste(rig)
 
-async def test_a_long_paste_is_opened_turned_into_text_and_taken_away(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """By keyboard; a short one stays text."""
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        paste(rig, "short\n" * 3)
-        assert rig.composer.text() == "short\n" * 3
-        rig.composer.set_text("")
-        for text in (LOG, "w" * (LONG_TEXT_CHARS + 1), LOG + "end"):
-            paste(rig, text)
-        await until(lambda: len(chips(rig)) == 3, "three chips")
-        first, second, _ = chips(rig)
-        for _ in range(3 * 3):  # each chip and its two buttons come before the text
-            QTest.keyClick(rig.window.focusWidget(), Qt.Key.Key_Backtab)
-        assert first.hasFocus()
-        QTest.keyClick(first, Qt.Key.Key_Right)
-        assert second.hasFocus()
-        QTest.keyClick(second, Qt.Key.Key_Delete)
-        await until(lambda: len(chips(rig)) == 2, "the second is gone")
-        assert chips(rig)[1].hasFocus(), "the next one has the keyboard"
-        QTest.keyClick(chips(rig)[0], Qt.Key.Key_Return)
-        await until(lambda: rig.window.page() == "cache", "its content is in sight")
-        rig.window.show_page("chat")
-        menu = chips(rig)[0].menu()
-        next(action for action in menu.actions() if action.objectName() == "attachment-unpack").trigger()
-        await until(lambda: len(chips(rig)) == 1, "it is text now")
-        assert rig.composer.text() == LOG
-        assert [chip.label.split(" · ")[1] for chip in chips(rig)] == ["61 lines"]
-        paste(rig, "".join(f"{number}: another line of a long log\n" for number in range(3_000)))
-        await until(lambda: len(chips(rig)) == 2, "a large one")
-        assert "preview" in chips(rig)[1].label
-        menu = chips(rig)[1].menu()
-        next(action for action in menu.actions() if action.objectName() == "attachment-full").trigger()
-        await until(lambda: "preview" not in rig.attachment_labels()[-1], "it goes along in full")
-        QTest.keyClick(chips(rig)[-1], Qt.Key.Key_Delete)
-        await until(lambda: len(chips(rig)) == 1, "it is gone")
-        paste(rig, LOG)
-        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)  # at once: what is being attached goes along
-        await until(lambda: rig.events(UserSpoke), "it was sent")
-        assert len(rig.events(UserSpoke)[0].attachments) == 2
-        await rig.wait_for_turn_end()
+
+async def _check_a_long_paste(rig: WindowRig) -> None:
+    """It is opened, turned into text and taken away, by keyboard; a short one stays text."""
+    paste(rig, "short\n" * 3)
+    assert rig.composer.text() == "short\n" * 3
+    rig.composer.set_text("")
+    for text in (LOG, "w" * (LONG_TEXT_CHARS + 1), LOG + "end"):
+        paste(rig, text)
+    await until(lambda: len(chips(rig)) == 3, "three chips")
+    first, second, _ = chips(rig)
+    for _ in range(3 * 3):  # each chip and its two buttons come before the text
+        QTest.keyClick(rig.window.focusWidget(), Qt.Key.Key_Backtab)
+    assert first.hasFocus()
+    QTest.keyClick(first, Qt.Key.Key_Right)
+    assert second.hasFocus()
+    QTest.keyClick(second, Qt.Key.Key_Delete)
+    await until(lambda: len(chips(rig)) == 2, "the second is gone")
+    assert chips(rig)[1].hasFocus(), "the next one has the keyboard"
+    QTest.keyClick(chips(rig)[0], Qt.Key.Key_Return)
+    await until(lambda: rig.window.page() == "cache", "its content is in sight")
+    rig.window.show_page("chat")
+    menu = chips(rig)[0].menu()
+    next(action for action in menu.actions() if action.objectName() == "attachment-unpack").trigger()
+    await until(lambda: len(chips(rig)) == 1, "it is text now")
+    assert rig.composer.text() == LOG
+    assert [chip.label.split(" · ")[1] for chip in chips(rig)] == ["61 lines"]
+    paste(rig, "".join(f"{number}: another line of a long log\n" for number in range(3_000)))
+    await until(lambda: len(chips(rig)) == 2, "a large one")
+    assert "preview" in chips(rig)[1].label
+    menu = chips(rig)[1].menu()
+    next(action for action in menu.actions() if action.objectName() == "attachment-full").trigger()
+    await until(lambda: "preview" not in rig.attachment_labels()[-1], "it goes along in full")
+    QTest.keyClick(chips(rig)[-1], Qt.Key.Key_Delete)
+    await until(lambda: len(chips(rig)) == 1, "it is gone")
+    paste(rig, LOG)
+    QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)  # at once: what is being attached goes along
+    await until(lambda: rig.events(UserSpoke), "it was sent")
+    assert len(rig.events(UserSpoke)[0].attachments) == 2
+    await rig.wait_for_turn_end()

@@ -30,10 +30,23 @@ def _adds(page: ChangesPage, text: str) -> bool:
 async def test_the_state_follows_what_is_done_outside_and_leads_to_it(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    """Each step has a workspace of its own."""
+    """Each step has a workspace of its own; the last one has its page open before git was read.
+
+    As when the window starts with that page: the last commit is offered there.
+    """
     async with open_window(qapp, tmp_path) as rig:
         await _check_the_branch(rig)
         await _check_the_state(rig)
+        make_checkout(rig.folder / "project", {"a.txt": "1\n"})
+        await rig.open_folder("project")
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        rig.window.show_page("changes")
+        page = rig.views.changes
+        await until(lambda: page.state.grouped is not None, "the changes")
+        switch = page.filter_bar.findChild(TabButton, "changes-of-commit")
+        assert switch is not None
+        await until(switch.isVisible, "the choice")
 
 
 async def _check_the_branch(rig: WindowRig) -> None:
@@ -88,20 +101,3 @@ async def _check_the_state(rig: WindowRig) -> None:
     await until(in_bar.isVisible, "the state again")
     await rig.open_folder("plain")
     await until(lambda: not in_bar.isVisible(), "a folder that is in no checkout")
-
-
-async def test_the_last_commit_is_offered_on_a_page_that_was_open_before_git_was_read(
-    qapp: QApplication, tmp_path: Path
-) -> None:
-    """As when the window starts with that page."""
-    async with open_window(qapp, tmp_path) as rig:
-        make_checkout(rig.folder / "project", {"a.txt": "1\n"})
-        await rig.open_folder("project")
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.wiring.workspace_controller.restore_last()
-        rig.window.show_page("changes")
-        page = rig.views.changes
-        await until(lambda: page.state.grouped is not None, "the changes")
-        switch = page.filter_bar.findChild(TabButton, "changes-of-commit")
-        assert switch is not None
-        await until(switch.isVisible, "the choice")

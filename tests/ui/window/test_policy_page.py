@@ -73,83 +73,91 @@ def _text(page: QWidget, name: str) -> str:
     return "" if words.isHidden() else words.text()
 
 
-async def test_a_preview_is_replayed_at_once_and_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
-    """First an approximate picture that says so, then the exact one, beside the policy in use."""
+async def test_a_preview_is_replayed_and_a_policy_applied_to_one_session(
+    qapp: QApplication, tmp_path: Path
+) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        replays = ScriptedReplays()
-        await _open_page(rig, replays)
-        page = rig.wiring.settings.dialog.policy
-        card = page.replay_card
-        assert "After two requests" in _text(card, "replay_message")
-        rig.wiring.settings.dialog.close()
-        await rig.run_turn("Begin.")
-        await rig.run_turn("Go on.")
-        replays.fails = True
-        await _open_page(rig, replays)
-        await until(lambda: "No memory." in _text(card, "replay_message"), "what failed")
-        replays.fails = False
-        find_button(card, "retry_replay").click()
-        await until(lambda: "Approximate" in card.status.text(), "the first picture")
-        assert replays.loads == 2
-        replays.go.set()
-        await until(card.status.isHidden, "the exact picture")
-
-        find_button(page, "profile:lean").click()
-        await until(lambda: "Difference" in card.figures.text() and card.status.isHidden(), "both policies")
-        assert "Preview | Policy in use | Difference" in card.figures.text()
-        assert "\N{MINUS SIGN}" in card.figures.text()
-        assert "tokens" in card.chart.text_at(QPointF(card.chart.width() / 2, 5))
-        assert "outputs cached" in "".join(card.chart.text_at(QPointF(x, y)) for x in range(0, 700, 6)
-                                           for y in range(0, 190, 6))  # fmt: skip
-        assert rig.workspace.policy == PROFILES["balanced"]
-        assert _text(page, "policy_in_use") == "Preview. Nothing changes until you apply it."
-
-        page.advanced.head.setChecked(True)
-        page.advanced.head.setFocus()
-        QTest.keyClick(page.advanced.head, Qt.Key.Key_Tab)
-        assert page.advanced.field_input("enabled").control.hasFocus(), (
-            "not the buttons at the end of the page"
-        )
-        page.advanced.changed.emit({"protect_steps": 9})
-        await until(lambda: "billed" in _text(page, "effect:protect_steps") or "bills" in
-                    _text(page, "effect:protect_steps"), "the effect of the field")  # fmt: skip
-        assert _text(page, "effect:protect_steps").startswith("This session: bills ")
-        number = page.control("protect_steps")
-        number.setFocus()
-        QTest.keyClick(number, Qt.Key.Key_Up)
-        near = [11, 12, 13, 8, 7]  # 9 was replayed
-        await until(
-            lambda: [policy.protect_steps for policy in replays.next_policies] == near, "what may be next"
-        )
-        find_button(page, "discard_policy").setFocus()
-        QTest.keyClick(find_button(page, "discard_policy"), Qt.Key.Key_Space)
-        assert page.slider.track.value_text == "Balanced"
-        assert page.slider.track.hasFocus(), "the button that had the keyboard is gone"
-        rig.wiring.settings.dialog.close()
-        await until(lambda: rig.wiring.services.settings.advanced_policy, "open the next time too")
-        await until(lambda: not replays.next_policies, "nothing, while the page is out of sight")
-        await rig.wiring.session_controller.show(rig.workspace, None)
-        await until(lambda: replays.is_closed, "no process holds what may be a secret")
+        await rig.open_folder("preview")
+        await _check_a_preview(rig)
+        await rig.open_folder("session")
+        await _check_a_policy_of_one_session(rig)
 
 
-async def test_a_policy_is_applied_to_one_session_and_taken_back(qapp: QApplication, tmp_path: Path) -> None:
-    async with open_window(qapp, tmp_path) as rig:
-        await rig.open_folder("project")
-        rig.window.commands.change_policy.trigger()
-        await until(rig.wiring.settings.dialog.isVisible, "the page")
-        page = rig.wiring.settings.dialog.policy
-        assert rig.wiring.settings.dialog.current_page() == "policy"
-        assert not find_button(page, "apply_to_session").isEnabled()
-        page.advanced.changed.emit({"protect_steps": 9})
-        find_button(page, "apply_to_session").click()
-        await until(lambda: rig.events(PolicyChosen), "the event")
-        in_use = "This session: Balanced with 1 change. Workspace: Balanced."
-        await until(lambda: _text(page, "policy_in_use") == in_use, "what is in use")
-        assert rig.workspace.policy == PROFILES["balanced"]
-        await until(lambda: "for this session only" in rig.window.top_bar.gauge.toolTip(), "the gauge")
-        find_button(page, "use_workspace_policy").click()
-        await until(lambda: len(rig.events(PolicyChosen)) > 1, "the other event")
-        await until(lambda: "whole workspace" in _text(page, "policy_in_use"), "the workspace's again")
-        assert not find_button(page, "restore:balanced").isHidden(), "own changes can be restored"
-        rig.wiring.settings.dialog.close()
+async def _check_a_preview(rig: WindowRig) -> None:
+    """It is replayed at once and changes nothing.
+
+    First an approximate picture that says so, then the exact one, beside the policy in use.
+    """
+    replays = ScriptedReplays()
+    await _open_page(rig, replays)
+    page = rig.wiring.settings.dialog.policy
+    card = page.replay_card
+    assert "After two requests" in _text(card, "replay_message")
+    rig.wiring.settings.dialog.close()
+    await rig.run_turn("Begin.")
+    await rig.run_turn("Go on.")
+    replays.fails = True
+    await _open_page(rig, replays)
+    await until(lambda: "No memory." in _text(card, "replay_message"), "what failed")
+    replays.fails = False
+    find_button(card, "retry_replay").click()
+    await until(lambda: "Approximate" in card.status.text(), "the first picture")
+    assert replays.loads == 2
+    replays.go.set()
+    await until(card.status.isHidden, "the exact picture")
+
+    find_button(page, "profile:lean").click()
+    await until(lambda: "Difference" in card.figures.text() and card.status.isHidden(), "both policies")
+    assert "Preview | Policy in use | Difference" in card.figures.text()
+    assert "\N{MINUS SIGN}" in card.figures.text()
+    assert "tokens" in card.chart.text_at(QPointF(card.chart.width() / 2, 5))
+    assert "outputs cached" in "".join(card.chart.text_at(QPointF(x, y)) for x in range(0, 700, 6)
+                                       for y in range(0, 190, 6))  # fmt: skip
+    assert rig.workspace.policy == PROFILES["balanced"]
+    assert _text(page, "policy_in_use") == "Preview. Nothing changes until you apply it."
+
+    page.advanced.head.setChecked(True)
+    page.advanced.head.setFocus()
+    QTest.keyClick(page.advanced.head, Qt.Key.Key_Tab)
+    assert page.advanced.field_input("enabled").control.hasFocus(), "not the buttons at the end of the page"
+    page.advanced.changed.emit({"protect_steps": 9})
+    await until(lambda: "billed" in _text(page, "effect:protect_steps") or "bills" in
+                _text(page, "effect:protect_steps"), "the effect of the field")  # fmt: skip
+    assert _text(page, "effect:protect_steps").startswith("This session: bills ")
+    number = page.control("protect_steps")
+    number.setFocus()
+    QTest.keyClick(number, Qt.Key.Key_Up)
+    near = [11, 12, 13, 8, 7]  # 9 was replayed
+    await until(
+        lambda: [policy.protect_steps for policy in replays.next_policies] == near, "what may be next"
+    )
+    find_button(page, "discard_policy").setFocus()
+    QTest.keyClick(find_button(page, "discard_policy"), Qt.Key.Key_Space)
+    assert page.slider.track.value_text == "Balanced"
+    assert page.slider.track.hasFocus(), "the button that had the keyboard is gone"
+    rig.wiring.settings.dialog.close()
+    await until(lambda: rig.wiring.services.settings.advanced_policy, "open the next time too")
+    await until(lambda: not replays.next_policies, "nothing, while the page is out of sight")
+    await rig.wiring.session_controller.show(rig.workspace, None)
+    await until(lambda: replays.is_closed, "no process holds what may be a secret")
+
+
+async def _check_a_policy_of_one_session(rig: WindowRig) -> None:
+    """It is applied and taken back."""
+    rig.window.commands.change_policy.trigger()
+    await until(rig.wiring.settings.dialog.isVisible, "the page")
+    page = rig.wiring.settings.dialog.policy
+    assert rig.wiring.settings.dialog.current_page() == "policy"
+    assert not find_button(page, "apply_to_session").isEnabled()
+    page.advanced.changed.emit({"protect_steps": 9})
+    find_button(page, "apply_to_session").click()
+    await until(lambda: rig.events(PolicyChosen), "the event")
+    in_use = "This session: Balanced with 1 change. Workspace: Balanced."
+    await until(lambda: _text(page, "policy_in_use") == in_use, "what is in use")
+    assert rig.workspace.policy == PROFILES["balanced"]
+    await until(lambda: "for this session only" in rig.window.top_bar.gauge.toolTip(), "the gauge")
+    find_button(page, "use_workspace_policy").click()
+    await until(lambda: len(rig.events(PolicyChosen)) > 1, "the other event")
+    await until(lambda: "whole workspace" in _text(page, "policy_in_use"), "the workspace's again")
+    assert not find_button(page, "restore:balanced").isHidden(), "own changes can be restored"
+    rig.wiring.settings.dialog.close()

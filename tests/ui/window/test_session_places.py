@@ -76,17 +76,15 @@ async def test_a_session_is_archived_by_key_restored_by_undo_and_pinned_over_a_r
         ]
         assert "archived" in (await cli("sessions", "--workspace", "project")).out.decode()
 
+        await _check_a_session_that_waits(rig)
 
-async def test_an_archived_session_that_waits_for_the_user_comes_back(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+
+async def _check_a_session_that_waits(rig: WindowRig) -> None:
+    """An archived session comes back when it waits for the user."""
     go = asyncio.Event()
     begins = StreamedReply(Text("One"), Wait(go), Call("run_command", '{"command": "true"}', id="c"))
-    async with (
-        ChatServer(replies_in_order(begins, text_reply("Two"))) as server,
-        open_window(qapp, tmp_path) as rig,
-    ):
-        await rig.open_folder("project")
+    async with ChatServer(replies_in_order(begins, text_reply("Two"))) as server:
+        await rig.open_folder("waiting")
         await rig.use_server(server)
         session = rig.conversation.session.id
         rig.type_message("Go")
