@@ -7,7 +7,7 @@ import dataclasses
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.settings import ModelEntry, Provider
@@ -82,3 +82,15 @@ def test_what_a_server_told_and_showed_does_not_pass_for_another_ones(qtbot: QtB
 
 def _resolve(entry: ModelEntry) -> ResolvedModelSpec:
     return Provider(name="box", base_url="", models=(entry,)).resolved_spec(entry.name)
+
+
+def test_the_sign_of_a_short_notice_stands_beside_its_words(qtbot: QtBot) -> None:
+    view = ProviderCheckView()
+    qtbot.addWidget(view)
+    view.resize(600, 40)
+    view.show_notices((CheckNotice("Saved", "ok", "box"),))
+    view.show()
+    qtbot.waitExposed(view)
+    sign, words = (label for label in view.findChildren(QLabel) if label.isVisible())
+    places = [label.mapTo(view, label.rect().center()).y() for label in (sign, words)]
+    assert abs(places[0] - places[1]) <= 1

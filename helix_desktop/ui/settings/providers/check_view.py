@@ -121,7 +121,7 @@ class ProviderCheckView(Themed, QWidget):
         self._content = _ScrollContent()
         self._content.laid_out.connect(self._fit)
         self._content.setObjectName("page")
-        self._content.setLayout(column(self._steps, self._notices, gap=0))
+        self._content.setLayout(column(self._steps, self._notices, None, gap=0))
         self._scroll = QScrollArea()
         self._scroll.setWidget(self._content)
         self._scroll.setWidgetResizable(True)
