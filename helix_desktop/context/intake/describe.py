@@ -18,6 +18,7 @@ from helix_desktop.domain.tool_call_target import ToolKind, tool_kind
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 CAP = 90  # characters
+_QUOTED_CAP = CAP - 12  # of a line of a command: its exit code stands before it
 _READ_CHARS = 32_768  # characters of a text that are read, from each end
 _MAX_NAMES = 6
 _MAX_LINES = 400
@@ -44,7 +45,7 @@ _TELLING_END = re.compile(
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
 _STATUS_ALONE = re.compile(r"\W*(FAIL(?:ED)?|PASS(?:ED)?|OK|SUCCESS(?:FUL)?)\W*")
-_RULE = re.compile(r"^[\s=_*#~.-]+|[\s=_*#~.-]+$")
+_RULE_CHARS = " =_*#~.-"
 _SEPARATORS = (",", "\t", ";", "|")
 
 
@@ -163,8 +164,8 @@ def _last_telling_line(text: str) -> str:
     candidates = list(islice((line for line in lines if _is_telling(line)), 80))
     endings = [line for line in candidates[:40] if _TELLING_END.search(line)]
     line = _with_details(endings) if endings else _first(candidates)
-    plain = _RULE.sub("", line) or line
-    return f'"{ellipsize(plain, CAP - 12)}"' if plain else ""
+    plain = line.strip(_RULE_CHARS) or line
+    return f'"{ellipsize(plain, _QUOTED_CAP)}"' if plain else ""
 
 
 def _with_details(endings: Sequence[str]) -> str:
@@ -174,7 +175,8 @@ def _with_details(endings: Sequence[str]) -> str:
     if alone is None or not details:
         return endings[0]
     same = (line for line in details if re.search(rf"\b{alone[1]}\b", line))
-    return next(same, f"{details[0]}: {alone[1]}")
+    status = f": {alone[1]}"
+    return next(same, "") or ellipsize(details[0].strip(_RULE_CHARS), _QUOTED_CAP - len(status)) + status
 
 
 def _first(lines: Iterable[str]) -> str:

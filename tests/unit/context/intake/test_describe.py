@@ -51,6 +51,8 @@ def test_a_command_is_described_by_how_it_ended() -> None:
         ("--- PASS: TestPut (0.00s)\nPASS\nok  \tapp/store\t0.012s\n", "ok app/store 0.012s"),
         ("..\n------\nRan 2 tests in 0.001s\n\nOK\n", "Ran 2 tests in 0.001s: OK"),
         ("deploying\nOK\n", "OK"),
+        (f"Ran 2 tests of {'the importer ' * 9}\nOK\n", f"Ran 2 tests of {'the importer ' * 4}the im…: OK"),
+        (f"PASS{'-' * 32_000}x\nOK\n", f"PASS{'-' * 69}…: OK"),
     ],
 )
 def test_a_status_alone_stands_with_what_it_is_of(text: str, about: str) -> None:
