@@ -43,6 +43,8 @@ class QuotedBlocks:
         if len(text) < LEAST_CHARS:
             return [text]
         self._index()
+        if not self._places:
+            return [text]
         parts: list[str | Repeat] = []
         start, line = 0, _LINE.search(text)
         while line is not None:

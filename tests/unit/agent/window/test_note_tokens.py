@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.agent.window.note_tokens import NoteTokens
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.fold_note import render_fold_note
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
 from helix_desktop.domain.user_text import verbatim
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from tests.support.histories import build_history
@@ -39,6 +41,13 @@ async def test_a_note_is_counted_from_its_messages() -> None:
     counter.chars = 0
     long = note * (50_000 // len(note) + 1)
     assert await tokens.count(long) == MessageTokenCounter.bundled().text_tokens(long)
+
+
+async def test_words_too_long_to_be_counted_by_parts_are_not_counted_ahead() -> None:
+    """Their parts would take memory, and the time of the user's next key, for nothing."""
+    counter, event = _AskedCounter(), UserSpoke("a line of a log\n" * 4_000, 20_000)
+    await NoteTokens(counter).read_ahead(Transcript([RecordedEvent(1, 0, event)]).items)
+    assert counter.chars == 0
 
 
 async def test_a_counter_that_fails_fails_where_the_tokens_are_needed() -> None:
