@@ -39,7 +39,7 @@ def _count(coverage: Coverage) -> str:
         case "instructions":
             return _instruction_count(coverage)
         case "conclusions":
-            return tr.plural(total, "{named} of %n conclusion", "{named} of %n conclusions", named=count)
+            return _conclusion_count(coverage)
         case "files":
             return tr.plural(total, "{named} of %n file", "{named} of %n files", named=count)
         case "hashes":
@@ -58,6 +58,19 @@ def _instruction_count(coverage: Coverage) -> str:
         total,
         "{named} of %n instruction, {verbatim} kept word for word",
         "{named} of %n instructions, {verbatim} kept word for word",
+        named=count,
+        verbatim=format_integer(coverage.verbatim),
+    )
+
+
+def _conclusion_count(coverage: Coverage) -> str:
+    count, total = format_integer(coverage.named), coverage.total
+    if not coverage.verbatim:
+        return tr.plural(total, "{named} of %n conclusion", "{named} of %n conclusions", named=count)
+    return tr.plural(
+        total,
+        "{named} of %n conclusion, {verbatim} kept word for word",
+        "{named} of %n conclusions, {verbatim} kept word for word",
         named=count,
         verbatim=format_integer(coverage.verbatim),
     )

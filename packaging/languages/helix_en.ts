@@ -20782,6 +20782,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/coverage.py" />
+            <source>{named} of %n conclusions, {verbatim} kept word for word</source>
+            <translation>
+                <numerusform>{named} of %n conclusion, {verbatim} kept word for word</numerusform>
+                <numerusform>{named} of %n conclusions, {verbatim} kept word for word</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/coverage.py" />
             <source>{named} of %n digests</source>
             <translation>
                 <numerusform>{named} of %n digest</numerusform>

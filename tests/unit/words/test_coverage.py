@@ -11,13 +11,15 @@ def test_what_a_summary_names_and_what_was_added() -> None:
     missing = tuple(Bullet(f"src/module_{n}.py", (n,)) for n in range(9))
     coverage = (
         Coverage("instructions", 2, 5, (), verbatim=3),
+        Coverage("conclusions", 0, 1, (), verbatim=1),
         Coverage("files", 41, 50, missing),
         Coverage("numbers", 0, 0),
         Coverage("commands", 1, 1),
     )
     assert (
         coverage_text(coverage)
-        == "Mentions 2 of 5 instructions, 3 kept word for word · 41 of 50 files · 1 of 1 command"
+        == "Mentions 2 of 5 instructions, 3 kept word for word · 0 of 1 conclusion, 1 kept word for word"
+        " · 41 of 50 files · 1 of 1 command"
     )
     listed = ", ".join(f"src/module_{n}.py" for n in range(6))
     assert missing_text(coverage) == f"Added below it: {listed} and 3 more"
