@@ -28,6 +28,7 @@ from helix_desktop.domain.events.session import (
     Event,
     MaskedCall,
     RecordedEvent,
+    SessionBranched,
     ToolAnswered,
     UserSpoke,
     digests_in,
@@ -332,6 +333,23 @@ async def test_what_later_texts_repeat_of_a_selected_content_is_redacted(store: 
         await store.get(digest_of(REPEATED))
     assert (await store.events("t"))[0].event == message
     assert (await store.redaction.preview(RedactionRequest(digests=removed))).events == ()
+
+
+async def test_what_a_branch_repeats_of_its_parents_output_is_redacted(store: Store) -> None:
+    """Also of a form that only the branch has: what a parent shows as a preview, it has in full."""
+    data = b"the first line\nthe second line"
+    log = [recorded_at(1, UserSpoke("read", 1)), output(2, data, "the first line")]
+    await store.commit(Commit("p", log, [make_content(data), make_content(b"index", kind="index")]))
+    own: list[Event] = [
+        SessionBranched("p", 2, "b"),
+        FormChosen(2, "full", data.decode(), 3),
+        FoldMade(0, 2, "read_file a.txt → the second line", 9, digest_of(b"index"), 2, 2, 3),
+    ]
+    await store.commit(Commit("b", [recorded_at(seq, event) for seq, event in enumerate(own, 3)]))
+    await store.redaction.redact(RedactionRequest(digests=(digest_of(data),)))
+    after = msgspec.json.encode(await store.events("b")).decode()
+    assert "first line" not in after
+    assert "second line" not in after
 
 
 @pytest.mark.parametrize("text", ["abc", " ab ", "FORGOTTEN"])

@@ -149,17 +149,20 @@ def _rewrite_indexes(
 
 
 def _find_removed(view: ReadView, redaction: Redaction) -> dict[str, dict[int, OutputCopies]]:
-    """Return the redacted outputs of each session, a branch's with those of its parent."""
+    """Return the redacted outputs of each session, a branch's with those of its parent.
+
+    Such a branch's log is read as a whole: it can have chosen another form of its parent's output.
+    """
     rows = groupby(ROWS.event.scan(view, keys.EVENTS), lambda row: keys.session_of_event(row[0]))
     own = {session: redaction.find_removed(recorded for _, recorded in log) for session, log in rows}
     removed = dict(own)
     for branch in read_branches(view):
-        removed[branch] = {
-            seq: copies
-            for part in log_parts(view, branch)
-            for seq, copies in own.get(part.session, {}).items()
-            if part.after < seq <= part.upto
-        }
+        *shared, last = log_parts(view, branch)
+        if any(part.after < seq <= part.upto for part in shared for seq in own.get(part.session, ())):
+            spans = (keys.events_between(part.session, part.after, part.upto) for part in (*shared, last))
+            removed[branch] = redaction.find_removed(
+                recorded for span in spans for _, recorded in ROWS.event.scan(view, span)
+            )
     return removed
 
 
