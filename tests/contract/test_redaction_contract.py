@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.ports import Store
+from helix_desktop.context.intake.argument_markers import mask_arguments
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import fold_note
@@ -350,6 +351,34 @@ async def test_what_a_branch_repeats_of_its_parents_output_is_redacted(store: St
     after = msgspec.json.encode(await store.events("b")).decode()
     assert "first line" not in after
     assert "second line" not in after
+
+
+async def test_what_is_said_of_a_selected_argument_is_redacted(store: Store) -> None:
+    """Its marker describes it, in an index too, and a search finds its lines."""
+    text = "door = the yellow one\n" + "\n".join(f"row {row} of the plan" for row in range(60))
+    call = ToolCall("c", "write_file", json.dumps({"path": "a.txt", "text": text, "rows": ["x" * 600]}))
+    maskable = mask_arguments(call, 12)
+    assert maskable is not None
+    log = [recorded_at(1, AssistantSpoke("ok", "m", 3, (call,), short=(maskable.call,)))]
+    index, found = index_text(Transcript(log).items)[0], b"e1: row 7 of the plan"
+    log += [
+        recorded_at(2, FoldMade(0, 1, "did: write_file", 9, digest_of(index.encode()), 2, 2, 3)),
+        output(3, found, found.decode(), name="search_cached_content"),
+    ]
+    arguments = [Content(digest_of(part.encode()), part.encode(), kind="argument") for part in maskable.texts]
+    others = [make_content(index.encode(), kind="index"), make_content(found, "search_cached_content")]
+    await store.commit(Commit("s", log, [*arguments, *others]))
+    assert "yellow" in index
+    request = RedactionRequest(digests=maskable.call.digests[:1])
+    await store.redaction.redact(request)
+    events = [recorded.event for recorded in await store.events("s")]
+    fold_event = events[1]
+    assert isinstance(fold_event, FoldMade)
+    after = msgspec.json.encode(events).decode() + (await store.get(fold_event.index)).decode()
+    assert "yellow" not in after
+    assert "of the plan" not in after
+    assert "JSON: 1 item" in after, "of the other argument"
+    assert (await store.redaction.preview(request)).is_empty
 
 
 @pytest.mark.parametrize("text", ["abc", " ab ", "FORGOTTEN"])

@@ -10,6 +10,7 @@ from helix_desktop.context.intake.describe import describe_text
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker, digest_of
 from helix_desktop.domain.events.session import MaskedCall
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.redaction.removed_arguments import argument_text
 from helix_desktop.domain.text_format import format_bytes
 
 MIN_CHARS = 500  # a shorter value cannot save what a marker must save
@@ -37,7 +38,7 @@ def mask_arguments(call: ToolCall, digits: int = HEX_DIGITS) -> MaskableCall | N
     masked_values: dict[str, Any] = {}
     cached_texts: list[str] = []
     for key, value in values.items():
-        text = _text(value)
+        text = argument_text(value)
         masked_values[key] = value
         if len(text) > MIN_CHARS:
             masked_values[key] = argument_marker(text, digits)
@@ -72,9 +73,3 @@ def _values(text: str) -> dict[str, msgspec.Raw] | None:
         return None
     outside_bytes = len(text.encode()) - sum(len(bytes(value)) for value in values.values())
     return values if outside_bytes <= MIN_CHARS else None  # else a key came twice, or is itself large
-
-
-def _text(value: msgspec.Raw) -> str:
-    data = bytes(value)
-    decoded: str = msgspec.json.decode(data) if data.startswith(b'"') else data.decode()
-    return decoded

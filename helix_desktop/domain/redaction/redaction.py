@@ -37,6 +37,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction.output_copies import OutputCopies
+from helix_desktop.domain.redaction.removed_arguments import removed_texts, without_descriptions
 from helix_desktop.domain.redaction.text_variants import encoded_variants
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import ContentReference
@@ -173,9 +174,17 @@ class Redaction:
             descriptions = [answer.first_line, answer.about]
             self._descriptions |= {text for text in descriptions if text and text != self.mark}
             return [answer.text, *descriptions]
+        if isinstance(answer, AssistantSpoke):
+            masked = {masked_call.call_id for masked_call in self._masked_calls(answer)}
+            calls = (call for call in answer.calls if call.id in masked)
+            return [text for call in calls for text in removed_texts(call, self.digests)] or None
         attachments = answer.attachments if isinstance(answer, UserSpoke) else ()
         texts = [attachment.text for attachment in attachments if attachment.digest in self.digests]
         return texts or None
+
+    def _masked_calls(self, event: AssistantSpoke) -> list[MaskedCall]:
+        """Return the calls that have contents to redact as arguments, with their markers."""
+        return [masked_call for masked_call in event.short if self.digests.intersection(masked_call.digests)]
 
     def move_index(self, digest: str, data: bytes) -> None:
         """Map an index entry's digest to that of its redacted data; it may be redacted again later."""
@@ -204,6 +213,9 @@ class Redaction:
         mark = self.mark.encode()
         for needle in self._raw_needles:
             data = data.replace(needle, mark)
+        if self.digests:
+            text = data.decode("utf-8", "surrogateescape")
+            data = without_descriptions(text, self.digests).encode("utf-8", "surrogateescape")
         if self._descriptions:
             data = b"".join(map(self._without_description, data.splitlines(keepends=True)))
         if self.new_digests:
@@ -280,17 +292,17 @@ class Redaction:
                     identifiers=(),
                     reply=None,
                 )
-            case AssistantSpoke(calls=calls, short=short):
+            case AssistantSpoke(calls=calls, short=short) if masked := self._masked_calls(value):
                 gone = {
-                    masked_call.call_id: masked_call
-                    for masked_call in short
-                    if self.digests & set(masked_call.digests)
+                    masked_call.call_id: self._without_descriptions(masked_call) for masked_call in masked
                 }
-                if gone:
-                    blanked_calls = tuple(_masked(call, gone.get(call.id)) for call in calls)
-                    changed = msgspec.structs.replace(
-                        value, calls=blanked_calls, verbatim=None, identifiers=()
-                    )
+                changed = msgspec.structs.replace(
+                    value,
+                    calls=tuple(_masked(call, gone.get(call.id)) for call in calls),
+                    short=tuple(gone.get(masked_call.call_id, masked_call) for masked_call in short),
+                    verbatim=None,
+                    identifiers=(),
+                )
             case Attachment(digest=digest) if digest in self.digests:
                 changed = msgspec.structs.replace(value, text=self.mark, label=self.mark, image=None)
         if hasattr(changed, "attachments"):
@@ -298,6 +310,10 @@ class Redaction:
             if attached != changed.attachments:
                 changed = msgspec.structs.replace(changed, attachments=attached)
         return cast(T, changed)
+
+    def _without_descriptions(self, masked_call: MaskedCall) -> MaskedCall:
+        arguments = without_descriptions(masked_call.arguments, self.digests)
+        return msgspec.structs.replace(masked_call, arguments=arguments)
 
     def _redact_value(self, value: Any, name: str, redact_text: Callable[[str], str]) -> Any:
         match value:
