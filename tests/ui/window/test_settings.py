@@ -18,6 +18,7 @@ from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.settings.forms import ProviderForm
+from helix_desktop.ui.settings.providers.check_view import ProviderCheckView
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,
@@ -157,8 +158,8 @@ async def _check_a_removed_provider(rig: WindowRig) -> None:
 
 
 async def _check_stopping_a_test(rig: WindowRig) -> None:
-    """A test can be stopped and is over at once."""
-    async with ChatServer(replies_in_order(StreamedReply(Hang()))) as server:
+    """A test can be stopped and is over at once; that of an address that is edited leaves nothing."""
+    async with ChatServer(lambda _: StreamedReply(Hang())) as server:
         await rig.wiring.settings.show("providers")
         editor = rig.wiring.settings.dialog.providers.editor
         editor.test_requested.emit(_form(server))
@@ -166,6 +167,14 @@ async def _check_stopping_a_test(rig: WindowRig) -> None:
         press(editor.footer, "test_provider")
         await until(lambda: "Streaming: skipped. Stopped" in _checks(rig), "stopped")
         assert "Connection: passed" in _checks(rig)
+        editor.test_requested.emit(_form(server))
+        await until(lambda: "Streaming: running" in _checks(rig), "waiting for the answer again")
+        field = editor.findChild(QLineEdit, "base_url")
+        assert field is not None
+        QTest.keyClicks(field, "2")
+        await until(lambda: not editor.is_testing, "the test over")
+        (view,) = editor.footer.findChildren(ProviderCheckView)
+        assert view.isHidden()
 
 
 async def _check_what_is_reported(rig: WindowRig) -> None:

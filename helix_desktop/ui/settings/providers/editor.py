@@ -40,6 +40,8 @@ class ProviderEditor(QWidget):
     saved = Signal(object)
     test_requested = Signal(object)
     stop_requested = Signal()
+    server_edited = Signal()
+    """A test that runs is of another server now."""
     models_requested = Signal(object)
     remove_requested = Signal(str)
     use_requested = Signal(str)
@@ -222,8 +224,7 @@ class ProviderEditor(QWidget):
         server = self._url.text().strip(), self._dialect.currentData()
         is_same = server == (self._form.base_url, self._form.dialect)
         self.models.take_figures(self._form.models if is_same else ())
-        if self.is_testing:
-            self.stop_requested.emit()
+        self.server_edited.emit()
         self._check_view.clear()
 
     def _suggest(self) -> None:

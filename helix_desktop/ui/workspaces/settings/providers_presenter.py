@@ -56,6 +56,7 @@ class ProvidersPresenter:
         editor.saved.connect(lambda form: self._run_change(lambda: self._save(form), "save"))
         editor.test_requested.connect(self._start_test)
         editor.stop_requested.connect(self._stop_test)
+        editor.server_edited.connect(self._drop_test)
         editor.models_requested.connect(lambda form: start(self._list_models(form), "list models"))
         editor.remove_requested.connect(lambda name: self._run_change(lambda: self._remove(name), "remove"))
         editor.use_requested.connect(lambda label: self._run_change(lambda: self._choose(label), "use"))
@@ -216,17 +217,22 @@ class ProvidersPresenter:
         self._editor.show_notices([CheckNotice(tr("Models"), "ok", found)])
 
     def _start_test(self, form: ProviderForm) -> None:
-        self._stop_test()
+        self._drop_test()
         self._test_task = self._async_actions.start(self._test(form, self._test_task), "test provider")
 
     def _stop_test(self) -> None:
         if self._test_task is not None and not self._test_task.done():
             self._test_task.cancel()
 
+    def _drop_test(self) -> None:
+        """End a test without a word: another one begins, or its server is not in the fields any more."""
+        self._steps = ()
+        self._stop_test()
+
     async def _test(self, form: ProviderForm, previous_test: asyncio.Task[None] | None) -> None:
         """Five ticks, live; then what the server says now of its models: a local one has loaded one."""
         if previous_test is not None:
-            await asyncio.wait((previous_test,))  # its last words would cover ours
+            await asyncio.wait((previous_test,))  # its end would pass for ours
         selected = self._editor.models.selected_model
         model = selected if selected in {entry.name for entry in form.models} else form.default_model
         provider = provider_from_form(form)
@@ -241,7 +247,8 @@ class ProvidersPresenter:
                     self._run_change(save, "save")
             self._editor.models.set_offered(await models.list_models(provider, form.key, secrets))
         except asyncio.CancelledError:
-            self._show_steps(tuple(_as_stopped(tick) for tick in self._steps))
+            if self._steps:
+                self._show_steps(tuple(_as_stopped(tick) for tick in self._steps))
             raise
         except HelixError:
             return  # the ticks have said it
