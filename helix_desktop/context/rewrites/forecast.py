@@ -132,8 +132,8 @@ def _as_rewrite(
 ) -> NextRewrite:
     masked = ready.masked if ready is not None else ()
     outside = tuple(seq for seq in masked if not any(plan.after < seq <= plan.upto for plan in folds))
-    saved = sum(plan.gain - sweep.names_tokens(policy, plan.gain) for plan in folds)
-    saved += sweep.tokens_saved(transcript, outside)
+    freed = [*(plan.gain for plan in folds), sweep.tokens_saved(transcript, outside)]
+    saved = sum(tokens - sweep.names_tokens(policy, tokens) for tokens in freed)
     first = min([*(plan.after + 1 for plan in folds), *outside])
     items = transcript.between(first - 1, transcript.last_seq)
     resent = sweep.tokens_resent(transcript, items[0].seq) - saved if items else 0

@@ -10,6 +10,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.rewrites.forecast import MAX_CALLS, NOTHING_DUE, Forecast, make_forecast
 from helix_desktop.context.rewrites.planner import handover_due, observation_due
 from helix_desktop.context.rewrites.summary_forecast import forecast_summary
+from helix_desktop.context.rewrites.sweep import names_tokens
 from helix_desktop.context.window.usage_gauge import measure_next_request
 from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
@@ -64,6 +65,19 @@ def test_it_says_what_a_rewrite_saves_and_costs() -> None:
     assert any(rewrite.resent > 0 for rewrite in due)
     assert predictions[-1].growth > 0
     assert predictions[-1].unobserved > 0
+
+
+def test_a_sweep_saves_less_by_its_line_of_names() -> None:
+    """As it will be recorded; which names it has is not known before."""
+    without = msgspec.structs.replace(PROFILES["classic"], anchor_tokens=0)
+    named = msgspec.structs.replace(without, anchor_tokens=4_000)
+    pairs = zip(play(without, 40, 6_000)[0], play(named, 40, 6_000)[0], strict=True)
+    due = [(one.next, other.next) for one, other in pairs if one.next and not one.next.calls]
+    assert due
+    for plain, less in due:
+        assert less is not None
+        assert less.calls == 0
+        assert less.saved == plain.saved - names_tokens(named, plain.saved) < plain.saved
 
 
 def test_nothing_is_due_where_nothing_is_managed() -> None:
