@@ -13,7 +13,7 @@ import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, saving_of, tokens_of, word_tokens_of
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.fold import PHRASE_TOKENS, condensed_tokens
+from helix_desktop.context.rewrites.fold import HEADER_TOKENS, NOTE_CALLS, PHRASE_TOKENS, condensed_tokens
 from helix_desktop.context.rewrites.planner import OBSERVATION_TOKENS, SUMMARY_TOKENS
 from helix_desktop.context.rewrites.sweep import (
     CACHED_PRICE,
@@ -176,8 +176,11 @@ class _Approximation:
         shared = float(before)
         if policy.fold_after_steps:
             folds.advance(messages, count, step, self._gains)
-            is_ready = folds.gain - names_tokens(policy, folds.gain) >= policy.fold_least
-            if is_ready and folds.rent + sweeps.rent >= folds.price(total) - REWRITE_PRICE * sweeps.gain:
+            names = names_tokens(policy, folds.gain)
+            price = folds.price(total) + REWRITE_PRICE * (names - sweeps.gain)
+            price += CACHED_PRICE * NOTE_CALLS * (HEADER_TOKENS + names)
+            is_ready = folds.gain - names >= policy.fold_least
+            if is_ready and folds.rent + sweeps.rent >= price:
                 shared = before - (total - (folds.first or 0))
                 self._fold(seq, at)
         if sweeps.gain and self._is_sweep_due(total):

@@ -205,6 +205,12 @@ def test_the_first_picture_has_every_request_and_no_coverage() -> None:
             assert first.sent == exact.sent
             assert first.billed == pytest.approx(exact.billed)
         assert 0.5 < first.sent / exact.sent < 2
+    folding = msgspec.structs.replace(PROFILES["lean"], sweep="fixed", sweep_fixed=1_000_000)
+    (early, *_), (late, *_) = (
+        replay.approximate(msgspec.structs.replace(folding, anchor_tokens=names)).rewrites
+        for names in (0, 40_000)
+    )
+    assert early.seq < late.seq, "a fold waits until its names pay as well"
 
 
 def test_an_empty_session_is_replayed() -> None:
