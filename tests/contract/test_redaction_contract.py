@@ -138,6 +138,30 @@ async def test_redaction_removes_the_text_everywhere_and_leaves_a_marker(store: 
     assert (totals.entries, totals.size) == (1, len(clean))
 
 
+async def test_the_beginning_of_a_text_is_redacted_where_it_was_cut(store: Store) -> None:
+    """A note, a title and a first line have no more of it; what only begins so stays."""
+    key, block = "sk-" + "Ab3dEf6h" * 12, "a line of a template that is pasted\n" * 12
+    texts = (f"Fix a.\nexport API_KEY={key}\n{block}", f"Fix b.\nexport API_KEY={key}\n{block}", key[:40])
+    events = [recorded_at(seq, UserSpoke(text, 150)) for seq, text in enumerate(texts, 1)]
+    items = Transcript(events).items
+    note = fold_note.render_condensed_note(items, "a" * 64, 1, 100, 4_000, PROFILES["balanced"])
+    assert f"{key[:25]}" in note.replace(key, "")
+    folded = recorded_at(4, FoldMade(0, 3, note, 9, digest_of(b"index"), 1, 2, 3, "condense"))
+    clean = msgspec.structs.replace(make_content(b"clean"), first_line=f"{key[:30]}…")
+    summary = make_summary("s", title=f"about {key[:16]}…")
+    await store.commit(Commit("s", [*events, folded], [make_content(b"index"), clean], summary=summary))
+    request = RedactionRequest(key)
+    assert (await store.redaction.redact(request)).titles == ("s",)
+    *_, begins_so, condensed = (event.event for event in await store.events("s"))
+    assert isinstance(condensed, FoldMade)
+    assert f'from "export API_KEY={MARK}…" on' in condensed.text
+    assert condensed.text.count(key[:16]) == 1, "in the last message, which is not cut"
+    assert begins_so == events[-1].event
+    assert (await store.sessions())[0].title == f"about {MARK}…"
+    assert (await store.entry(digest_of(b"clean"))).first_line == f"{MARK}…"
+    assert (await store.redaction.preview(request)).is_empty
+
+
 async def test_a_text_is_redacted_in_every_encoding_machines_use(store: Store) -> None:
     odd = f'{SECRET} "ä"/?'
     leaky = [

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
 from helix_desktop.domain.identifiers import identifiers_in, names_in_line
+from helix_desktop.domain.redaction.text_variants import common_length
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 _MIN_CHARS, _MIN_LETTERS = 8, 4  # of a line that is looked for anywhere: shorter ones mean something else
@@ -50,7 +51,7 @@ class OutputCopies:
         head = line[:_HEAD_CHARS]
         start = text.find(head)
         while start >= 0:
-            end = start + _common_length(text[start : start + len(line)], line)
+            end = start + common_length(text[start : start + len(line)], line)
             if _is_inside_word(text, start, end):
                 start = text.find(head, end)
                 continue
@@ -88,12 +89,6 @@ def _result_pattern(lines: Collection[str]) -> re.Pattern[str] | None:
         return None
     line = "|".join(map(re.escape, ordered))
     return re.compile(rf"(→ |\be\d+: )(“?(?:{line})(?: / (?:{line}))*”?)(?=[,;]|\s*$)", re.MULTILINE)
-
-
-def _common_length(text: str, line: str) -> int:
-    return next(
-        (n for n, (a, b) in enumerate(zip(text, line, strict=False)) if a != b), min(len(text), len(line))
-    )
 
 
 def _is_inside_word(text: str, start: int, end: int) -> bool:

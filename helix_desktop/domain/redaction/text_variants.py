@@ -1,4 +1,4 @@
-"""The encoded forms of a text: in JSON, in URLs, in Base64."""
+"""The forms in which a text is found: in JSON, in URLs, in Base64, and cut."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ _EXTRA_UNESCAPED = (
     "!'()*",
     "!'()*/",
 )  # what the usual encoders of addresses leave as it is beside these
+_LEAST_OF_CUT = 16  # characters by which a text is found that was cut: fewer are also the beginning of others
+_CUT = re.compile(r"…| \[…\]")  # what stands where a text was cut
 _ESCAPE = re.compile("%[0-9A-F]{2}")
 
 
@@ -27,6 +29,26 @@ def encoded_variants(text: str) -> tuple[str, ...]:
     """
     variants = [text, *_json_variants(text), *_url_variants(text), *_base64_variants(text)]
     return tuple(dict.fromkeys(variants))
+
+
+def without_cut(text: str, secret: str, mark: str) -> str:
+    """Return a text with `mark` for each beginning of a secret that a title, a note or a summary cut off."""
+    head = secret[:_LEAST_OF_CUT]
+    start = text.find(head) if len(head) < len(secret) and "…" in text else -1
+    while start >= 0:
+        end = start + common_length(text[start : start + len(secret)], secret)
+        if _CUT.match(text, end):
+            text = f"{text[:start]}{mark}{text[end:]}"
+            end = start + len(mark)
+        start = text.find(head, end)
+    return text
+
+
+def common_length(left: str, right: str) -> int:
+    """Return the number of characters with which both texts begin."""
+    return next(
+        (n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
+    )
 
 
 def _json_variants(text: str) -> Iterator[str]:
