@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from PySide6.QtWidgets import QApplication
@@ -12,10 +12,11 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import CompactionProgress
 from helix_desktop.context.log.steps import read_steps
-from helix_desktop.domain.errors import DigestUnknown
+from helix_desktop.domain.errors import DigestUnknown, StoreWriteFailed
 from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.user_text import verbatim
 from helix_desktop.store.remote.open_store import connect
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
@@ -85,6 +86,7 @@ async def test_switching_loses_nothing_and_mixes_nothing_up(qapp: QApplication, 
         await _check_quick_switches(rig)
         await _check_a_draft_that_loads(rig)
         await _check_a_message_on_its_way(rig)
+        await _check_a_message_refused_while_its_draft_is_saved(rig)
         await _check_a_draft_behind_an_unsaved_one(rig)
         await _check_a_draft_that_cannot_be_read(rig)
         await _check_a_place_that_cannot_be_saved(rig, tmp_path / "data")
@@ -177,6 +179,36 @@ async def _check_a_message_on_its_way(rig: WindowRig) -> None:
     while (await store.draft(session)).text != ", next":
         assert (await store.draft(session)).text in ("on its way, next", ", next")
     await sender.stop()
+
+
+async def _check_a_message_refused_while_its_draft_is_saved(rig: WindowRig) -> None:
+    """The draft that is being saved has it already: it does not stand there twice."""
+    await rig.open_folder("refused")
+    composer, conversation = rig.wiring.session_controller.composer, rig.conversation
+    store, save = rig.workspace.store, rig.workspace.store.save_draft
+    saving, is_saved, is_refused = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def send(*_: object) -> int:
+        await saving.wait()
+        is_refused.set()
+        raise StoreWriteFailed(verbatim("The disk is full."))
+
+    async def save_draft(*draft: Any) -> None:
+        saving.set()
+        await is_saved.wait()
+        await save(*draft)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conversation, "send", send)
+        patch.setattr(store, "save_draft", save_draft)
+        rig.type_message("refused")
+        leaving = asyncio.get_running_loop().create_task(composer.show(None, None))
+        await is_refused.wait()
+        is_saved.set()
+        await leaving
+        await until(lambda: not composer._outgoing.not_on_screen(None), "the message back in its draft")
+    assert (await store.draft(conversation.session.id)).text == "refused"
+    await composer.show(rig.workspace, conversation)
 
 
 async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:

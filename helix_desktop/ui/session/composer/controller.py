@@ -396,10 +396,12 @@ class ComposerController(QObject):
 
     async def _is_in_draft(self, message: OutgoingMessage) -> bool:
         """Return True if the draft of its session begins with a message since that was left."""
-        try:
-            stored = await message.workspace.store.draft(message.conversation.session.id)
-        except StoreError:
-            return False
+        session = message.conversation.session.id
+        async with self._locks[session]:
+            try:
+                stored = await message.workspace.store.draft(session)
+            except StoreError:
+                return False
         return bool(message.text) and stored.text.startswith(message.text)
 
     async def _stop(self) -> None:
