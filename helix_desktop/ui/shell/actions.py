@@ -174,7 +174,7 @@ class WindowActions(NamedTuple):
             self.hold_compaction, self.side_question,
             self.choose_model, self.choose_effort, self.set_budget, self.change_policy,
             self.branch_session, self.rewind, self.rename_session, self.pin_session, self.archive_session,
-            self.tour,
+            self.tour, self.toggle_inspector,
         )  # fmt: skip
 
 

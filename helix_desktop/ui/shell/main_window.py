@@ -62,7 +62,7 @@ tr = Translator("Window")
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
 
 CenterPage = Literal["blank", "welcome", "missing", "closed", "empty", "work"]
-"""In the center: first run, a missing folder, a workspace that is closed or has no session, or one."""
+"""In the center: nothing yet, first run, a missing folder, a closed workspace, an empty one, or a session."""
 
 _DOUBLE_ESC_MS = 700
 _LAYOUT_PAUSE_MS = 800
@@ -297,7 +297,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         for action in self.commands.for_workspace():
             action.setEnabled(center_page in {"empty", "work"})
             action.setStatusTip("" if action.isEnabled() else tr("Needs an open workspace"))
-        self.commands.toggle_inspector.setEnabled(center_page == "work")
         self.commands.close_page.setEnabled(center_page == "work" and self.page() != "chat")
         self._panes.set_available(sidebar=center_page != "welcome", inspector=center_page == "work")
 

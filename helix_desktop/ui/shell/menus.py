@@ -73,7 +73,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
 
 def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
     """Return the menu at the end of the top bar: what concerns this session."""
-    menu = QMenu(parent)
+    menu = _MenuWithReasons(parent)
     a = actions
     groups = (
         (a.stop, a.steer, a.side_question),
@@ -88,7 +88,7 @@ def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
 
 def mode_menu(parent: QWidget, actions: WindowActions) -> QMenu:
     """Return the menu behind the mode in the top bar."""
-    menu = QMenu(parent)
+    menu = _MenuWithReasons(parent)
     a = actions
     fill_menu(menu, ((a.mode_ask, a.mode_plan, a.mode_auto), (a.next_mode,)))
     return menu

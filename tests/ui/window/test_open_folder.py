@@ -107,7 +107,8 @@ async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
     assert "Not a directory" in rig.banner_text()
     assert not any(action.isEnabled() for action in commands.for_workspace())
     assert {action.statusTip() for action in commands.for_workspace()} == {"Needs an open workspace"}
-    assert commands.compact_now.statusTip() == "Needs an open session"
+    for action in (commands.compact_now, commands.toggle_inspector):
+        assert (action.isEnabled(), action.statusTip()) == (False, "Needs an open session")
     assert commands.import_file.isEnabled()
 
     store.unlink()
