@@ -37,9 +37,15 @@ def _count(coverage: Coverage) -> str:
     count, total = format_integer(coverage.named), coverage.total
     match coverage.kind:
         case "instructions":
-            return _instruction_count(coverage)
+            instructions = tr.plural(
+                total, "{named} of %n instruction", "{named} of %n instructions", named=count
+            )
+            return _with_verbatim(instructions, coverage)
         case "conclusions":
-            return _conclusion_count(coverage)
+            conclusions = tr.plural(
+                total, "{named} of %n conclusion", "{named} of %n conclusions", named=count
+            )
+            return _with_verbatim(conclusions, coverage)
         case "files":
             return tr.plural(total, "{named} of %n file", "{named} of %n files", named=count)
         case "hashes":
@@ -50,27 +56,9 @@ def _count(coverage: Coverage) -> str:
             return tr.plural(total, "{named} of %n command", "{named} of %n commands", named=count)
 
 
-def _instruction_count(coverage: Coverage) -> str:
-    count, total = format_integer(coverage.named), coverage.total
+def _with_verbatim(text: str, coverage: Coverage) -> str:
     if not coverage.verbatim:
-        return tr.plural(total, "{named} of %n instruction", "{named} of %n instructions", named=count)
-    return tr.plural(
-        total,
-        "{named} of %n instruction, {verbatim} kept word for word",
-        "{named} of %n instructions, {verbatim} kept word for word",
-        named=count,
-        verbatim=format_integer(coverage.verbatim),
-    )
-
-
-def _conclusion_count(coverage: Coverage) -> str:
-    count, total = format_integer(coverage.named), coverage.total
-    if not coverage.verbatim:
-        return tr.plural(total, "{named} of %n conclusion", "{named} of %n conclusions", named=count)
-    return tr.plural(
-        total,
-        "{named} of %n conclusion, {verbatim} kept word for word",
-        "{named} of %n conclusions, {verbatim} kept word for word",
-        named=count,
-        verbatim=format_integer(coverage.verbatim),
+        return text
+    return tr(
+        "{counts}, {verbatim} kept word for word", counts=text, verbatim=format_integer(coverage.verbatim)
     )

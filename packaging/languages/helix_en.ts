@@ -20755,6 +20755,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/coverage.py" />
+            <source>{counts}, {verbatim} kept word for word</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/chart/plot.py" />
             <source>{day} {clock}</source>
             <translation type="unfinished" />
@@ -20782,14 +20787,6 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/coverage.py" />
-            <source>{named} of %n conclusions, {verbatim} kept word for word</source>
-            <translation>
-                <numerusform>{named} of %n conclusion, {verbatim} kept word for word</numerusform>
-                <numerusform>{named} of %n conclusions, {verbatim} kept word for word</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/coverage.py" />
             <source>{named} of %n digests</source>
             <translation>
                 <numerusform>{named} of %n digest</numerusform>
@@ -20810,14 +20807,6 @@
             <translation>
                 <numerusform>{named} of %n instruction</numerusform>
                 <numerusform>{named} of %n instructions</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/coverage.py" />
-            <source>{named} of %n instructions, {verbatim} kept word for word</source>
-            <translation>
-                <numerusform>{named} of %n instruction, {verbatim} kept word for word</numerusform>
-                <numerusform>{named} of %n instructions, {verbatim} kept word for word</numerusform>
             </translation>
         </message>
         <message numerus="yes">

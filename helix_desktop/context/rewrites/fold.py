@@ -72,9 +72,8 @@ def due_folds(
     Closed steps older than `fold_after_steps` calls and farther back than `protect_tokens` are folded. The
     user's newest message stays out, so there may be two ranges. Waiting costs rent, as for a sweep, and the
     sweep that would share the rewrite (`sweep_plan`) adds its savings; a note costs what it adds to the
-    window for as long as it stands. From `rewritten_from_seq` on (0:
-    nothing) the request is resent anyway. No fold crosses one of the `edges`, where observations will begin
-    or end.
+    window for as long as it stands. From `rewritten_from_seq` on (0: nothing) the request is resent anyway.
+    No fold crosses one of the `edges`, where observations will begin or end.
     """
     if not (policy.enabled and policy.fold_after_steps):
         return []
