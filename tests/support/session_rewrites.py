@@ -68,7 +68,7 @@ def prepare_observations(simulator: SessionSimulator) -> int:
 def build_observations(simulator: SessionSimulator, event_range: EventRange) -> ObservationsMade:
     """Build the observations of a range as a terse observer would."""
     transcript = simulator.transcript
-    items = transcript.between(event_range.after, event_range.upto)
+    items = transcript.without_excluded(transcript.between(event_range.after, event_range.upto))
     text, entries = build_index_entry(transcript, event_range.after, event_range.upto)
     observations = [
         Observation(item.at_ms, 1 + item.seq % 3, f"Something happened at {item.seq}.", (item.seq,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -124,7 +125,12 @@ def still_applies(transcript: Transcript, observations: ObservationsMade) -> boo
 
 
 def is_current(transcript: Transcript, observations: ObservationsMade) -> bool:
-    """Return True if the source of observations is in the window, complete and as it was read."""
+    """Return True if the source of observations is in the window, complete and as it was read.
+
+    It is not once the user excluded a message that they quote or name as a source.
+    """
+    if _names_excluded(transcript, observations):
+        return False
     replaced: list[int] = []
     for cover in transcript.covers:
         if cover.upto <= observations.after or observations.upto <= cover.after:
@@ -134,6 +140,15 @@ def is_current(transcript: Transcript, observations: ObservationsMade) -> bool:
         if not isinstance(cover.event, FoldMade):
             replaced.append(cover.seq)
     return tuple(replaced) == observations.replaces
+
+
+def _names_excluded(transcript: Transcript, observations: ObservationsMade) -> bool:
+    excluded = transcript.rewrites.excluded
+    if not excluded:
+        return False
+    sources = [fact.sources for fact in observations.observations]
+    sources += [fact.sources for kind in observations.coverage for fact in kind.missing]
+    return not excluded.keys().isdisjoint(chain(observations.quoted, *sources))
 
 
 def tokens_in_window(transcript: Transcript, after: int, upto: int) -> int:

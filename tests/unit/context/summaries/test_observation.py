@@ -29,6 +29,7 @@ from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.rewrite_histories import fold as fold_it
 from tests.support.rewrite_histories import histories_with_rewrites, observe, place_observations
+from tests.support.session_rewrites import exclude
 
 SMALL = 300  # tokens of a window that is nearly always too small
 POLICY = PROFILES["balanced"]
@@ -241,6 +242,16 @@ def test_a_handover_supersedes_prepared_observations() -> None:
     assert seq is not None
     assert observation.pending_observations(simulator.transcript) is None
     simulator.record(Undone(seq[0]))
+    assert observation.pending_observations(simulator.transcript) == observation_seq
+
+
+def test_observations_of_what_the_user_excluded_meanwhile_are_not_placed() -> None:
+    """They would bring back what was left out, as a quote and as facts."""
+    simulator = conversation_with(4)
+    observation_seq = prepared(simulator)
+    assert exclude(simulator, 0)
+    assert observation.pending_observations(simulator.transcript) is None
+    simulator.record(Undone(simulator.transcript.last_seq))
     assert observation.pending_observations(simulator.transcript) == observation_seq
 
 
