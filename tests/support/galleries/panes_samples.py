@@ -253,7 +253,8 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
         "sections": _SECTIONS, "ledger": _LEDGER,
         "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31, "model": "demo", "demo": True,
         "duration_ms": 1_240, "is_undone": undone,
-        "coverage": "Mentions 41 of 44 files · 2 of 5 instructions, 3 kept word for word",
+        "coverage": "Mentions 2 of 5 instructions, 3 kept word for word · 1 of 3 conclusions, "
+        "1 kept word for word · 41 of 44 files",
         "missing": "Added below it: docs/plan.md, src/helix/margin.py, #4711",
     }  # fmt: skip
     return HandoverCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
