@@ -289,6 +289,7 @@ async def test_a_selected_content_is_redacted_in_all_its_forms(store: Store) -> 
 
 
 CODE = "4711"  # too short to be looked for anywhere
+SHORT = f"the safe opens with\n{CODE}"
 RECORD = "   3: account  of Ada\u202e Lovelace opened\n"
 NAMES = "[Names last seen in earlier entries] e4: northern_key c.txt; e5: other_name"
 REPEATED = b"e2: account of Ada Lovelace opened, e5: other text"
@@ -328,17 +329,17 @@ def repeating_events(log: list[RecordedEvent], index: str) -> list[RecordedEvent
 
 
 async def test_what_later_texts_repeat_of_a_selected_content_is_redacted(store: Store) -> None:
-    events = removed_outputs(RECORD + LONG, CODE, "test_a")
+    events = removed_outputs(RECORD + LONG, SHORT, "test_a")
     log = [recorded_at(seq, event) for seq, event in enumerate(events, 1)]
     removed = tuple(event.digest for event in events[1:4] if isinstance(event, ToolAnswered))
     index, _ = index_text(Transcript(log).items)
     log += repeating_events(log, index)
-    data = [(RECORD + LONG).encode(), CODE.encode(), b"x" * 9_000, b"other"]
+    data = [(RECORD + LONG).encode(), SHORT.encode(), b"x" * 9_000, b"other"]
     contents = [make_content(REPEATED, "recall_cached_content"), make_content(index.encode(), kind="index")]
     await store.commit(Commit("s", log, [*map(make_content, data), *contents]))
     message = UserSpoke("account of Ada Lovelace opened", 3)
     await store.commit(Commit("t", [recorded_at(1, message)]))
-    repeated = ("→ 4711", "e3: 4711", "failed in 3 s", "northern_key", "Ada", "inventory")
+    repeated = ("/ 4711", "e3: 4711", "failed in 3 s", "northern_key", "Ada", "inventory")
     before = msgspec.json.encode(log[5:]).decode() + index
     assert all(words in before for words in repeated)
 

@@ -35,7 +35,7 @@ class OutputCopies:
         lines = {line for text in self.texts for line in _lines(text)}
         self._lines = tuple(sorted(filter(_is_telling, lines), key=len, reverse=True))
         self._result = _result_pattern(
-            {line for text in self.texts if len(text) <= _RESULT_CHARS for line in _lines(text)}
+            {line for text in self.texts if len(text) <= _RESULT_CHARS for line in _lines(text)}, mark
         )
         self.names = frozenset(chain(names, *map(identifiers_in, self.texts)))
 
@@ -82,12 +82,15 @@ def _is_telling(line: str) -> bool:
     return len(line) >= _MIN_CHARS and sum(map(str.isalnum, line)) >= _MIN_LETTERS
 
 
-def _result_pattern(lines: Collection[str]) -> re.Pattern[str] | None:
-    """Return the pattern of a note's or ledger's statement what a call gave: lines, joined by slashes."""
+def _result_pattern(lines: Collection[str], mark: str) -> re.Pattern[str] | None:
+    """Return the pattern of a note's or ledger's statement what a call gave: lines, joined by slashes.
+
+    The longer ones of them are marks by then.
+    """
     ordered = sorted(filter(None, lines), key=len, reverse=True)
     if not ordered:
         return None
-    line = "|".join(map(re.escape, ordered))
+    line = "|".join(map(re.escape, (mark, *ordered)))
     return re.compile(rf"(→ |\be\d+: )(“?(?:{line})(?: / (?:{line}))*”?)(?=[,;]|\s*$)", re.MULTILINE)
 
 
