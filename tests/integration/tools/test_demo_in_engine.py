@@ -135,7 +135,7 @@ async def test_the_samples_own_policy_triggers_every_mechanism_and_its_commands_
     root, store = copy_sample_project("tidewatch", tmp_path), MemoryStore()
     log = await worked_through(services_in(root, store), DEMO_POLICY)
     count = Counter(type(event) for event in log)
-    assert count[SweepMade] >= 2
+    assert count[SweepMade] >= 1
     assert count[FoldMade] >= 2
     assert count[ObservationsPlaced] >= 1
     assert [event.trigger for event in log if isinstance(event, HandoverMade)][:1] == [
@@ -158,7 +158,7 @@ async def test_the_prepared_session_has_all_that_can_be_tried_at_once(tmp_path: 
     count = Counter(type(event) for event in log)
     answers = [event for event in log if isinstance(event, ToolAnswered)]
     assert len(answers) >= 80
-    assert count[SweepMade] >= 2
+    assert count[SweepMade] >= 1
     assert count[FoldMade] >= 1
     assert count[ObservationsPlaced] >= 1
     assert count[HandoverMade] == 2
