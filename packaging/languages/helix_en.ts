@@ -21458,11 +21458,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/onboarding/pages.py" />
-            <source>The message above says why. What is stored there stays as it is.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/onboarding/pages.py" />
             <source>Try again</source>
             <translation type="unfinished" />
         </message>
@@ -21474,6 +21469,11 @@
         <message>
             <location filename="../../helix_desktop/ui/onboarding/pages.py" />
             <source>Welcome to Helix Desktop</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/pages.py" />
+            <source>What is stored there stays as it is. Try again to see why it can't be opened.</source>
             <translation type="unfinished" />
         </message>
         <message>

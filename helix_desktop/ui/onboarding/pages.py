@@ -271,7 +271,9 @@ class ClosedWorkspacePage(QWidget):
         super().__init__(parent)
         self._title = label("", "heading", wrap=True)
         words = label(
-            tr("The message above says why. What is stored there stays as it is."), "muted", wrap=True
+            tr("What is stored there stays as it is. Try again to see why it can't be opened."),
+            "muted",
+            wrap=True,
         )
         button = PushButton(tr("Try again"), "primary", "refresh-cw", name="retry")
         button.clicked.connect(self.retry_requested)
