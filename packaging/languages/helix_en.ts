@@ -21473,7 +21473,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/onboarding/pages.py" />
-            <source>What is stored there stays as it is. Try again to see why it can't be opened.</source>
+            <source>What is stored there stays as it is. Try again to see why.</source>
             <translation type="unfinished" />
         </message>
         <message>

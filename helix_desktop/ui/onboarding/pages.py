@@ -271,7 +271,7 @@ class ClosedWorkspacePage(QWidget):
         super().__init__(parent)
         self._title = label("", "heading", wrap=True)
         words = label(
-            tr("What is stored there stays as it is. Try again to see why it can't be opened."),
+            tr("What is stored there stays as it is. Try again to see why."),
             "muted",
             wrap=True,
         )
