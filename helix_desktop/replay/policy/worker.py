@@ -35,7 +35,10 @@ from helix_desktop.system.task_scope import TaskScope
 _text = TextContext("Replay")
 
 IDLE_S = 180.0
-"""Seconds without a replay after which the process ends; it takes 150 to 400 MB, by the session's length."""
+"""Seconds without a replay after which the process ends, unless it is to stay ready.
+
+It takes 150 to 400 MB, by the session's length.
+"""
 
 _EVENTS_AT_ONCE = 250  # encoded while the interpreter's lock is held
 _TRIES = 2
@@ -62,7 +65,7 @@ class PolicyReplayWorker:
         self._facts: SessionFacts | None = None
         self._sent = 0  # events of the log that the process has
         self._is_open = False  # True if the process has the session's facts
-        self._is_closed = False
+        self._is_closed = self._stays_ready = False
 
     @property
     def is_running(self) -> bool:
@@ -117,6 +120,17 @@ class PolicyReplayWorker:
         """
         if policies or self.is_running:
             await self._send(PrepareReplays(list(policies)))
+
+    async def stay_ready(self, *, is_on: bool) -> None:
+        """Start the process with the session, and let it run until this is turned off again.
+
+        Raises HelixError if no process can be started.
+        """
+        self._stays_ready = is_on
+        if is_on:
+            await self._send()
+        else:
+            self._watch_idle()
 
     async def _exchange(self, policy: ContextPolicy, field: str) -> AsyncGenerator[Reply, None]:
         """Yield the replies to a request; once the process died, it is asked once more."""
@@ -233,7 +247,7 @@ class PolicyReplayWorker:
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
-        if self._process is not None and not self._waiting:
+        if self._process is not None and not self._waiting and not self._stays_ready:
             self._idle = asyncio.get_running_loop().call_later(self._idle_s, self._end_idle)
 
     def _end_idle(self) -> None:

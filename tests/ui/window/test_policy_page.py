@@ -33,6 +33,7 @@ class ScriptedReplays:
         self.go, self.fails, self.loads, self.is_closed = asyncio.Event(), False, 0, False
         self.policies: list[ContextPolicy] = []
         self.next_policies: Sequence[ContextPolicy] = ()
+        self.is_ready = False
 
     async def load(self, log: Sequence[RecordedEvent], facts: SessionFacts) -> None:
         """Count, or fail as a worker does that cannot start."""
@@ -56,6 +57,10 @@ class ScriptedReplays:
     async def prepare(self, policies: Sequence[ContextPolicy]) -> None:
         """Remember what may be chosen next."""
         self.next_policies = policies
+
+    async def stay_ready(self, *, is_on: bool) -> None:
+        """Remember whether it may end when nobody asks."""
+        self.is_ready = is_on
 
     async def close(self) -> None:
         """Forget the session."""
@@ -138,8 +143,17 @@ async def _check_a_preview(rig: WindowRig) -> None:
     rig.wiring.settings.dialog.close()
     await until(lambda: rig.wiring.services.settings.advanced_policy, "open the next time too")
     await until(lambda: not replays.next_policies, "nothing, while the page is out of sight")
+    await _check_it_is_ready_with_the_page(rig, replays)
     await rig.wiring.session_controller.show(rig.workspace, None)
     await until(lambda: replays.is_closed, "no process holds what may be a secret")
+
+
+async def _check_it_is_ready_with_the_page(rig: WindowRig, replays: ScriptedReplays) -> None:
+    """What replays may end while the page is out of sight, and is there before the next value is chosen."""
+    await until(lambda: not replays.is_ready, "its process may end")
+    await rig.wiring.settings.show("policy")
+    await until(lambda: replays.is_ready, "ready again with the page")
+    rig.wiring.settings.dialog.close()
 
 
 async def _check_a_policy_of_one_session(rig: WindowRig) -> None:

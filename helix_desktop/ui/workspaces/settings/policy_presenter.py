@@ -142,8 +142,7 @@ class PolicyPresenter(QObject):
 
     def _stop(self) -> None:
         if self._preview is not None:
-            self._preview.stop()
-            self._preview.prepare(())
+            self._preview.leave()
 
     def _edit(self, policy: ContextPolicy | None) -> None:
         """Put a policy on the page, that is used nowhere yet; None: the one in use."""

@@ -45,6 +45,10 @@ class PolicyReplays(Protocol):
         """Replay these while nothing is requested: one of them may be next. Raises HelixError."""
         ...
 
+    async def stay_ready(self, *, is_on: bool) -> None:
+        """Start what replays, and let it run until this is turned off again. Raises HelixError."""
+        ...
+
     async def close(self) -> None:
         """End the process."""
         ...
@@ -95,7 +99,7 @@ class PolicyPreview:
         if not self._is_compared:
             policy, reference = EDITED, WORKSPACE if edited == in_use != workspace else IN_USE
         self._compared = policy, reference
-        if is_other or self._loaded != self._present():
+        if is_other or self._loaded != self._present() or self._task is None:
             self.update()
 
     def update(self) -> None:
@@ -112,11 +116,20 @@ class PolicyPreview:
     def prepare(self, policies: Sequence[ContextPolicy]) -> None:
         """Have policies replayed that may be chosen next, once what the page compares is exact."""
         self._next_policies = tuple(policies)
-        replays = self._replays
-        is_idle = self._task is None or self._task.done()
-        is_loaded = self._loaded == self._present() or not policies
-        if is_idle and replays is not None and is_loaded:
-            self._async_actions.start(self._prepare(replays), "prepare replays")
+        is_exact = self._task is None or self._task.done() or self._comparison.state == "ready"
+        if is_exact and self._replays is not None and self._loaded == self._present():
+            self._async_actions.start(self._prepare(self._replays), "prepare replays")
+
+    def leave(self) -> None:
+        """End what is being computed as the page goes out of sight; what replays may end, too."""
+        self.stop()
+        self._next_policies = ()
+        if self._replays is not None:
+            self._async_actions.start(self._leave(self._replays), "leave replays")
+
+    async def _leave(self, replays: PolicyReplays) -> None:
+        await self._prepare(replays)
+        await replays.stay_ready(is_on=False)
 
     async def _prepare(self, replays: PolicyReplays) -> None:
         policies = tuple(policy for policy in self._next_policies if not self._is_exact(policy))
@@ -168,6 +181,7 @@ class PolicyPreview:
             for policy in compared:
                 await self._replay(replays, policy)
             self._show("ready")
+            await replays.stay_ready(is_on=True)
             await self._prepare(replays)
             await self._compute_effects(replays)
         except HelixError as error:

@@ -101,8 +101,15 @@ async def test_a_session_whose_loading_was_called_off_is_replayed_once_and_whole
 
 
 async def test_the_process_ends_when_nobody_asks() -> None:
+    """Not while it is to stay ready: the next replay would wait for a new one to read the session."""
     worker = PolicyReplayWorker(idle_s=0.0)
+    await worker.stay_ready(is_on=False)
     await worker.load(log_of(1), FACTS)
+    await worker.stay_ready(is_on=True)
+    for _ in range(5):
+        await asyncio.sleep(0)  # a timer would end it
+    assert worker.is_running
+    await worker.stay_ready(is_on=False)
     async with asyncio.timeout(60):
         while worker.is_running:  # noqa: ASYNC110 - a timer ends it
             await asyncio.sleep(0.005)
