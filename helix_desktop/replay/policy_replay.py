@@ -36,7 +36,8 @@ class PolicyReplay(msgspec.Struct, frozen=True):
     Tokens. `sent` adds up the requests, `billed` what they cost in fresh input tokens at the provider's cache
     prices (as `replay/totals.py`), `coverage` is the share of what the agent used next that was in the window
     (0..1; None: nothing was used again). `window` is the model's, `handover_at` the threshold in tokens.
-    `is_exact`: by the live engine's own decisions at each request; otherwise a first, approximate picture.
+    `is_exact`: by the live engine's own decisions at each request; otherwise an approximate picture, of which
+    the first `exact_points` are exact.
     """
 
     points: tuple[WindowPoint, ...]
@@ -47,6 +48,24 @@ class PolicyReplay(msgspec.Struct, frozen=True):
     billed: float
     coverage: float | None
     is_exact: bool
+    exact_points: int = 0
+
+
+def partly_exact(begun: PolicyReplay, estimate: PolicyReplay) -> PolicyReplay:
+    """Return what an exact replay came to so far, and the rest of the session as the estimate has it."""
+    count = len(begun.points)
+    if not count:
+        return estimate
+    rest = estimate.points[count:]
+    sent, last = sum(point.tokens for point in rest), begun.points[-1].seq
+    return msgspec.structs.replace(
+        estimate,
+        points=begun.points + rest,
+        rewrites=begun.rewrites + tuple(it for it in estimate.rewrites if it.seq > last),
+        sent=begun.sent + sent,
+        billed=begun.billed + (estimate.billed * sent / estimate.sent if estimate.sent else 0.0),
+        exact_points=count,
+    )
 
 
 class FieldEffect(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ import gc
 import signal
 from collections import deque
 from multiprocessing.connection import Connection
+from time import monotonic
 
 from msgspec.structs import replace
 
@@ -30,6 +31,7 @@ from helix_desktop.replay.policy_replay import PolicyReplay, effect_of
 
 _MAX_RESULTS = 32  # exact replays that are remembered until the session goes on
 _QUIET_S = 0.05  # a session comes in parts
+_PICTURE_EVERY_S = 0.3
 
 
 def serve(connection: Connection) -> None:
@@ -54,17 +56,21 @@ class _Server:
 
     def run(self) -> None:
         while True:
-            if not self._jobs and not self._prepare():
-                self._receive()
+            if all(job.field for job in self._jobs) and self._prepare():
+                continue
             if self._jobs:
                 self._work(self._jobs.popleft())
+            else:
+                self._receive()
 
     def _prepare(self) -> bool:
         """Read and replay ahead while no request comes; return True if one was received meanwhile.
 
-        What is chosen next is exact at once then: a number's neighbors while the user is at its field, and
-        the profiles, which are requested most.
+        What is chosen next is exact at once then: a number's neighbors while the user is at its field, and,
+        after the effects of fields, the profiles, which are requested most.
         """
+        if self._jobs and not self._next_policies:
+            return False
         if self._session is None or self._connection.poll(_QUIET_S):
             return False
         try:
@@ -72,6 +78,8 @@ class _Server:
             for policy in self._next_policies:
                 self._exact(policy, self._has_message, is_ahead=True)
                 gc.collect(0)  # the run itself: it takes 75 MB at 10,000 events, and all of it is young
+            if self._jobs:
+                return False
             for policy in PROFILES.values():
                 self._exact(policy, self._has_message)
         except ReplayStopped:
@@ -111,7 +119,8 @@ class _Server:
                 return
             case PrepareReplays(policies=policies):
                 self._next_policies = policies
-                return
+                if not policies or self._current is None or not self._current.field:
+                    return
             case StopReplay(number=number):
                 self._jobs = deque(job for job in self._jobs if job.number != number)
                 if self._current is None or self._current.number != number:
@@ -150,8 +159,25 @@ class _Server:
             self._send(EffectDone(job.number, effect_of(job.field, own, other)))
             return
         if policy not in self._results:
-            self._send(ReplayDone(job.number, self._session.approximate(policy)))
+            estimate = self._session.approximate(policy)
+            self._send(ReplayDone(job.number, estimate))
+            self._exact(policy, self._growing_picture(job.number, self._session, estimate))
         self._send(ReplayDone(job.number, self._exact(policy, self._should_stop)))
+
+    def _growing_picture(self, number: int, session: SessionReplay, estimate: PolicyReplay) -> ShouldStop:
+        """Return a `should_stop` that now and then sends what is exact by then."""
+        sent_at = monotonic()
+
+        def should_stop() -> bool:
+            nonlocal sent_at
+            if self._should_stop():
+                return True
+            if monotonic() - sent_at >= _PICTURE_EVERY_S:
+                self._send(ReplayDone(number, session.picture(estimate)))
+                sent_at = monotonic()
+            return False
+
+        return should_stop
 
     def _exact(
         self, policy: ContextPolicy, should_stop: ShouldStop, *, is_ahead: bool = False

@@ -18,7 +18,7 @@ from helix_desktop.replay.policy.engine import PolicyEngine, run_inline
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.session import ReplayableEvents, SessionFacts
 from helix_desktop.replay.policy.sums import RequestSums
-from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
+from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint, partly_exact
 
 MS = 1_000
 _ASKED_EVERY = 64  # events between two looks at whether the replay is still wanted
@@ -61,6 +61,7 @@ class SessionReplay:
         self._uses: dict[int, list[NameUse]] | None = None  # None: to be read
         self._runs: dict[ContextPolicy, _Run] = {}  # the newest last
         self._ahead: dict[ContextPolicy, _Run] = {}  # a run ahead that was called off, to go on with
+        self._playing: _Run | None = None
         # Whatever the policy, a short output is the same.
         self._shorten = lru_cache(maxsize=_SHORT_OUTPUTS)(shorten_output)
 
@@ -88,6 +89,10 @@ class SessionReplay:
     def approximate(self, policy: ContextPolicy) -> PolicyReplay:
         """Return a first picture of a policy, without the coverage."""
         return approximate_policy(self._sums, policy, self.facts)
+
+    def picture(self, estimate: PolicyReplay) -> PolicyReplay:
+        """Return a first picture with what the replay that plays came to so far; for `should_stop`."""
+        return partly_exact(self._playing.result(), estimate) if self._playing is not None else estimate
 
     def run(
         self, policy: ContextPolicy, should_stop: ShouldStop = lambda: False, *, is_ahead: bool = False
@@ -134,6 +139,7 @@ class SessionReplay:
         run = self._runs.pop(policy, None) or self._ahead.pop(policy, None)
         if run is None:
             run = _Run(policy, self.facts, self._counter, self._shorten, self._names.key_words)
+        self._playing = run
         try:
             run_inline(lambda: run.play(self.events, self._uses or {}, should_stop))
         except ReplayStopped:
@@ -142,6 +148,8 @@ class SessionReplay:
             else:
                 self._keep(policy, run)
             raise
+        finally:
+            self._playing = None
         if not is_ahead:
             self._keep(policy, run)
         return run.result()

@@ -71,16 +71,16 @@ def figure_rows(comparison: Comparison) -> tuple[FigureRow, ...]:
         FigureRow(
             tr("Tokens sent"),
             tr("In all requests of the session"),
-            _tokens(sent[0]),
-            _tokens(sent[1]),
-            _token_difference(*sent),
+            _tokens(sent[0], mine),
+            _tokens(sent[1], other),
+            _token_difference(comparison, *sent),
         ),
         FigureRow(
             tr("Tokens billed"),
             tr("The same at the provider's cache prices: tokens of new input that would cost as much"),
-            _tokens(billed[0]),
-            _tokens(billed[1]),
-            _token_difference(*billed),
+            _tokens(billed[0], mine),
+            _tokens(billed[1], other),
+            _token_difference(comparison, *billed),
         ),
         FigureRow(
             tr("Coverage"),
@@ -107,19 +107,21 @@ def effect_text(effect: FieldEffect) -> str:
     return tr("This session: {effects}", effects=", ".join(parts))
 
 
-def _tokens(tokens: float | None) -> str:
-    return "…" if tokens is None else format_tokens(round(tokens))
+def _tokens(tokens: float | None, replay: PolicyReplay | None) -> str:
+    if tokens is None or replay is None:
+        return "…"
+    return ("" if replay.is_exact else "≈ ") + format_tokens(round(tokens))
 
 
-def _token_difference(tokens: float | None, reference: float | None) -> str:
+def _token_difference(comparison: Comparison, tokens: float | None, reference: float | None) -> str:
     """Return a difference in tokens and in percent of the reference."""
     if tokens is None or reference is None:
         return ""
     difference = round(tokens) - round(reference)
     if not difference:
-        return tr("same")
+        return tr("same") if comparison.is_exact else "…"
     sign = "+" if difference > 0 else "\N{MINUS SIGN}"
-    amount = with_sign(sign, format_tokens(abs(difference)))
+    amount = ("" if comparison.is_exact else "≈ ") + with_sign(sign, format_tokens(abs(difference)))
     if not reference:
         return amount
     share = format_whole_percent(abs(difference) / reference)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import inf
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
@@ -32,6 +33,8 @@ tr = Translator("Settings: Policy")
 _HEIGHT = 160  # pixels at the usual text size
 _TOP, _RIGHT = 8.0, 8.0  # pixels around the plot
 _MAX_POINTS = 900  # of one curve: more than the pixels that it has
+_ESTIMATE_OPACITY = 0.4
+_DOT_PX = 10  # with its edge
 _NEAR = 7.0  # pixels around a dot in which the mouse is on it
 
 
@@ -72,6 +75,8 @@ class ReplayChart(Themed, QWidget):
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # time runs to the right
         self._seqs: list[int] = []
         self._curves: tuple[list[WindowPoint], list[WindowPoint]] = ([], [])
+        self._tokens: tuple[list[int], list[int]] = ([], [])  # of both curves at `_seqs`
+        self._dots: list[tuple[PolicyRewrite, int]] = []  # with the place in `_seqs`
         self.setObjectName("policy_chart")
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -82,7 +87,11 @@ class ReplayChart(Themed, QWidget):
         replays = (comparison.replay, None if comparison.is_one else comparison.reference_replay)
         first, second = (fullest_points(it.points, _MAX_POINTS) if it else [] for it in replays)
         self._curves = first, second
-        self._seqs = sorted({point.seq for curve in self._curves for point in curve})
+        seqs = self._seqs = sorted({point.seq for curve in self._curves for point in curve})
+        self._tokens = _tokens_along(first, seqs), _tokens_along(second, seqs)
+        rewrites = comparison.replay.rewrites if comparison.replay is not None and seqs else ()
+        # Each is on the curve at the first request after it.
+        self._dots = [(it, min(bisect_left(seqs, it.seq), len(seqs) - 1)) for it in rewrites]
         self.setAccessibleName(self._summary())
         self.update()
 
@@ -95,12 +104,13 @@ class ReplayChart(Themed, QWidget):
         replay, plot = self._comparison.replay, self._plot()
         if replay is None or not self._seqs:
             return ""
-        dots = ((rewrite, self._dot(plot, rewrite) - place) for rewrite in replay.rewrites)
+        dots = ((rewrite, self._dot(plot, index) - place) for rewrite, index in self._dots)
         if near := [rewrite_text(it) for it, way in dots if max(abs(way.x()), abs(way.y())) <= _NEAR]:
             return "\n".join(near)
-        seq = self._seqs[plot.index_at(place.x())]
-        lines = [self._point_text(key, curve, seq) for key, curve in self._named_curves() if curve]
-        return "\n".join([*lines, f"e{seq}"])
+        index = plot.index_at(place.x())
+        curves = zip((self._comparison.policy, self._comparison.reference), self._tokens, strict=True)
+        lines = [self._point_text(key, tokens[index]) for key, tokens in curves if tokens]
+        return "\n".join([*lines, f"e{self._seqs[index]}"])
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Say what the mouse is on."""
@@ -120,13 +130,31 @@ class ReplayChart(Themed, QWidget):
         paint_times(painter, plot, theme, [times[seq] for seq in self._seqs])
         if replay is not None:
             _paint_bounds(painter, plot, replay, theme)
-        mine, other = (self._line(plot, curve) for curve in self._curves)
-        if self._curves[0]:
-            painter.fillPath(plot.area_below(mine), _faint(theme))
-        paint_curve(painter, other, theme.muted, dashed=True)
-        paint_curve(painter, mine, theme.accent)
-        for rewrite in replay.rewrites if replay is not None else ():
-            paint_dot(painter, self._dot(plot, rewrite), _dot_color(rewrite.kind, theme), theme)
+        mine, other = map(plot.line_of, self._tokens)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)  # takes 8 ms; the curve has it
+        painter.fillPath(plot.area_below(mine), _faint(theme))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        for _ in self._parts(painter, plot, self._comparison.reference_replay):
+            paint_curve(painter, other, theme.muted, dashed=True)
+        for _ in self._parts(painter, plot, replay):
+            paint_curve(painter, mine, theme.accent)
+        exact_until, faces = _exact_until(replay), _DotFaces(theme, self.devicePixelRatioF())
+        for rewrite, index in self._dots:
+            painter.setOpacity(1.0 if rewrite.seq <= exact_until else _ESTIMATE_OPACITY)
+            painter.drawPixmap(self._dot(plot, index) + faces.corner, faces[rewrite.kind])
+
+    def _parts(self, painter: QPainter, plot: Plot, replay: PolicyReplay | None) -> Iterator[None]:
+        """Have a curve drawn twice: first where the replay is exact, then fainter where it is an estimate."""
+        index = bisect_right(self._seqs, _exact_until(replay))
+        edge = plot.x_of(index - 1) if index else 0.0
+        if index == len(self._seqs):
+            edge = float(self.width())
+        for opacity, left, right in ((1.0, 0.0, edge), (_ESTIMATE_OPACITY, edge, float(self.width()))):
+            painter.save()
+            painter.setClipRect(QRectF(left, 0, right - left, self.height()))
+            painter.setOpacity(opacity)
+            yield
+            painter.restore()
 
     def _summary(self) -> str:
         curves = [(key, curve) for key, curve in self._named_curves() if curve]
@@ -146,9 +174,9 @@ class ReplayChart(Themed, QWidget):
     def _named_curves(self) -> tuple[tuple[str, list[WindowPoint]], ...]:
         return (self._comparison.policy, self._curves[0]), (self._comparison.reference, self._curves[1])
 
-    def _point_text(self, key: str, curve: Sequence[WindowPoint], seq: int) -> str:
+    def _point_text(self, key: str, tokens: int) -> str:
         replay = self._comparison.replay
-        tokens, window = _tokens_at(curve, seq), replay.window if replay is not None else 0
+        window = replay.window if replay is not None else 0
         return tr(
             "{policy}: {tokens} tokens, {share} of the context window",
             policy=self._comparison.name_of(key),
@@ -164,18 +192,45 @@ class ReplayChart(Themed, QWidget):
         rect = QRectF(left, _TOP, max(1.0, self.width() - left - _RIGHT), max(1.0, height))
         return Plot(rect, len(self._seqs), top)
 
-    def _dot(self, plot: Plot, rewrite: PolicyRewrite) -> QPointF:
-        """Return the place on the curve of the first request after a rewrite."""
-        index = min(bisect_left(self._seqs, rewrite.seq), len(self._seqs) - 1)
-        return QPointF(plot.x_of(index), plot.y_of(_tokens_at(self._curves[0], self._seqs[index])))
-
-    def _line(self, plot: Plot, curve: Sequence[WindowPoint]) -> QPainterPath:
-        return plot.line_of([_tokens_at(curve, seq) for seq in self._seqs]) if curve else QPainterPath()
+    def _dot(self, plot: Plot, index: int) -> QPointF:
+        return QPointF(plot.x_of(index), plot.y_of(self._tokens[0][index]))
 
 
-def _tokens_at(curve: Sequence[WindowPoint], seq: int) -> int:
-    """Return the tokens of the newest point up to an event, or of the first. Needs a point."""
-    return curve[max(0, bisect_right(curve, seq, key=lambda point: point.seq) - 1)].tokens
+def _exact_until(replay: PolicyReplay | None) -> float:
+    """Return the event up to which a replay is exact; -1 if it is an estimate from the first request on."""
+    if replay is None or not (replay.is_exact or replay.exact_points):
+        return -1
+    return inf if replay.is_exact else replay.points[replay.exact_points - 1].seq
+
+
+def _tokens_along(curve: Sequence[WindowPoint], seqs: Sequence[int]) -> list[int]:
+    """Return the tokens at each event: of the newest point up to it, or of the first; none of no curve."""
+    tokens, at = [], 0
+    for seq in seqs if curve else ():
+        while at + 1 < len(curve) and curve[at + 1].seq <= seq:
+            at += 1
+        tokens.append(curve[at].tokens)
+    return tokens
+
+
+class _DotFaces(dict[str, QPixmap]):
+    """The dots of rewrites by their kind, each drawn once: there may be a thousand."""
+
+    def __init__(self, theme: Theme, ratio: float) -> None:
+        super().__init__()
+        self._theme, self._ratio = theme, ratio
+        self.corner = QPointF(-_DOT_PX / 2, -_DOT_PX / 2)
+
+    def __missing__(self, kind: str) -> QPixmap:
+        """Draw the dot of a kind."""
+        face = self[kind] = QPixmap(QSize(_DOT_PX, _DOT_PX) * self._ratio)
+        face.setDevicePixelRatio(self._ratio)
+        face.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(face)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        paint_dot(painter, -self.corner, _dot_color(kind, self._theme), self._theme)
+        painter.end()
+        return face
 
 
 def _faint(theme: Theme) -> QColor:

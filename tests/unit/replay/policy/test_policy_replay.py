@@ -213,6 +213,27 @@ def test_the_first_picture_has_every_request_and_no_coverage() -> None:
     assert early.seq < late.seq, "a fold waits until its names pay as well"
 
 
+def test_a_picture_is_exact_up_to_where_its_replay_is_and_an_estimate_from_there() -> None:
+    live = run_live(session(7, 40), POLICIES["lean"])
+    replay, policy = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled()), POLICIES["balanced"]
+    replay.add(live.log)
+    estimate, parts = replay.approximate(policy), list[PolicyReplay]()
+
+    def look() -> bool:
+        parts.append(replay.picture(estimate))
+        return False
+
+    exact = replay.run(policy, look)
+    assert parts[0] == estimate
+    assert 0 < parts[-1].exact_points < len(exact.points)
+    for part in parts:
+        begun = part.exact_points
+        assert part.points == exact.points[:begun] + estimate.points[begun:]
+        assert part.sent == sum(point.tokens for point in part.points)
+        assert not part.is_exact
+    assert abs(parts[-1].billed - exact.billed) < abs(estimate.billed - exact.billed)
+
+
 def test_an_empty_session_is_replayed() -> None:
     replay = replay_policy([], PROFILES["balanced"], MODEL, 100)
     assert (replay.points, replay.rewrites, replay.sent, replay.coverage) == ((), (), 0, None)
