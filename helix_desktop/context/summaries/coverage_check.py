@@ -37,6 +37,7 @@ _LEAST_WORDS = 3  # of a sentence that says what a number is
 _SHARED_NAMES = 0.5  # share of a conclusion's names and numbers that a line must have to name it
 _IN_SENTENCES: Container[FactKind] = ("hashes", "numbers")
 _MAY_BE_QUOTED: Container[FactKind] = ("instructions", "conclusions")
+_MAY_BE_REPLACED: Container[FactKind] = ("instructions", "conclusions", "numbers")
 _ARGUMENT = re.compile(r"\w+=[\"'\d]")  # how the arguments of an unknown tool begin
 _HASH_DIGITS = 7  # digits by which a hash is named
 _COMMAND_CHARS = 60  # characters of a command's main part by which it is named
@@ -207,7 +208,11 @@ def _by_text(facts: Iterable[Bullet], sentences: Mapping[str, str]) -> dict[str,
 
 
 def also_named(coverage: Sequence[Coverage]) -> str:
-    """Return what a summary does not name as lines below it, each with its event; empty if nothing."""
+    """Return what a summary does not name as lines below it, each with its event; empty if nothing.
+
+    Where a newer fact may replace an older one, as another number for the same thing, the line says its
+    order: whether it does can't be known from the words alone.
+    """
     lines: list[str] = []
     for kind in coverage:
         if not kind.missing:
@@ -215,7 +220,8 @@ def also_named(coverage: Sequence[Coverage]) -> str:
         entries = "; ".join(f"{fact.text} [e{fact.sources[0]}]" for fact in kind.missing)
         more = kind.total - kind.named - kind.verbatim - len(kind.missing)
         rest = f"; {more} more in the index" if more > 0 else ""
-        lines.append(f"- {_LABELS[kind.kind]}: {entries}{rest}")
+        order = ", newest first" if len(kind.missing) > 1 and kind.kind in _MAY_BE_REPLACED else ""
+        lines.append(f"- {_LABELS[kind.kind]}{order}: {entries}{rest}")
     return "\n".join(lines)
 
 

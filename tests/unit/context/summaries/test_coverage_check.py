@@ -125,7 +125,8 @@ def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
         "`NamesrvStartup` never sets useTLS.",
     )
     assert listed("") == [second, first]
-    assert "- The agent concluded: " + second in also_named(check_coverage(facts, "", 900))
+    text = also_named(check_coverage(facts, "", 900))
+    assert f"- The agent concluded, newest first: {second} [e10]; {first} [e5]" in text
     assert listed("- In line 851 Broker.getMessage adds to the count again") == [second]
     assert listed("", frozenset({simulator.transcript.items[-1].seq})) == [first]
 
