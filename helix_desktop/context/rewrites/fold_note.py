@@ -89,7 +89,7 @@ def render_condensed_note(
 def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> dict[int, str]:
     """Return what a condensed note says of the user's messages, by their seqs."""
     lines: dict[int, str] = {}
-    seq_by_text: dict[str, int] = {}
+    where_by_text: dict[str, str] = {}
     blocks, left = QuotedBlocks(), user_tokens
     for item in reversed(items):
         if not isinstance(item.event, UserSpoke):
@@ -97,10 +97,10 @@ def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> 
         if left <= -user_tokens // 2:
             break
         text = item.event.text
-        if text in seq_by_text:
+        if text in where_by_text:
             left -= _AGAIN_TOKENS
             first = _quote_lookalikes(text[:_AGAIN_CHARS])
-            lines[item.seq] = f"user: {first} […] (all of it in e{seq_by_text[text]})"
+            lines[item.seq] = f"user: {first} […] ({where_by_text[text]})"
             continue
         parts = blocks.split(text)
         tokens = quoted_tokens(parts, item.event.tokens)
@@ -110,7 +110,8 @@ def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> 
         if tokens <= cap:
             blocks.add(item.seq, parts)
         if len(text) > _LONG_CHARS:
-            seq_by_text[text] = item.seq
+            is_whole = tokens <= cap
+            where_by_text[text] = f"all of it in e{item.seq}" if is_whole else f"recall e{item.seq} for all of it"
     return lines
 
 

@@ -286,6 +286,12 @@ def test_a_condensed_note_has_a_prompt_that_was_sent_again_once() -> None:
         "user: Go on.",
     ]
     assert note.count("user: Go on.") == 2
+    beyond = fold_note.render_condensed_note(
+        items_of(*[UserSpoke(prompt, 900)] * 2), INDEX, 1, 100, 500, POLICY
+    )
+    first, newest, *_ = beyond.splitlines()[1:]
+    assert first.endswith("[…] (recall e2 for all of it)"), "what is cut itself does not have all of it"
+    assert "[…]" in newest
     events = [UserSpoke(prompt, 90)] * 400
     assert len(fold_note.render_condensed_note(items_of(*events), INDEX, 1, 100, 1_000, POLICY)) < 7_500
 
