@@ -35,6 +35,9 @@ _KINDS: dict[str, ToolKind] = {
     **dict.fromkeys(("edit", "patch", "replace", "insert", "update", "multiedit"), "edit"),
     **dict.fromkeys(("bash", "shell", "command", "exec", "terminal", "run"), "command"),
 }
+_SYMBOL_WORDS = frozenset(
+    ("symbol", "symbols", "references", "definition", "definitions", "usages", "callers", "callees", "lsp")
+)
 
 
 @lru_cache(256)
@@ -43,6 +46,12 @@ def tool_kind(tool: str) -> ToolKind:
     kinds = [_KINDS[word] for word in tool_words(tool) if word in _KINDS]
     order: tuple[ToolKind, ...] = ("command", "write", "edit", "search", "list", "read")
     return next((kind for kind in order if kind in kinds), "other")
+
+
+@lru_cache(256)
+def is_symbol_lookup(tool: str) -> bool:
+    """Return True if a tool says where a symbol is defined or used, by the words in its name."""
+    return not _SYMBOL_WORDS.isdisjoint(tool_words(tool)) and tool_kind(tool) in ("search", "read", "other")
 
 
 @lru_cache(256)

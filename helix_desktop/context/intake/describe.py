@@ -14,7 +14,7 @@ from itertools import islice
 import msgspec
 
 from helix_desktop.domain.text_format import ellipsize, pluralize
-from helix_desktop.domain.tool_call_target import ToolKind, tool_kind
+from helix_desktop.domain.tool_call_target import ToolKind, is_symbol_lookup, tool_kind
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 CAP = 90  # characters
@@ -22,6 +22,8 @@ _QUOTED_CAP = CAP - 12  # of a line of a command: its exit code stands before it
 _READ_CHARS = 32_768  # characters of a text that are read, from each end
 _MAX_NAMES = 6
 _MAX_LINES = 400
+_SUMMARY_LINES = 12  # first lines of a lookup, in which it says how much it found
+_PLACE_EXTRA = 9  # characters of a place beside its path
 _LINE_NUMBER = re.compile(r"\A\s*\d+(?:→|\t|: ?|\| ?)")
 _DEFINITION = re.compile(
     r"^(?:export |default |public |private |protected |internal |static |final |abstract |async "
@@ -33,6 +35,15 @@ _DEFINITION = re.compile(
 _HEADING = re.compile(r"^#{1,4}\s+(?P<name>\S.*)")
 _HIT = re.compile(r"^(?P<path>[^\s:][^:\n]*[./][^:\n]*?)[:-]\d+[:-]")
 _PLAIN_PATH = re.compile(r"^[\w.@~+/\\ -]*[./\\][\w.@~+/\\ -]*$")
+_FOUND = re.compile(
+    r"\b(?P<count>\d[\d,]{0,12}|[Nn]o) "
+    r"(?P<what>(?:occurrence|match|reference|usage|call|definition|symbol|result)e?[rs]*)\b"
+    r"(?: (?:of|for) \S{1,200})?(?P<files> (?:in|across) \d[\d,]* files?\b)?"
+)
+_PLACE = re.compile(
+    r"(?<![\w.@~+/\\-])(?P<path>[\w.@~+/\\-]{1,200}\.\w{1,9})"
+    r"(?::| \(Line |:?\r?\n[\s*-]{0,9}Line )(?P<line>\d+)"
+)
 _NOT_TELLING = re.compile(
     r"copyright|licen[cs]e|all rights reserved|^(?:import|from|package|using|use|#include|require|@)\b"
     r"|^(?:/\*+|\*+/?|//+|#+|--+|=+|-+|\"\"\"|'''|<!--|%+)?\s*$|^#!|^--- Observation ---|^exit code \d+ \("
@@ -51,8 +62,8 @@ _SEPARATORS = (",", "\t", ";", "|")
 
 def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:
     """Return what a tool's output holds, in at most 90 characters; empty if nothing tells."""
-    kind = tool_kind(tool)
-    about = _describe(kind, text)
+    about = _symbol_places(text) if is_symbol_lookup(tool) else ""
+    about = about or _describe(tool_kind(tool), text)
     if exit_code is not None:
         about = f"exit {exit_code}, {about}" if about else f"exit {exit_code}"
     return ellipsize(without_direction_signs(about), CAP)
@@ -126,6 +137,22 @@ def _columns(text: str) -> str:
             if all(name and len(name) <= 40 for name in names):  # noqa: PLR2004 - a column's name
                 return f"columns {_join(names)}"
     return ""
+
+
+def _symbol_places(text: str) -> str:
+    """Return how many places a lookup of a symbol found, as it says, and the first of these."""
+    head = "\n".join(text[:_READ_CHARS].split("\n", _SUMMARY_LINES)[:_SUMMARY_LINES])
+    found = _FOUND.search(head)
+    if found is None:
+        return ""
+    about = f"{found['count']} {found['what']}{found['files'] or ''}"
+    place = _PLACE.search(text, found.end(), _READ_CHARS) if found["count"] not in ("no", "No") else None
+    if place is None:
+        return about
+    path = place["path"]
+    if len(about) + len(path) + _PLACE_EXTRA > CAP:
+        path = re.split(r"[/\\]", path)[-1]
+    return f"{about}: {path}:{place['line']}"
 
 
 def _hits(text: str) -> str:

@@ -25,7 +25,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.domain.files.command import is_test_command
 from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.redaction.report_text import has_form_of_secret
-from helix_desktop.domain.tool_call_target import tool_kind
+from helix_desktop.domain.tool_call_target import is_symbol_lookup, tool_kind
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 TITLE = "[Folded steps]"
@@ -111,7 +111,9 @@ def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> 
             blocks.add(item.seq, parts)
         if len(text) > _LONG_CHARS:
             is_whole = tokens <= cap
-            where_by_text[text] = f"all of it in e{item.seq}" if is_whole else f"recall e{item.seq} for all of it"
+            where_by_text[text] = (
+                f"all of it in e{item.seq}" if is_whole else f"recall e{item.seq} for all of it"
+            )
     return lines
 
 
@@ -198,7 +200,7 @@ def _call_phrase(answer: ToolAnswered, paths: set[str]) -> str:
 
 
 def _short_result(answer: ToolAnswered) -> str:
-    """Return what a call gave if that is a few words, or a test's last telling line.
+    """Return what a call gave if that is a few words, a test's last telling line, or how much a lookup found.
 
     Of a change of a file only an error says something. What looks like a secret stays in its output alone,
     which the user can have forgotten.
@@ -208,10 +210,16 @@ def _short_result(answer: ToolAnswered) -> str:
     result = result if answer.size < _LARGE_BYTES else ""  # of a large one the text is a part
     if tool_kind(answer.name) in ("write", "edit") and find_error(result) is None:
         return ""
-    if not result and tool_kind(answer.name) == "command" and is_test_command(answer.target):
+    if not result and _is_told_by_description(answer):
         about = without_direction_signs(answer.about)
         source, result = about, _truncate(about.strip('"'), _SHORT_RESULT)
     return f" → {_quote_result(result)}" if result and not _has_secret(source) else ""
+
+
+def _is_told_by_description(answer: ToolAnswered) -> bool:
+    """Return True if the description of a large output is its result: of tests, or of a symbol's lookup."""
+    is_test = tool_kind(answer.name) == "command" and is_test_command(answer.target)
+    return is_test or is_symbol_lookup(answer.name)
 
 
 # Asked when the answer comes, and again for its note.

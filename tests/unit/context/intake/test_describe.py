@@ -28,6 +28,25 @@ LICENSE = "# Copyright (C) 2026 Somebody\n# Licensed under the MIT license.\n\ni
             "3 lines in 2 files: src/a.py, src/b.py",
         ),
         ("find_files", "src/a.py\nsrc/b.py\n", "2 paths: src/a.py, src/b.py"),
+        (
+            "get_symbol_info",
+            "Input: VAT\n\n**Summary**: 40 occurrences of 'VAT' in 15 files\n\n"
+            "File: src/tax/Rates.java\n* Line 29: `x`",
+            "40 occurrences in 15 files: src/tax/Rates.java:29",
+        ),
+        (
+            "get_symbol_info",
+            f"NOTE: Found 2 matches for VAT in ./.\n{'long/' * 20}Rates.java (Line 9): // VAT\n",
+            "2 matches: Rates.java:9",
+        ),
+        (
+            "LSP",
+            "Found 5 references across 2 files:\n\nsrc/a.ts:\n  Line 10:5\n",
+            "5 references across 2 files: src/a.ts:10",
+        ),
+        ("find_references", 'No matches for "VAT" in src/a.ts:3', "No matches"),
+        ("find_references", "src/a.py:3:def f\nsrc/a.py:9:f()\n", "2 lines in 1 file: src/a.py"),
+        ("read_file", "Found 5 references in 2 files\n", '"Found 5 references in 2 files"'),
         ("anything", "a \u202eb", '"a b"'),
         ("anything", "", ""),
     ],
