@@ -292,8 +292,9 @@ CODE = "4711"  # too short to be looked for anywhere
 SHORT = f"the safe opens with\n{CODE}"
 RECORD = "   3: account  of Ada\u202e Lovelace opened\n"
 NAMES = "[Names last seen in earlier entries] e4: northern_key c.txt; e5: other_name"
-REPEATED = b"e2: account of Ada Lovelace opened, e5: other text"
-LONG = "the inventory of the northern warehouse, " * 3
+LONG = "the inventory of the northern warehouse, " * 5
+PART = f"e2: [start_char=44] …{LONG[44:170]}"  # as a search shows a line, cut at both ends
+REPEATED = f"e2: account of Ada Lovelace opened, e5: other text\n{PART}".encode()
 
 
 def removed_outputs(text: str, short: str, test: str) -> list[Event]:

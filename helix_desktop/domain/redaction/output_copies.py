@@ -10,12 +10,13 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
 from helix_desktop.domain.identifiers import identifiers_in, names_in_line
-from helix_desktop.domain.redaction.text_variants import common_length
+from helix_desktop.domain.redaction.text_variants import SURE, common_length, is_inside_word, without_rest
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 _MIN_CHARS, _MIN_LETTERS = 8, 4  # of a line that is looked for anywhere: shorter ones mean something else
 _MIN_RESULT = 4  # characters of what is looked for only where a note states what a call gave
 _HEAD_CHARS = 40  # characters by which a line is found whose end was cut
+_LEAST_OF_LONG = 160  # characters of a line of which a search can show a part that is not its head
 _RESULT_CHARS = 400  # characters of an output that a note can state whole
 _NUMBERED = re.compile(r"\A\s*\d+(?:→|\t|: ?|\| ?)")
 _QUOTED = re.compile(r'"(.+)"')
@@ -34,6 +35,7 @@ class OutputCopies:
         self.texts = tuple(text for text in dict.fromkeys(texts) if text and mark not in text)
         lines = {line for text in self.texts for line in _lines(text)}
         self._lines = tuple(sorted(filter(_is_telling, lines), key=len, reverse=True))
+        self._long_lines = "\n".join(line for line in self._lines if len(line) >= _LEAST_OF_LONG)
         self._result = _result_pattern(
             {line for text in self.texts if len(text) <= _RESULT_CHARS for line in _lines(text)}, mark
         )
@@ -43,6 +45,7 @@ class OutputCopies:
         """Return a text without these words."""
         for line in self._lines:
             text = self._without_line(text, line)
+        text = without_rest(text, self._long_lines, self._mark, SURE)
         if self._result is not None:
             text = self._result.sub(self._without_result, text)
         return _NAMES_LINE.sub(lambda match: self._without_names(match[0]), text)
@@ -52,7 +55,7 @@ class OutputCopies:
         start = text.find(head)
         while start >= 0:
             end = start + common_length(text[start : start + len(line)], line)
-            if _is_inside_word(text, start, end):
+            if is_inside_word(text, start, end):
                 start = text.find(head, end)
                 continue
             text = f"{text[:start]}{self._mark}{text[end:].removeprefix('…')}"
@@ -92,9 +95,3 @@ def _result_pattern(lines: Collection[str], mark: str) -> re.Pattern[str] | None
         return None
     line = "|".join(map(re.escape, (mark, *ordered)))
     return re.compile(rf"(→ |\be\d+: )(“?(?:{line})(?: / (?:{line}))*”?)(?=[,;]|\s*$)", re.MULTILINE)
-
-
-def _is_inside_word(text: str, start: int, end: int) -> bool:
-    """Return True if what was found is a part of longer words only."""
-    before, after = text[start - 1 : start], text[end : end + 1]
-    return (before.isalnum() and text[start].isalnum()) or (after.isalnum() and text[end - 1].isalnum())

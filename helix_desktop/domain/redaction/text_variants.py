@@ -17,8 +17,12 @@ _EXTRA_UNESCAPED = (
     "!'()*",
     "!'()*/",
 )  # what the usual encoders of addresses leave as it is beside these
-_LEAST_OF_CUT = 16  # characters by which a text is found that was cut: fewer are also the beginning of others
-_CUT = re.compile(r"…| \[…\]")  # what stands where a text was cut
+_LEAST_OF_CUT = 8  # characters by which a text is found that was cut, of a short one half of it
+SURE = 16
+"""Characters by which a part of a text is found also in a longer word."""
+
+_CUT = re.compile(r"\s{0,2}\[?…")  # what stands where a text was cut
+_CUT_BEFORE = re.compile(r"…\]?\s?")
 _ESCAPE = re.compile("%[0-9A-F]{2}")
 
 
@@ -32,16 +36,63 @@ def encoded_variants(text: str) -> tuple[str, ...]:
 
 
 def without_cut(text: str, secret: str, mark: str) -> str:
-    """Return a text with `mark` for each beginning of a secret that a title, a note or a summary cut off."""
-    head = secret[:_LEAST_OF_CUT]
-    start = text.find(head) if len(head) < len(secret) and "…" in text else -1
+    """Return a text with `mark` for each part of a secret that a title, a note or a summary cut off.
+
+    Found is what borders the place of the cut: at least half of the secret or eight characters. Less of it
+    also begins or ends other words.
+    """
+    if "…" not in text:
+        return text
+    least = min(_LEAST_OF_CUT, -(-len(secret) // 2))
+    return without_rest(_without_beginning(text, secret, mark, least), secret, mark, least)
+
+
+def _without_beginning(text: str, secret: str, mark: str, least: int) -> str:
+    head = secret[:least]
+    start = text.find(head)
     while start >= 0:
         end = start + common_length(text[start : start + len(secret)], secret)
-        if _CUT.match(text, end):
+        end = start + len(text[start:end].rstrip())
+        if _CUT.match(text, end) and (end - start >= SURE or not is_inside_word(text, start, end)):
             text = f"{text[:start]}{mark}{text[end:]}"
             end = start + len(mark)
         start = text.find(head, end)
     return text
+
+
+def without_rest(text: str, secret: str, mark: str, least: int) -> str:
+    """Return a text without what a cut left of a secret behind it: its end, or all up to the next cut.
+
+    Sixteen characters of it are enough wherever they end.
+    """
+    cut = _CUT_BEFORE.search(text)
+    while cut is not None:
+        end = start = cut.end()
+        if text[start : start + least] in secret:  # mostly not: all else takes time
+            end = max(_ends_of_rest(text, start, secret, least), default=start)
+        if end > start:
+            text = f"{text[:start]}{mark}{text[end:]}"
+            start += len(mark)
+        cut = _CUT_BEFORE.search(text, start)
+    return text
+
+
+def _ends_of_rest(text: str, start: int, secret: str, least: int) -> Iterator[int]:
+    piece = text[start : start + least]
+    place = secret.find(piece, 1) if len(piece) == least else -1
+    while place >= 0:
+        size = common_length(text[start : start + len(secret)], secret[place : place + len(text) - start])
+        end = start + size
+        is_end = place + size == len(secret) and not is_inside_word(text, start, end)
+        if is_end or size >= SURE or _CUT.match(text, end):
+            yield end
+        place = secret.find(piece, place + 1)
+
+
+def is_inside_word(text: str, start: int, end: int) -> bool:
+    """Return True if what stands there is a part of longer words only."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return (before.isalnum() and text[start].isalnum()) or (after.isalnum() and text[end - 1].isalnum())
 
 
 def common_length(left: str, right: str) -> int:

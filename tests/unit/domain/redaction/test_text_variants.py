@@ -61,6 +61,34 @@ def test_a_standalone_encoding_is_removed_with_its_padding() -> None:
         assert redaction.redact_text(f"key: {text}.") == f"key: {redaction.mark}."
 
 
+@pytest.mark.parametrize(
+    "secret", ["tr0ub4dor&3x", "sk-live-" + "Ab3dEf6h" * 4, "correct horse battery staple"]
+)
+def test_what_a_cut_leaves_of_a_text_is_removed(secret: str) -> None:
+    """Wherever a note, a title or an excerpt cuts it: its beginning, its end, what is between two cuts."""
+    redaction = Redaction(RedactionRequest(secret), TIMESTAMP_MS)
+    least = min(8, len(secret) // 2)
+    for place in range(least, len(secret) - least + 1):
+        head, rest = secret[:place], secret[place:]
+        for text, clean in (
+            (f"key: {head}…", "key: [F]…"),
+            (f"key: {head} […] and more", "key: [F] […] and more"),
+            (f"a word […] {rest}, and more", "a word […] [F], and more"),
+            (f"…{rest}\nand more", "…[F]\nand more"),
+            (f"key: {head} […] {rest}.", "key: [F] […] [F]."),
+            (f"…{secret[2:place + least]}…", "…[F]…"),
+        ):  # fmt: skip
+            redacted = redaction.redact_text(text).replace(redaction.mark, "[F]")
+            assert redacted.replace(" ", "") == clean.replace(" ", ""), text
+
+
+def test_what_only_resembles_a_part_of_a_text_stays() -> None:
+    """Less than half of it, a part of another word, and what no cut borders."""
+    redaction = Redaction(RedactionRequest("testpassword"), TIMESTAMP_MS)
+    for text in ("Run the test…", "contestpass…", "testpass and more", "[…] words and more", "… password2 …"):
+        assert redaction.redact_text(text) == text
+
+
 def test_a_short_text_is_not_searched_in_base64() -> None:
     assert all(form in ("abcd",) for form in encoded_variants("abcd"))
     assert len(encoded_variants("abcdefgh")) > 1
