@@ -215,7 +215,8 @@ class WindowRewriter:
         content = index_content(text, "fold", f"e{after + 1}-e{upto}")
         items = transcript.between(after, upto)
         stated = transcript.without_excluded(items)
-        note = note_text(fold_plan, stated, content.digest, entries, policy, window)
+        user_words = transcript.without_excluded(transcript.user_words_between(after, upto))
+        note = note_text(fold_plan, stated, user_words, content.digest, entries, policy, window)
         if anchors := self._fold_anchors(fold_plan, policy, note):
             note = f"{note}\n{anchors}"
         tokens = await self._note_tokens.count(note)
@@ -321,18 +322,21 @@ class WindowRewriter:
 def note_text(
     fold_plan: FoldPlan,
     items: Sequence[LogItem],
+    user_words: Sequence[LogItem],
     digest: str,
     entries: int,
     policy: ContextPolicy,
     window: int,
 ) -> str:
-    """Return the note of a fold plan, by its kind."""
+    """Return the note of a fold plan, by its kind; `user_words` are the items with words of the user."""
     if fold_plan.how == "truncate":
         return fold_note.render_truncation_note(digest, entries, len(items), policy.handle_digits)
     if fold_plan.how == "condense":
         max_tokens = fold.condensed_tokens(policy, window)
         user_tokens = user_text_budget(policy.user_text_tokens, window)
-        return fold_note.render_condensed_note(items, digest, entries, max_tokens, user_tokens, policy)
+        return fold_note.render_condensed_note(
+            items, digest, entries, max_tokens, user_tokens, policy, user_words
+        )
     return fold_note.render_fold_note(items, digest, entries, policy.handle_digits)
 
 

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.question import QuestionReply
 
 FRAMING_TOKENS = 4  # tokens that a wire format adds to each message, and to each call
 
@@ -56,15 +57,21 @@ def _seq(item: LogItem) -> int:
     return item.seq
 
 
+def _between(items: list[LogItem], after: int, upto: int) -> list[LogItem]:
+    return items[bisect_right(items, after, key=_seq) : bisect_right(items, upto, key=_seq)]
+
+
 class MessageLog:
     """The messages of a session; only `_append` adds one, and `_drop_after` removes the newest.
 
-    `user_items` are the user's, `reported_items` the agent's for which the provider reported its input.
+    `user_items` are the user's, `user_words` these and the answers with the user's reply to a question,
+    `reported_items` the agent's for which the provider reported its input.
     """
 
     def __init__(self) -> None:
         self.items: list[LogItem] = []
         self.user_items: list[LogItem] = []
+        self.user_words: list[LogItem] = []
         self.reported_items: list[LogItem] = []
         self.steps = 0
         self.turns = 0
@@ -91,6 +98,9 @@ class MessageLog:
         match event:
             case UserSpoke():
                 self.user_items.append(item)
+                self.user_words.append(item)
+            case ToolAnswered(reply=QuestionReply()):
+                self.user_words.append(item)
             case AssistantSpoke(usage=usage, estimate=estimate):
                 if usage and usage.input > 0 and estimate:  # some local servers report zeros
                     self.reported_items.append(item)
@@ -104,7 +114,7 @@ class MessageLog:
         count = self.position(seq)
         del self.items[count:], self._seqs[count:]
         del self._cumulative[count:], self._cumulative_full[count:]
-        for items in (self.user_items, self.reported_items):
+        for items in (self.user_items, self.user_words, self.reported_items):
             del items[bisect_right(items, seq, key=_seq) :]
         self._steps_beyond.clear()
         self.steps, self.turns = (self.items[-1].step, self.items[-1].turn) if self.items else (0, 0)
@@ -124,8 +134,11 @@ class MessageLog:
 
     def users_between(self, after: int, upto: int) -> list[LogItem]:
         """Return the user's messages after `after` up to and including `upto`."""
-        first = bisect_right(self.user_items, after, key=_seq)
-        return self.user_items[first : bisect_right(self.user_items, upto, key=_seq)]
+        return _between(self.user_items, after, upto)
+
+    def user_words_between(self, after: int, upto: int) -> list[LogItem]:
+        """Return those of `user_words` after `after` up to and including `upto`."""
+        return _between(self.user_words, after, upto)
 
     def step_beyond(self, item: LogItem, tokens: int) -> int | None:
         """Return the model call at which `tokens` tokens followed an item; None while fewer do."""

@@ -168,14 +168,14 @@ class IdentifierIndex:
 
     def _of_note(self, transcript: Transcript, fold: FoldPlan | FoldMade, note: str) -> Iterable[str]:
         """Return the identifiers in a fold's note; what it says of each message was read with that."""
-        if fold.how != "fold":
-            return self._read(note)
         names = self._by_text.get(note)
         if names is None:
-            items = transcript.between(fold.after, fold.upto)
-            in_line = names_in_line(note.rpartition(FOLD_TITLE)[2]) if FOLD_TITLE in note else ()
-            names = tuple({*in_line, *chain.from_iterable(map(self._names_in_note, items))})
-            self._by_text[note] = names
+            if fold.how == "fold":
+                in_line = names_in_line(note.rpartition(FOLD_TITLE)[2]) if FOLD_TITLE in note else ()
+                parts = map(self._names_in_note, transcript.between(fold.after, fold.upto))
+            else:  # most of its lines stood in the condensed note before it
+                in_line, parts = (), map(self._read, note.split("\n"))
+            names = self._by_text[note] = tuple({*in_line, *chain.from_iterable(parts)})
         return names
 
     def only_in(self, items: Sequence[LogItem]) -> Set[str]:

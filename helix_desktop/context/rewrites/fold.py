@@ -27,7 +27,7 @@ from helix_desktop.context.rewrites.sweep import (
     names_tokens,
     tokens_resent,
 )
-from helix_desktop.context.summaries.handover import newest_texts, user_text_budget
+from helix_desktop.context.summaries.handover import newest_texts_tokens, user_text_budget
 from helix_desktop.domain.events.rewrite import FoldKind, FoldMade
 from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
 
@@ -267,11 +267,8 @@ def _condensation(
     assert isinstance(last, SummaryBlock)
     after, upto = first.after, last.upto
     budget = user_text_budget(policy.user_text_tokens, window)
-    quoted_tokens = sum(
-        tokens + FRAMING_TOKENS
-        for _, _, tokens in newest_texts(transcript.users_between(after, upto), budget)
-    )
-    new = quoted_tokens + condensed_tokens(policy, window) + policy.ledger_tokens
+    new = newest_texts_tokens(transcript.users_between(after, upto), budget)
+    new += condensed_tokens(policy, window) + policy.ledger_tokens
     return FoldPlan(after, upto, sum(transcript.entry_tokens(item) for item in segment) - new, "condense")
 
 

@@ -62,27 +62,23 @@ def render_condensed_note(
     agent_tokens: int,
     user_tokens: int,
     policy: ContextPolicy,
+    user_words: Sequence[LogItem] = (),
 ) -> str:
     """Return the note that replaces older notes: user messages, what the agent's name, and a ledger.
 
     `agent_tokens` bounds the agent's text, the policy the other two; the newest of each are kept. The user's
     messages stay whole up to `user_tokens` together, a long one that came several times once, as a long block
-    of lines does; beyond them each keeps its beginning and its end, up to half as many more.
+    of lines does; beyond them each keeps its beginning and its end, up to half as many more. `user_words` are
+    the items with words of the user; without it they are looked for among all, of the whole session.
     """
-    quoted_lines = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
-    quoted_lines |= _user_lines(items, user_tokens, policy.condense_message)
-    lines: list[str] = []
-    for item in reversed(items):
-        match item.event:
-            case UserSpoke() | AssistantSpoke() if item.seq in quoted_lines:
-                lines.append(quoted_lines[item.seq])
-            case ToolAnswered(reply=QuestionReply() as reply) as answer:
-                lines.append(_reply_line(answer, reply))
-            case _:
-                pass
+    lines = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
+    lines |= _user_lines(user_words or items, user_tokens, policy.condense_message)
+    for item in user_words or items:
+        if isinstance(item.event, ToolAnswered) and item.event.reply is not None:
+            lines[item.seq] = _reply_line(item.event, item.event.reply)
     ledger = build_ledger(items[-_LEDGER_MESSAGES:]).text(policy.ledger_tokens)
     header = _header("Earlier steps, in brief", index, entries, policy.handle_digits)
-    parts = [header, *reversed(lines)]
+    parts = [header, *(line for _, line in sorted(lines.items()))]
     return "\n".join([*parts, f"[Artifacts: {LEGEND}]", ledger] if ledger else parts)
 
 

@@ -13,7 +13,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import LEGEND
 from helix_desktop.context.summaries.coverage_check import also_named
-from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, quoted_text, quoted_tokens
+from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, Repeat, quoted_text, quoted_tokens
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.session import AssistantSpoke
@@ -228,7 +228,7 @@ def user_text_seqs(transcript: Transcript, upto: int, kept_seq: int, cap: int, w
 
 def whole_texts(items: Sequence[LogItem], max_tokens: int) -> frozenset[int]:
     """Return the seqs of `newest_texts` that are not cut."""
-    return frozenset(quoted.seq for quoted in _quoted_texts(items, max_tokens) if quoted.is_whole)
+    return frozenset(quoted.seq for quoted in _quoted_texts(items, max_tokens) if not quoted.cut_from)
 
 
 def newest_texts(items: Sequence[LogItem], max_tokens: int) -> list[tuple[int, str, int]]:
@@ -240,13 +240,27 @@ def newest_texts(items: Sequence[LogItem], max_tokens: int) -> list[tuple[int, s
     return [(quoted.seq, quoted.text, quoted.tokens) for quoted in _quoted_texts(items, max_tokens)]
 
 
+def newest_texts_tokens(items: Sequence[LogItem], max_tokens: int) -> int:
+    """Return the tokens of `newest_texts`, framing included, without making them."""
+    return sum(quoted.tokens + FRAMING_TOKENS for quoted in _quoted_texts(items, max_tokens))
+
+
 class _QuotedText(msgspec.Struct, frozen=True):
-    """A message as it is quoted; `is_whole`: not cut, though blocks may stand in a newer one."""
+    """A message as it is quoted, of which blocks may stand in a newer one.
+
+    `cut_from` are its tokens if it is cut to `tokens` of them; 0: it is whole.
+    """
 
     seq: int
-    text: str
+    parts: Sequence[str | Repeat]
     tokens: int
-    is_whole: bool = True
+    cut_from: int = 0
+
+    @property
+    def text(self) -> str:
+        """Return its words."""
+        text = quoted_text(self.parts)
+        return cut_middle(text, len(text) * self.tokens // self.cut_from) if self.cut_from else text
 
 
 def _quoted_texts(items: Sequence[LogItem], max_tokens: int) -> list[_QuotedText]:
@@ -260,15 +274,14 @@ def _quoted_texts(items: Sequence[LogItem], max_tokens: int) -> list[_QuotedText
         if item.word_tokens > _SHORT_TOKENS:
             long_texts.add(text)
         parts = blocks.split(text)
-        text, tokens = quoted_text(parts), quoted_tokens(parts, item.word_tokens)
+        tokens = quoted_tokens(parts, item.word_tokens)
         if tokens > max_tokens:
             if max_tokens >= _MIN_CUT_TOKENS:
-                cut = cut_middle(text, len(text) * max_tokens // tokens)
-                quoted.append(_QuotedText(item.seq, cut, max_tokens, is_whole=False))
+                quoted.append(_QuotedText(item.seq, parts, max_tokens, tokens))
             break
         blocks.add(item.seq, parts)
         max_tokens -= tokens
-        quoted.append(_QuotedText(item.seq, text, tokens))
+        quoted.append(_QuotedText(item.seq, parts, tokens))
     return quoted[::-1]
 
 

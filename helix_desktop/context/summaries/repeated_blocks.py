@@ -108,8 +108,11 @@ def _common_chars(left: str, left_at: int, right: str, right_at: int) -> int:
 
 def quoted_text(parts: Sequence[str | Repeat]) -> str:
     """Return a message, each repeat as a line of the program; lines of the user that look so are marked."""
-    texts = [_LOOKALIKE.sub("| ", part) if isinstance(part, str) else _line(part) for part in parts]
-    return "".join(texts)
+    return "".join([_marked(part) if isinstance(part, str) else _line(part) for part in parts])
+
+
+def _marked(text: str) -> str:
+    return _LOOKALIKE.sub("| ", text) if _MARK in text else text
 
 
 def _line(repeat: Repeat) -> str:

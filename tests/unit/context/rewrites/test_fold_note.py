@@ -15,8 +15,17 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import fold_note
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    ToolAnswered,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.question import QuestionReply
 from tests.support.histories import NASTY_TEXTS
 
 INDEX = "ab" * 32
@@ -231,6 +240,25 @@ def test_a_condensed_note_without_user_messages() -> None:
     )
     assert "Secret wish." not in text
     assert INDEX[: none.handle_digits] in text
+
+
+def test_a_condensed_note_has_the_decisions_of_the_user() -> None:
+    """Whether what the user said is looked for in all messages or known; without what left the context."""
+    chosen = msgspec.structs.replace(answered("ask_user", "Which one?"), reply=QuestionReply(("This",)))
+    taken_back = msgspec.structs.replace(chosen, reply=QuestionReply(("That",)))
+    asks = spoken_event("I have to ask.", "ask_user")
+    words = (UserSpoke("Choose.", 2), asks, chosen, UserSpoke("Go on.", 2), asks, taken_back)
+    events: list[Event] = [*words, TurnEnded("failed"), TurnRetried(7, 4)]
+    transcript = Transcript(RecordedEvent(seq, seq * 1_000, event) for seq, event in enumerate(events, 1))
+    items, user_words = transcript.items, transcript.user_words_between(0, transcript.last_seq)
+    note = fold_note.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
+    assert note == fold_note.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, user_words)
+    assert [item.seq for item in user_words] == [1, 3, 4]
+    assert [line for line in note.splitlines() if line.startswith("user: ")] == [
+        "user: Choose.",
+        "user: Which one? – This",
+        "user: Go on.",
+    ]
 
 
 def test_a_condensed_note_has_the_sentences_that_name_most() -> None:
