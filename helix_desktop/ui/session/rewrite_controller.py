@@ -9,9 +9,10 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import CompactionRefused, HelixError
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.chat.actions import EditHandover, Redo, RetrySummary, SessionAction, SummarizeUpTo, Undo
 from helix_desktop.ui.design.window_state import REFUSED_COMPACTION
 from helix_desktop.ui.handover.compare_presenter import ComparePresenter
@@ -19,6 +20,9 @@ from helix_desktop.ui.handover.edit_presenter import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.timeline.enclosing import cover_around
+
+_text = TextContext("Session")
 
 
 class RewriteController(QObject):
@@ -64,8 +68,19 @@ class RewriteController(QObject):
             self._async_actions.show_error(error)
 
     def undo(self, seq: int) -> None:
-        """Undo a rewrite of the window."""
-        self._with_conversation(lambda conversation: self._start(conversation.window.undo(seq), "undo"))
+        """Undo a rewrite of the window; one inside a wider rewrite only says so, as no request would change."""
+
+        def undo(conversation: Conversation) -> None:
+            transcript = conversation.session.transcript
+            if transcript.can_undo(seq) and cover_around(transcript, seq):
+                raise CompactionRefused(
+                    _text("Nothing to undo here."),
+                    _text("A later summary or note stands for this part of the conversation."),
+                    _text("Undo the later one first."),
+                )
+            self._start(conversation.window.undo(seq), "undo")
+
+        self._with_conversation(undo)
 
     def redo(self, seq: int) -> None:
         """Let an undone rewrite hold again; a sweep that fell with another one returns with it."""
@@ -252,15 +267,17 @@ class RewriteController(QObject):
 def last_change(transcript: Transcript) -> int:
     """Return the newest change of the context that can be undone, 0 for none.
 
-    A sweep that was recorded with another rewrite does not count: it is undone with that one.
+    A sweep that was recorded with another rewrite does not count: it is undone with that one. Nor does what
+    stands inside a wider rewrite: its undo would change no request.
     """
-    active_seqs = [
+    active_seqs = (
         seq
-        for seq, rewrite in transcript.rewrites.by_seq.items()
+        for seq, rewrite in reversed(transcript.rewrites.by_seq.items())
         if not (isinstance(rewrite, SweepMade) and rewrite.reason in ATTACHED_SWEEP_REASONS)
         and transcript.can_undo(seq)
-    ]
-    return max(active_seqs, default=0)
+        and not cover_around(transcript, seq)
+    )
+    return next(active_seqs, 0)
 
 
 def last_undone(conversation: Conversation) -> int:

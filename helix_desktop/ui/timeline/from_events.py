@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -53,6 +53,7 @@ from helix_desktop.ui.timeline.card_data import (
     UndoCard,
 )
 from helix_desktop.ui.timeline.card_texts import card_title, handover_number
+from helix_desktop.ui.timeline.enclosing import covers_around
 from helix_desktop.ui.timeline.form_cards import form_card
 from helix_desktop.words.coverage import coverage_text, missing_text
 from helix_desktop.words.efforts import effort_refused_text
@@ -104,22 +105,12 @@ class _CardReducer:
             card, name = self._cards[seq], self._cards.get(self._transcript.rewrites.replaced_by(seq))
             if isinstance(card, HandoverCard) and name is not None:
                 self._cards[seq] = replace(card, replaced_by=card_title(name))
-        for seq, around in self._covered():
-            card, name = self._cards.get(seq), self._cards.get(around)
+        for inner, outer in covers_around(self._transcript).items():
+            seq = self._card_of.get(inner, inner)
+            card, name = self._cards.get(seq), self._cards.get(self._card_of.get(outer, outer))
             if isinstance(card, HandoverCard | FoldCard | ObservationsCard) and name is not None:
                 self._cards[seq] = replace(card, inside=card_title(name))
         return tuple(reversed(self._cards.values()))
-
-    def _covered(self) -> Iterator[tuple[int, int]]:
-        """Return the cards of rewrites that hold but stand inside a wider one, and the card of that one."""
-        rewrites, covers = self._transcript.rewrites, self._transcript.covers
-        cover_seqs = {cover.seq for cover in covers}
-        active = (rewrites.active_handovers, rewrites.active_folds, rewrites.placed_observations)
-        for seq, rewrite in ((seq, rewrite) for some in active for seq, rewrite in some.items()):
-            after = getattr(rewrite, "after", 0)
-            around = next((c.seq for c in covers if c.after < rewrite.upto and after < c.upto), 0)
-            if seq not in cover_seqs and around:
-                yield self._card_of.get(seq, seq), self._card_of.get(around, around)
 
     def _covering_card(self, recorded: RecordedEvent) -> TimelineCard | None:
         """Return the card of what stands for other messages."""

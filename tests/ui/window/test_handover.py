@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QLabel
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QLabel, QWidget
 
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SummaryProblem
 from helix_desktop.domain.events.summary import (
@@ -20,7 +20,10 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.ui.chat.actions import SummarizeUpTo, button_name
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.window_state import REFUSED_COMPACTION
 from helix_desktop.ui.handover.dialog import HandoverDialog
+from helix_desktop.ui.session.rewrite_controller import last_change
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -91,6 +94,10 @@ async def _open(rig: WindowRig) -> HandoverDialog:
     assert by_hand is not None
     await until(by_hand.dialog.isVisible, "the dialog on screen")
     return by_hand.dialog
+
+
+def _pills(card: QWidget | None) -> list[str]:
+    return [pill.text() for pill in card.findChildren(Pill)] if card is not None else []
 
 
 async def _closed(rig: WindowRig) -> None:
@@ -406,6 +413,13 @@ async def _check_editing(rig: WindowRig, made: int) -> None:
     assert active is not None
     assert (active[1].revises, active[1].sections[1].bullets) == (made, (Bullet("My own words", (4,)),))
     assert transcript.rewrites.handovers[made].sections[1].bullets[0].text == "Words about it."
+    rewrites.undo(made)
+    assert REFUSED_COMPACTION in rig.window.banners.banner_ids(), "the edited one stands in its place"
+    assert last_change(transcript) == active[0]
+    timeline = rig.views.timeline
+    await until(
+        lambda: "Part of Handover 1, edited" in _pills(timeline.card_widget(made)), "the card says it too"
+    )
 
 
 async def _check_editing_undone(rig: WindowRig) -> None:
