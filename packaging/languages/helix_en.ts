@@ -11130,6 +11130,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Cost: {cost}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/rows.py" />
             <source>Cut short</source>
             <translation type="unfinished" />
@@ -11367,6 +11372,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>Next request: {fresh} tokens new, {cached} from the provider's cache</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Next request: {tokens} tokens, all counted as new</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14493,6 +14503,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <source>A later summary or note stands for this part of the conversation.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/tool_actions.py" />
             <source>A model reads the full output and extracts what you describe. The original stays in the cache.</source>
             <translation type="unfinished" />
@@ -14784,6 +14799,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <source>Nothing to undo here.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/banners.py" />
             <source>Only its result goes to the parent session. Messages here go to the subagent.</source>
             <translation type="unfinished" />
@@ -14950,6 +14970,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/budget_controller.py" />
             <source>Type {command}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
+            <source>Undo the later one first.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.rewrites.forecast import MAX_CALLS, Forecast, SummaryForecast
+from helix_desktop.context.rewrites.forecast import MAX_CALLS, Forecast, NextRewrite, SummaryForecast
 from helix_desktop.context.window.request_cost import RequestCost, cost_after, priced_request
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.cost import CostEstimate
@@ -61,6 +61,8 @@ def with_forecast(
     if not state.is_managed:
         return replace(state, cost_text=cost_text(cost))
     due: tuple[str, ...] = ()
+    rewrite = None if state.is_on_hold else forecast.next
+    after = _cost_after(rewrite, forecast, gauge.ratio, cost, info) if rewrite is not None else cost
     if not state.is_on_hold:
         summary = _summary_texts(forecast.summary, info, writing)
         is_observed = forecast.summary is not None and forecast.summary.kind == "observations"
@@ -70,14 +72,24 @@ def with_forecast(
             used=format_whole_percent(gauge.share),
         )
         paragraphs = (
-            _rewrite_texts(forecast, policy, gauge.ratio, cost, info),
+            _rewrite_texts(forecast, policy, gauge.ratio, after),
             (*_observation_texts(forecast, policy, gauge), *(summary if is_observed else ())),
             (compaction, *(() if is_observed else summary)),
         )
         due = tuple(" ".join(texts) for texts in paragraphs if texts)
+    next_cost = after if rewrite is not None and not rewrite.calls else cost
     return replace(
-        state, cost_text=cost_text(cost), next_text=next_rewrite_text(forecast, gauge), due_texts=due
+        state, cost_text=cost_text(next_cost), next_text=next_rewrite_text(forecast, gauge), due_texts=due
     )
+
+
+def _cost_after(
+    rewrite: NextRewrite, forecast: Forecast, ratio: float, cost: RequestCost, info: ModelInfo
+) -> RequestCost:
+    """Return what the first request with the next rewrite costs: until then the session has grown."""
+    total = cost.total + round(forecast.growth * rewrite.calls * ratio)
+    then = priced_request(info, total, total - cost.fresh if cost.cached else 0)
+    return cost_after(then, round(rewrite.saved * ratio), round(rewrite.resent * ratio), info)
 
 
 def _summary_texts(
@@ -122,21 +134,29 @@ def _writing_text(summary: SummaryForecast, writing: CostEstimate) -> str:
 
 
 def _price(dollars: float | None) -> str:
-    return "" if dollars is None else f" ≈ {format_usd(dollars)}"
+    """Return a price as a sentence behind another one; empty for none."""
+    return "" if dollars is None else " " + tr("Cost: {cost}.", cost=_about(dollars))
+
+
+def _about(dollars: float) -> str:
+    return f"≈\N{NO-BREAK SPACE}{format_usd(dollars)}"
 
 
 def cost_text(cost: RequestCost) -> str:
     """Return what the next request costs without its answer, about."""
-    tokens = tr(
-        "Next request: {fresh} tokens new, {cached} from the provider's cache",
-        fresh=format_tokens(cost.fresh),
-        cached=format_tokens(cost.cached),
-    )
-    return tokens if cost.cost is None else f"{tokens} · ≈ {format_usd(cost.cost)}"
+    if cost.cached:
+        tokens = tr(
+            "Next request: {fresh} tokens new, {cached} from the provider's cache",
+            fresh=format_tokens(cost.fresh),
+            cached=format_tokens(cost.cached),
+        )
+    else:  # the cache has expired, or the provider does not say what it has
+        tokens = tr("Next request: {tokens} tokens, all counted as new", tokens=format_tokens(cost.total))
+    return tokens if cost.cost is None else f"{tokens} · {_about(cost.cost)}"
 
 
 def _rewrite_texts(
-    forecast: Forecast, policy: ContextPolicy, ratio: float, cost: RequestCost, info: ModelInfo
+    forecast: Forecast, policy: ContextPolicy, ratio: float, after: RequestCost
 ) -> tuple[str, ...]:
     due = forecast.next
     ripe = tr("Ready to be cached: {tokens} tokens.", tokens=format_tokens(round(forecast.ripe * ratio)))
@@ -152,7 +172,6 @@ def _rewrite_texts(
         resent=format_tokens(round(due.resent * ratio)),
         saved=format_tokens(round(due.saved * ratio)),
     )
-    after = cost_after(cost, round(due.saved * ratio), round(due.resent * ratio), info)
     price = tr(
         "After that change, the request has about {total} tokens, {fresh} of them new.",
         total=format_tokens(after.total),
