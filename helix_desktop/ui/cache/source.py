@@ -320,10 +320,10 @@ def _item_states(
     match item.event:
         case ToolAnswered() as answer if answer.digest:
             is_full, full = is_in_full(item.seq, answer, transcript), max(answer.full_tokens, answer.tokens)
-            shown = answer.marker_tokens if state == "marker" else 0
+            sent = answer.marker_tokens if state == "marker" else 0
             if in_window:  # a preview saves the rest of its output
-                shown = full if is_full else transcript.entry_tokens(item)
-            saved = max(0, full - shown)
+                sent = full if is_full else transcript.entry_tokens(item)
+            saved = max(0, full - sent)
             yield answer.digest, "in_part" if state == "in_window" and not is_full else state, saved
         case AssistantSpoke() as spoke if spoke.short:
             masked = item.seq in transcript.masked and in_window

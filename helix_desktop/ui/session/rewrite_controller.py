@@ -68,7 +68,7 @@ class RewriteController(QObject):
             self._async_actions.show_error(error)
 
     def undo(self, seq: int) -> None:
-        """Undo a rewrite of the window; one inside a wider rewrite only says so, as no request would change."""
+        """Undo a rewrite of the window; one inside a wider one only says so, as no request would change."""
 
         def undo(conversation: Conversation) -> None:
             transcript = conversation.session.transcript

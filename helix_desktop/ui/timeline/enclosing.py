@@ -10,7 +10,7 @@ from helix_desktop.domain.events.rewrite import Excluded, FormChosen, SweepMade
 
 
 def covers_around(transcript: Transcript) -> Mapping[int, int]:
-    """Return the handovers, observations and notes that hold but stand inside a wider one: by seq, its seq."""
+    """Return the handovers, facts and notes that hold inside a wider one, each with the seq of that one."""
     rewrites, active = transcript.rewrites, transcript.covers
     in_window = {cover.seq for cover in active}
     covers = build_covers(rewrites.active_handovers, rewrites.placed_observations, rewrites.active_folds)

@@ -131,7 +131,7 @@ class HandoverView(Card):
         if card.origin:
             edit.hide()
         undo = undo_button(self._signals, card.seq, card.is_undone)
-        if (card.replaced_by or card.inside) and not card.is_undone:  # only the one in its place can be undone
+        if (card.replaced_by or card.inside) and not card.is_undone:  # only the later one can be
             undo.hide()
         end = [time_label(card.at_ms, now_ms), compare, edit, undo]
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
