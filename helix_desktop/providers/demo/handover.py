@@ -35,6 +35,7 @@ _SECTION_OPENINGS = tuple(
         ("Current Issues", "Not allowed|Failed|Failing|The newest test run"),
     )
 )
+_NOTHING = "The demo model found nothing of this kind."
 _MAX_CHARS = 1_950  # characters of all bullets: about 700 tokens with their citations
 _MAX_FIRST_POINTS = 3
 
@@ -93,11 +94,12 @@ def _group_by_section(facts: Iterable[tuple[int, Point]]) -> dict[str, list[Poin
 
 def _section_bullets(points: Sequence[Point], lines: Sequence[Line]) -> list[str]:
     last = f" [e{lines[-1].seq}]" if lines else ""
-    return [point.line for point in points] or [f"- Nothing of this kind was recorded.{last}"]
+    return [point.line for point in points] or [f"- {_NOTHING}{last}"]
 
 
 def _merge_section(previous: list[Point], new: list[Point], title: str) -> list[Point]:
     """Merge old points that still hold with new ones; of too many, keep the first three and the newest."""
+    previous, new = ([point for point in points if point.text != _NOTHING] for points in (previous, new))
     if title in ("Current Issues", "TODO Items"):
         return new[-MAX_POINTS:]
     if title == "Completed Work":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from helix_desktop.context.summaries.conclusions import main_statement
 from helix_desktop.domain.user_words import own_words
 from helix_desktop.providers.demo.position import newest_position
 from helix_desktop.providers.demo.script import Script
@@ -29,6 +30,9 @@ _DETAIL = re.compile(r"\d|`")
 _TEST_COUNT = re.compile(r"Ran (\d+) tests?")
 _VERDICT = re.compile(r"(?m)^(OK|FAILED \([^)\n]*\))\s*$")
 _MAX_CHARS = 150  # characters of a bullet's sentence
+_MAX_TYPED = 1_500  # characters of a message: a longer one was pasted, and its rules are a template's
+_MAX_CONCLUSIONS = 3  # newest that stand for work of which no call is known
+_CALLS = " -> calls "
 
 
 def extract_points(lines: Sequence[Line], scripts: Sequence[Script] = ()) -> dict[str, list[Point]]:
@@ -93,7 +97,15 @@ def _completed(lines: Sequence[Line]) -> list[Point]:
         match = re.search(r"((?:Wrote|Edited) [^\n\"]+)", line.text) if _is_change(line) else None
         if match:
             changed[line.text.split()[1]] = Point(_shorten(match[1]), (line.seq,))
-    return [*points, *changed.values(), *_runs(lines)[-1:]]
+    done = [*points, *changed.values(), *_runs(lines)[-1:]]
+    return done or _conclusions(lines)[-_MAX_CONCLUSIONS:]
+
+
+def _conclusions(lines: Sequence[Line]) -> list[Point]:
+    """Return what each message without calls came to."""
+    answers = (line for line in lines if line.role == "assistant" and _CALLS not in f" {line.text}")
+    statements = ((line, main_statement(line.text, _MAX_CHARS)) for line in answers)
+    return [Point(_shorten(statement), (line.seq,)) for line, statement in statements if statement]
 
 
 def _runs(lines: Sequence[Line]) -> list[Point]:
@@ -147,15 +159,16 @@ def _place(lines: Sequence[Line], scripts: Sequence[Script]) -> list[Point]:
 
 
 def _answer_text(line: Line) -> str:
-    return f" {line.text}".partition(" -> calls ")[0].lstrip()  # a line may have calls only
+    return f" {line.text}".partition(_CALLS)[0].lstrip()  # a line may have calls only
 
 
 def _preferences(lines: Sequence[Line]) -> list[Point]:
+    typed = (line for line in _requests(lines) if len(line.text) <= _MAX_TYPED)
     return [
         Point(f"The user wants: {_as_sentence(_shorten(part.removeprefix('but ')))}", (line.seq,))
-        for line in _requests(lines)
+        for line in typed
         for part in re.split(r"(?<=[.!?,])\s+", line.text)
-        if _PREFERENCE.search(part) and " " in part
+        if _PREFERENCE.search(part) and " " in part and not part.endswith("?")
     ]
 
 

@@ -263,6 +263,26 @@ def test_a_handover_has_six_sections_and_cites_its_sources() -> None:
     )
 
 
+def test_a_handover_of_words_alone_says_what_they_came_to_and_takes_no_rules_from_what_was_pasted() -> None:
+    text = write_handover(
+        "[Write a handover]\nThe messages to hand over:\n"
+        f"e3 user: Why is it slow? Always answer in JSON. {'A line of a template. ' * 80}\n"
+        "e4 assistant: I look at the queue. -> calls x {}\n"
+        "e5 assistant: The queue is slow because the worker never wakes up.\n"
+        "e6 user: Thanks. Don't you mean the lock? Please explain it."
+    )
+    sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(3, 7)))}
+    wishes = [bullet.text for bullet in sections["User Preferences"]]
+    assert wishes == ["The user wants: Please explain it."]
+    done = [(bullet.text, bullet.sources) for bullet in sections["Completed Work"]]
+    assert done == [("The queue is slow because the worker never wakes up.", (5,))]
+    assert "found nothing" in text
+    former = f"The former handover, to be updated (still true, changed, dropped):\n{text}\n"
+    assert "found nothing" not in write_handover(
+        RECORD.replace("The messages to", f"{former}The messages to")
+    )
+
+
 def test_a_later_handover_updates_the_previous_one() -> None:
     later = RECORD.replace(
         "The messages to hand over:\n",
