@@ -28,7 +28,7 @@ from helix_desktop.domain.events.session import (
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.services.diagnostics.bundle import FILE_NAMES, SELF_CHECK_FILE
+from helix_desktop.services.diagnostics.bundle import SELF_CHECK_FILE
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support import processes
@@ -321,23 +321,7 @@ async def test_the_timeline_lists_handovers_in_text_and_json(cli: Cli) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-async def test_self_check_passes_or_names_the_problem(cli: Cli, tmp_path: Path) -> None:
-    bundle = tmp_path / "report.zip"
-    well = await cli("self-check", "--bundle", str(bundle))
-    assert (well.code, well.err) == (0, ""), well.out.decode()
-    assert "all checks passed" in well.out.decode()
-    with zipfile.ZipFile(bundle) as files:
-        assert set(files.namelist()) == set(FILE_NAMES)
-        saved = json.loads(files.read(SELF_CHECK_FILE))
-        assert saved["ok"]
-        assert saved["build"]["version"] == __version__
-        texts = {check["name"]: check["text"] for check in saved["checks"]}
-        assert len(texts) == PARTS
-        assert all(texts.values())
-        assert str(Path.home()).encode() not in b"".join(map(files.read, FILE_NAMES))
-    again = await cli("self-check", "--bundle", str(bundle))
-    assert (again.code, "already exists" in again.err) == (2, True)
-
+async def test_self_check_names_the_problem(cli: Cli, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     shutil.copytree(ROOT / "helix_desktop", broken / "helix_desktop", ignore=IGNORE_TEMP_BYTECODE)
     (broken / "resources").mkdir()

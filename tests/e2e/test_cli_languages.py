@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +17,12 @@ from pathlib import Path
 import pytest
 from texts import pseudo
 
+from helix_desktop import __version__
 from helix_desktop.cli.main import build_parser
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
+from helix_desktop.services.diagnostics.bundle import FILE_NAMES, SELF_CHECK_FILE
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.cli_rig import ROOT, Cli, CommandResult
 from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order
@@ -28,6 +31,7 @@ from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make
 
 STORE = ROOT / "tests" / "golden" / "stores" / "schema-1"
 LITTER = b"litter"
+SELF_CHECK_PARTS = 20
 RECORDING = (
     {"role": "user", "content": "hello"},
     {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "name": "t", "arguments": "{}"}]},
@@ -56,11 +60,10 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("backup", "backups"),
     ("replay", "one.jsonl"),
     ("licences",),
-    ("self-check",),
     ("cache repair", *HERE),
     ("move-data", "moved"),
 )
-"""Each command once, in an order in which it has something to print; `run` is beside them."""
+"""Each command once, in an order in which it has something to print; two more have tests of their own."""
 CHANGING = (
     *((r"\b1[0-9]{12}\b", "TIME"), (r"\b[0-9a-f]{32}\b", "ID"), (r"\b[0-9]{8}-[0-9]{6}\b", "DAY")),
     (r'("(?:\w*ms|\w*_cpu|size|file_size|p50_ms|p95_ms)": )[\d.]+', r"\1NUMBER"),
@@ -136,6 +139,31 @@ async def test_json_does_not_depend_on_the_language(languages: Iterator[Language
     assert '"wrong": [' in english["cache repair"], "what was repaired is in the document"
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_a_self_check_is_reported_in_english(tmp_path: Path) -> None:
+    """Every part is there, and no word is translated, neither in the document nor in the saved report."""
+    cli, bundle = Cli.create(tmp_path), tmp_path / "report.zip"
+    language = Language(cli, {"HELIX_LANGUAGE": str(pseudo_catalog(pseudo.LONG))})
+    well = await language("self-check", "--bundle", str(bundle))
+    assert (well.code, well.err) == (0, ""), well
+    with zipfile.ZipFile(bundle) as files:
+        assert set(files.namelist()) == set(FILE_NAMES)
+        saved = json.loads(files.read(SELF_CHECK_FILE))
+        assert str(Path.home()).encode() not in b"".join(map(files.read, FILE_NAMES))
+    assert saved["ok"]
+    assert saved["build"]["version"] == __version__
+    texts = {check["name"]: check["text"] for check in saved["checks"]}
+    assert len(texts) == SELF_CHECK_PARTS
+    assert all(texts.values())
+    assert not [text for text in texts.values() if "[" in text], "each text of this language is in brackets"
+    printed = {check["name"]: check for check in well.json["checks"]}
+    assert {name: check["ok"] for name, check in printed.items()} == dict.fromkeys(texts, True)
+    assert not [check for check in printed.values() if "[" in check["text"]]
+    again = await cli("self-check", "--bundle", str(bundle))
+    assert (again.code, "already exists" in again.err) == (2, True)
+
+
 async def test_events_do_not_depend_on_the_language(languages: Iterator[Language]) -> None:
     """Those of a turn that fails hold the words of its error, in English."""
     async with ChatServer(replies_in_order(*[api_error(401, "bad key")] * 2)) as server:
@@ -154,8 +182,9 @@ def test_every_command_with_json_is_tried() -> None:
         for name, parser in _commands("", build_parser())
         if any("--json" in action.option_strings for action in parser._actions)
     }
-    ask_a_model, need_changed_files = {"run", "exam"}, {"changes diff", "changes revert", "changes redo"}
-    assert with_json == {name for name, *_ in COMMANDS} | ask_a_model | need_changed_files
+    elsewhere = {"run", "exam", "self-check"}
+    need_changed_files = {"changes diff", "changes revert", "changes redo"}
+    assert with_json == {name for name, *_ in COMMANDS} | elsewhere | need_changed_files
 
 
 def _commands(name: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
