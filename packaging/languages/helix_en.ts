@@ -13512,6 +13512,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/redaction/dialog.py" />
+            <source>Result</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/redaction/dialog.py" />
             <source>Running agents in this workspace are stopped. Open sessions are reloaded.</source>
             <translation type="unfinished" />
         </message>

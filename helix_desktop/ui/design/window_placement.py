@@ -12,11 +12,15 @@ def fit_screen(window: QWidget) -> None:
     """Shrink a window to what its screen leaves free, and bring it into sight."""
     if window.isMaximized() or window.isFullScreen():
         return
-    free = window.screen().availableGeometry().adjusted(0, _TITLE_PX, 0, 0)
-    place = fitted_rect(window.geometry(), free)
+    place = fitted_rect(window.geometry(), free_rect(window))
     # Where a hidden one comes up is up to the system, unless it would be too large.
     if place.size() != window.size() or (window.isVisible() and place != window.geometry()):
         window.setGeometry(place)
+
+
+def free_rect(window: QWidget) -> QRect:
+    """Return what a window's screen leaves free below its title bar."""
+    return window.screen().availableGeometry().adjusted(0, _TITLE_PX, 0, 0)
 
 
 def fitted_rect(rect: QRect, available: QRect) -> QRect:

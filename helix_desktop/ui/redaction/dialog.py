@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QProgressBar, QWidget
 
 from helix_desktop.domain.redaction.text_variants import MIN_BASE64_BYTES
@@ -14,9 +14,10 @@ from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.design.window_placement import fitted_rect
+from helix_desktop.ui.design.window_placement import fitted_rect, free_rect
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Remove a secret")
@@ -24,6 +25,8 @@ tr = Translator("Remove a secret")
 RedactStep: TypeAlias = Literal["ask", "searching", "found", "removing", "done"]
 
 _WIDTH, _TEXT_LINES = 560, 3
+_PAGE_WIDTH = 486  # of what is found, between the margins of dialog and card
+_LEAST_LINES = 3
 
 
 def confirmation_word() -> str:
@@ -46,6 +49,30 @@ def _limits(of_output: bool) -> tuple[str, ...]:
         ),
         tr("Backups and exported files aren't changed."),
     )
+
+
+class _ResultArea(ListScrollArea):
+    """What was found, as high as it is where the screen has room; only where it has none it scrolls."""
+
+    def __init__(self, page: QWidget) -> None:
+        super().__init__(page, tr("Result"))
+        page.setObjectName("page")
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.verticalScrollBar().rangeChanged.connect(self._on_range_changed)
+
+    def sizeHint(self) -> QSize:
+        """Return the size of the whole page."""
+        return QSize(_PAGE_WIDTH, self.widget().heightForWidth(_PAGE_WIDTH))
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a height of some lines, or that of the page if it is less."""
+        lines = self.fontMetrics().lineSpacing() * _LEAST_LINES
+        return QSize(super().minimumSizeHint().width(), min(lines, self.sizeHint().height()))
+
+    def _on_range_changed(self, least: int, most: int) -> None:
+        """Take the keyboard only where there is something to scroll."""
+        is_scrolled = most > least
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if is_scrolled else Qt.FocusPolicy.NoFocus)
 
 
 class RedactDialog(Themed, TabsInReadingOrder, QDialog):
@@ -170,7 +197,9 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
             output = tr("{output}, wherever it was shown", output=self._entry_text)
             what.addWidget(label(output, "strong", wrap=True))
         what.addWidget(self.text_input)
-        self._result = card(column(self._lines, margins=(14, 12, 14, 12)))
+        page = QWidget()
+        page.setLayout(self._lines)
+        self._result = card(column(_ResultArea(page), margins=(14, 12, 14, 12)))
         self._warning = QWidget()
         warning = tr("Running agents in this workspace are stopped. Open sessions are reloaded.")
         face = row(
@@ -243,11 +272,12 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
         self._fit()
 
     def _fit(self) -> None:
-        """Be as high as the words need, and stay on the screen."""
+        """Be as high as the words need and the screen allows, and stay on it."""
         layout = self.layout()
         if layout is None:
             return
-        self.setFixedHeight(max(layout.heightForWidth(_WIDTH), layout.minimumSize().height()))
+        wish = max(layout.heightForWidth(_WIDTH), layout.minimumSize().height())
+        self.setFixedHeight(min(wish, free_rect(self).height()))
         place = fitted_rect(self.frameGeometry(), self.screen().availableGeometry()).topLeft()
         if self.isVisible() and place != self.pos():
             self.move(place)

@@ -155,6 +155,10 @@ async def _check_failed_redactions(rig: WindowRig) -> None:
     await until(lambda: dialog.step == "found", "nothing")
     assert "No occurrences found." in labels(dialog)
     assert dialog.redact_button.isHidden()
+    dialog.show_matches([f"{number} of many places" for number in range(80)])
+    await until(lambda: dialog.confirm_input.hasFocus(), "the confirmation")
+    assert dialog.frameGeometry().height() <= dialog.screen().availableGeometry().height()
+    assert dialog.rect().contains(dialog.redact_button.geometry()), "below the places, which scroll"
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     await until(lambda: rig.wiring.redaction.presenter is None, "the dialog gone")
 
