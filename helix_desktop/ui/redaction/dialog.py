@@ -56,13 +56,14 @@ class _ResultArea(ListScrollArea):
 
     def __init__(self, page: QWidget) -> None:
         super().__init__(page, tr("Result"))
+        self._page = page
         page.setObjectName("page")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.verticalScrollBar().rangeChanged.connect(self._on_range_changed)
 
     def sizeHint(self) -> QSize:
         """Return the size of the whole page."""
-        return QSize(_PAGE_WIDTH, self.widget().heightForWidth(_PAGE_WIDTH))
+        return QSize(_PAGE_WIDTH, self._page.heightForWidth(_PAGE_WIDTH))
 
     def minimumSizeHint(self) -> QSize:
         """Return a height of some lines, or that of the page if it is less."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.redaction.dialog import RedactDialog
-from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.errors import error_text
@@ -67,7 +67,7 @@ class RedactionPresenter:
         self._redaction = context.services.redaction(workspace.id)
         # Errors are shown with what is on screen when they happen: the session was taken off by then.
         self._async_actions = AsyncActions(context.async_actions.scope, context.async_actions.show_error)
-        self._unsaved = workspace_controller.session_controller.composer.unsaved
+        self._composer = workspace_controller.session_controller.composer
         self._search_task: asyncio.Task[None] | None = None
         self._redaction_task: asyncio.Task[None] | None = None
         self.dialog: RedactDialog | None = None
@@ -100,6 +100,7 @@ class RedactionPresenter:
 
     async def _run_search(self, request: RedactionRequest) -> None:
         try:
+            await self._settle()
             matches = await self._redaction.preview(request, self._on_progress)
             matches = _with_unsaved(matches, self._unsaved_with(request))
         except HelixError as error:
@@ -141,7 +142,8 @@ class RedactionPresenter:
         try:
             unsaved = self._unsaved_with(request)
             matches = _with_unsaved(await self._redaction.redact(request, self._on_progress), unsaved)
-            self._unsaved.put(unsaved)
+            self._put_unsaved(unsaved)
+            self._composer.outgoing.change(self._of(request).redact_text, self._workspace.id)
         except HelixError as error:
             self._show_error(error)
         else:
@@ -150,17 +152,37 @@ class RedactionPresenter:
         finally:
             await self._reopen_views(session)
 
-    def _unsaved_with(self, request: RedactionRequest) -> list[UnsavedDraft]:
-        """Return the drafts that could not be saved and have the secret, without it."""
-        redaction = Redaction(request, self._workspace.clock())
-        return self._unsaved.changed_by(redaction.redact_text, self._workspace.id)
+    def _of(self, request: RedactionRequest) -> Redaction:
+        return Redaction(request, self._workspace.clock())
+
+    def _unsaved_with(self, request: RedactionRequest) -> dict[str, Draft]:
+        """Return the drafts that could not be saved and have the secret by session, without it."""
+        redaction, attachments = self._of(request), self._composer.attachments
+        drafts = {
+            draft.session: Draft(draft.text, tuple(attachments.of(draft.session)))
+            for draft in self._composer.unsaved.all()
+            if draft.workspace.id == self._workspace.id
+        }
+        clean = {session: redaction.redact_draft(draft) for session, draft in drafts.items()}
+        return {session: draft for session, draft in clean.items() if draft != drafts[session]}
+
+    def _put_unsaved(self, drafts: Mapping[str, Draft]) -> None:
+        for session, draft in drafts.items():
+            self._composer.unsaved.set_text(session, draft.text)
+            self._composer.attachments.change(session, draft.attachments)
+
+    async def _settle(self) -> None:
+        """Wait for what is on its way: what is recorded later would have the secret again."""
+        await self._composer.attachments.wait()
+        await self._composer.outgoing.settle(self._workspace.id)
 
     async def _close_views(self) -> str:
-        """Take the conversation off the screen, with its attachments; return its session, empty if none."""
+        """Take the conversation off the screen, with what is stored; return its session, empty if none."""
         screen = self._workspace_controller.session_controller
         conversation = screen.conversation
         await screen.show(screen.workspace, None)
-        screen.composer.attachments.clear()
+        await self._settle()
+        screen.composer.attachments.clear(but={draft.session for draft in screen.composer.unsaved.all()})
         return conversation.session.id if conversation is not None else ""
 
     async def _reopen_views(self, session: str) -> None:
@@ -181,6 +203,6 @@ class RedactionPresenter:
             self._async_actions.show_error(error)
 
 
-def _with_unsaved(matches: RedactionMatches, drafts: Sequence[UnsavedDraft]) -> RedactionMatches:
-    sessions = dict.fromkeys((*matches.drafts, *(draft.session for draft in drafts)))
+def _with_unsaved(matches: RedactionMatches, unsaved: Iterable[str]) -> RedactionMatches:
+    sessions = dict.fromkeys((*matches.drafts, *unsaved))
     return msgspec.structs.replace(matches, drafts=tuple(sessions))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -14,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 from helix_desktop.agent.ports import StoreRetention
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.file_history.capture import Capture
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
@@ -24,7 +25,7 @@ from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
 from helix_desktop.ui.cache.filter_options import state_option
-from helix_desktop.ui.redaction.dialog import RedactDialog, confirmation_word
+from helix_desktop.ui.redaction.dialog import confirmation_word
 from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft
 from tests.support.model_servers.chat_server import (
     Call,
@@ -34,6 +35,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.buttons import find_buttons, press
+from tests.support.window.redact_dialog import forget_dialog, labels
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -53,11 +55,6 @@ def on_screen(rig: WindowRig) -> str:
     return conversation.session.id if conversation is not None else ""
 
 
-def labels(dialog: RedactDialog) -> str:
-    """Return all visible text of a dialog."""
-    return "\n".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisibleTo(dialog))
-
-
 async def leaked(rig: WindowRig, server: ChatServer, folder: str = "project") -> str:
     """Run a turn in which a secret was sent, read and repeated; return the session."""
     await rig.open_folder(folder, {"env.txt": f"KEY={SECRET}\n"})
@@ -69,16 +66,6 @@ async def leaked(rig: WindowRig, server: ChatServer, folder: str = "project") ->
 def reading() -> StreamedReply:
     """Return the model's call to read the file with the secret."""
     return StreamedReply(Call("read_file", '{"path": "env.txt"}', id="r"))
-
-
-async def forget_dialog(rig: WindowRig) -> RedactDialog:
-    """Open the dialog from the menu."""
-    rig.window.commands.forget.trigger()
-    redaction = rig.wiring.redaction
-    await until(lambda: redaction.presenter and redaction.presenter.dialog, "the dialog")
-    assert redaction.presenter is not None
-    assert redaction.presenter.dialog is not None
-    return redaction.presenter.dialog
 
 
 async def test_sessions_are_deleted_and_restored_and_a_secret_is_forgotten(
@@ -121,6 +108,12 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
         assert "could not be saved" not in rig.banner_text(), "there is nothing to go back to"
         press(rig.window.banners, first)
         await until(lambda: rig.composer.text() == "kept", "the session again, with what was written in it")
+        await add_unsaved_draft(rig, second, "goes with its session")
+        store = rig.workspace.store
+        assert await store.retention.trash_session(second)
+        await store.retention.empty_trash()
+        assert await rig.wiring.session_controller.composer.save_drafts() == []
+        assert not (await store.draft(second)).text
 
 
 async def add_unsaved_draft(rig: WindowRig, session: str, text: str) -> None:
@@ -144,6 +137,7 @@ async def _check_the_only_session(rig: WindowRig) -> None:
 async def _check_failed_redactions(rig: WindowRig) -> None:
     """Failed redactions are reported in the dialog."""
     await rig.open_folder("nothing")
+    rig.window.commands.forget.trigger()
     dialog = await forget_dialog(rig)
     dialog.text_input.setPlainText("abc")
     press(dialog, "search")
@@ -156,7 +150,7 @@ async def _check_failed_redactions(rig: WindowRig) -> None:
     assert "No occurrences found." in labels(dialog)
     assert dialog.redact_button.isHidden()
     dialog.show_matches([f"{number} of many places" for number in range(80)])
-    await until(lambda: dialog.confirm_input.hasFocus(), "the confirmation")
+    await until(dialog.confirm_input.hasFocus, "the confirmation")
     assert dialog.frameGeometry().height() <= dialog.screen().availableGeometry().height()
     assert dialog.rect().contains(dialog.redact_button.geometry()), "below the places, which scroll"
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
@@ -169,11 +163,7 @@ async def _check_an_output_of_the_cache(rig: WindowRig) -> None:
         await leaked(rig, server, "from-the-cache")
         output = rig.events(ToolAnswered)[0]
         rig.views.cache.entry_actions.redact_requested.emit(output.digest)
-        redaction = rig.wiring.redaction
-        await until(lambda: redaction.presenter and redaction.presenter.dialog, "the dialog")
-        assert redaction.presenter is not None
-        dialog = redaction.presenter.dialog
-        assert dialog is not None
+        dialog = await forget_dialog(rig)
         assert "read_file env.txt" in labels(dialog)
         press(dialog, "search")
         await until(lambda: dialog.step == "found", "what was found")
@@ -183,25 +173,38 @@ async def _check_an_output_of_the_cache(rig: WindowRig) -> None:
         press(dialog, "redact")
         await until(lambda: dialog.step == "done", "the end")
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
-        await until(
-            lambda: rig.wiring.session_controller.conversation is not None,
-            "the session again",
-        )
+        await until(lambda: on_screen(rig), "the session again")
         assert rig.events(ToolAnswered)[0].text.startswith("[FORGOTTEN ")
         assert rig.events(UserSpoke)[0].text.startswith(f"My key is {SECRET}")
 
 
 async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
     """A secret is looked for and forgotten."""
-    answers = replies_in_order(reading(), text_reply(f"It is {SECRET}."))
+    answers = replies_in_order(reading(), text_reply(f"It is {SECRET}."), text_reply("Well."))
     async with ChatServer(answers) as server:
-        session = await leaked(rig, server)
+        patch, session = pytest.MonkeyPatch(), await leaked(rig, server)
         output = rig.events(ToolAnswered)[0]
         await rig.wiring.workspace_controller.new_session()
         elsewhere = rig.conversation.session.id
         await rig.wiring.workspace_controller.open_session(session)
         await add_unsaved_draft(rig, elsewhere, f"unsaved {SECRET}")
+        composer, notes = rig.wiring.session_controller.composer, f"see {SECRET}"
+        composer.attachments.change(elsewhere, [Attachment("0" * 64, "notes.txt", notes, 5, len(notes))])
+        go, send, settle = asyncio.Event(), rig.conversation.send, composer.outgoing.settle
+
+        async def send_late(*message: Any) -> int:
+            await go.wait()
+            return await send(*message)
+
+        async def settle_now(workspace: str) -> None:
+            go.set()
+            await settle(workspace)
+
+        patch.setattr(rig.conversation, "send", send_late)
+        patch.setattr(composer.outgoing, "settle", settle_now)
+        rig.type_message(f"on its way {SECRET}")
         rig.type_message(f"and {SECRET} again", send=False)
+        rig.window.commands.forget.trigger()
         dialog = await forget_dialog(rig)
         assert not dialog.search_button.isEnabled()
         dialog.text_input.setPlainText(SECRET + "\n")
@@ -213,17 +216,17 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         QTest.keyClicks(dialog.confirm_input, confirmation_word())
         press(dialog, "redact")
         await until(lambda: dialog.step == "done", "the end")
+        go.set()
+        patch.undo()
         press(dialog, "cancel")
-        await until(
-            lambda: rig.wiring.session_controller.conversation is not None,
-            "the session again",
-        )
-        assert rig.conversation.session.id == session
+        await until(lambda: on_screen(rig) == session, "the session again")
         assert rig.events(UserSpoke)[0].text.startswith("My key is [FORGOTTEN ")
+        assert rig.events(UserSpoke)[-1].text.startswith("on its way [FORGOTTEN ")
         assert SECRET not in repr(rig.conversation.session.log)
         await until(lambda: rig.composer.text().startswith("and [FORGOTTEN "), "the draft")
         await rig.wiring.workspace_controller.open_session(elsewhere)
         await until(lambda: rig.composer.text().startswith("unsaved [FORGOTTEN "), "the unsaved draft")
+        assert [attached.text[:15] for attached in composer.attachments.current()] == ["see [FORGOTTEN "]
         await rig.wiring.workspace_controller.open_session(session)
         assert await rig.workspace.store.redaction.redacted_at(output.digest)
         data = rig.folder / "data"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +99,13 @@ class DraftAttachments(QObject):
         """Let those of a message that could not be sent go along with the next one."""
         self._by_session[session] = [*attachments, *self.of(session)]
 
-    def clear(self) -> None:
-        """Drop what goes along with the next messages, in every session."""
-        self._by_session.clear()
+    def change(self, session: str, attachments: Sequence[Attachment]) -> None:
+        """Let others go along with the next message of a session."""
+        self._by_session[session] = [*attachments]
+
+    def clear(self, but: Collection[str]) -> None:
+        """Drop what goes along with the next messages, in every session but some: the store has it."""
+        self._by_session = {session: list(self.of(session)) for session in but}
         self.refresh()
 
     async def wait(self) -> None:

@@ -61,7 +61,7 @@ class ComposerController(QObject):
         self._was_refused = False  # the draft on screen, when it was saved last
         self.attachments = DraftAttachments(context, self._save_changed_draft)
         self.unsaved = UnsavedDrafts(context.window.banners)
-        self._outgoing = OutgoingMessages()
+        self.outgoing = OutgoingMessages()
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
         self._count_timer.timeout.connect(lambda: start(self._show_estimate(), "count draft"))
         self.slash_commands = SlashCommands(context.window.commands)
@@ -106,7 +106,7 @@ class ComposerController(QObject):
             error, stored, draft = None, Draft(), Draft()
             try:
                 stored = await workspace.store.draft(session)
-                draft = self._outgoing.without(session, stored)
+                draft = self.outgoing.without(session, stored)
                 self.attachments.restore(session, draft.attachments)
             except StoreError as failure:
                 error = failure
@@ -166,7 +166,7 @@ class ComposerController(QObject):
             return
         session = conversation.session.id
         try:
-            draft = self._outgoing.with_draft(session, text, self.attachments.of(session))
+            draft = self.outgoing.with_draft(session, text, self.attachments.of(session))
             await workspace.store.save_draft(session, draft.text, draft.attachments)
         except StoreError:
             self._was_refused = True
@@ -209,7 +209,7 @@ class ComposerController(QObject):
         session, attachments = conversation.session.id, self.attachments.of(conversation.session.id)
         try:
             if is_whole:
-                draft = self._outgoing.with_draft(session, text, attachments)
+                draft = self.outgoing.with_draft(session, text, attachments)
             else:
                 stored = await workspace.store.draft(session)
                 others = (attachment for attachment in stored.attachments if attachment not in attachments)
@@ -226,9 +226,13 @@ class ComposerController(QObject):
         """
         for draft in self.unsaved.all():
             opened = self._services.open_workspaces.get(draft.workspace.id, draft.workspace)
-            await self._put_away(opened, draft.conversation, "", is_whole=False)
+            if await _is_deleted(opened, draft.conversation):
+                self.unsaved.take(draft.session)
+                self.attachments.take(draft.session)
+            else:
+                await self._put_away(opened, draft.conversation, "", is_whole=False)
         drafts = self.unsaved.all()
-        for message in self._outgoing.not_on_screen(self._conversation):
+        for message in self.outgoing.not_on_screen(self._conversation):
             try:
                 await self._save_outgoing(message)
             except StoreError as error:
@@ -250,7 +254,7 @@ class ComposerController(QObject):
             return UnsavedDraft(workspace, conversation, text, False, error) if text else None
         text = self.widget.draft()
         session = conversation.session.id
-        if not self._outgoing.with_draft(session, text, self.attachments.of(session)):
+        if not self.outgoing.with_draft(session, text, self.attachments.of(session)):
             return None
         return await self._store_draft(workspace, conversation, text, is_whole=True)
 
@@ -279,12 +283,12 @@ class ComposerController(QObject):
         if self._workspace is None or self._conversation is None:
             return
         message = OutgoingMessage(self._workspace, self._conversation, text, [], steer, typed)
-        self._outgoing.add(message)
+        self.outgoing.add(message)
         if self.attachments.is_attaching:
-            self._async_actions.start(self._send_when_attached(message), "send")
+            message.task = self._async_actions.start(self._send_when_attached(message), "send")
         else:
             self._take_attachments(message)
-            self._async_actions.start(self._send(message), "send")
+            message.task = self._async_actions.start(self._send(message), "send")
 
     async def _send_when_attached(self, message: OutgoingMessage) -> None:
         """Send a message once what was pasted or dropped just before belongs to it."""
@@ -303,8 +307,8 @@ class ComposerController(QObject):
         """Begin to send a proposed message to the conversation on screen; the draft stays as it is."""
         if self._workspace is not None and self._conversation is not None:
             message = OutgoingMessage(self._workspace, self._conversation, text, [])
-            self._outgoing.add(message)
-            self._async_actions.start(self._send(message), "send")
+            self.outgoing.add(message)
+            message.task = self._async_actions.start(self._send(message), "send")
 
     def prepend(self, text: str) -> None:
         """Put a text that could not be sent in front of what is typed."""
@@ -337,15 +341,15 @@ class ComposerController(QObject):
             elif message.workspace.id in self._services.open_workspaces:
                 await self._save_outgoing(message)
         finally:
-            self._outgoing.remove(message)
+            self.outgoing.remove(message)
 
     async def _save_outgoing(self, message: OutgoingMessage) -> None:
         """Store the draft of a session that is not on screen, with what is still on its way."""
         session, store = message.conversation.session.id, message.workspace.store
         async with self._locks[session]:
             stored = await store.draft(session)
-            rest = self._outgoing.without(session, stored)
-            draft = self._outgoing.with_draft(session, rest.text, rest.attachments)
+            rest = self.outgoing.without(session, stored)
+            draft = self.outgoing.with_draft(session, rest.text, rest.attachments)
             if draft != stored:
                 await store.save_draft(session, draft.text, draft.attachments)
 
@@ -392,7 +396,7 @@ class ComposerController(QObject):
             elif not await self._is_in_draft(message):
                 await self._put_away(message.workspace, message.conversation, message.text, is_whole=False)
         finally:
-            self._outgoing.remove(message)
+            self.outgoing.remove(message)
 
     async def _is_in_draft(self, message: OutgoingMessage) -> bool:
         """Return True if the draft of its session begins with a message since that was left."""
@@ -414,8 +418,8 @@ class ComposerController(QObject):
             return
         session = conversation.session.id
         async with self._locks[session]:
-            stored = self._outgoing.without(session, await workspace.store.draft(session))
-            draft = self._outgoing.with_draft(session, stored.text, self.attachments.of(session))
+            stored = self.outgoing.without(session, await workspace.store.draft(session))
+            draft = self.outgoing.with_draft(session, stored.text, self.attachments.of(session))
             await workspace.store.save_draft(session, draft.text, draft.attachments)
 
     async def _show_estimate(self) -> None:
@@ -430,6 +434,18 @@ class ComposerController(QObject):
             now = conversation.window.measure()[1]
             free = max(0, now.window - now.used - now.reserve)
             self.widget.set_estimate(_estimate_text(total, free, now.ratio))
+
+
+async def _is_deleted(workspace: OpenWorkspace, conversation: Conversation) -> bool:
+    """Return True if a session was deleted for good: its draft went with it, and is not to come back."""
+    if not conversation.session.log:  # it is not stored yet
+        return False
+    store = workspace.store
+    try:
+        sessions = (*await store.sessions(), *(await store.retention.trash()).sessions)
+    except StoreError:
+        return False
+    return conversation.session.id not in {session.id for session in sessions}
 
 
 def _estimate_text(tokens: int, free: int, ratio: float) -> str:

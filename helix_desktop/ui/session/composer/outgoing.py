@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from helix_desktop.agent.conversation import Conversation
@@ -17,7 +18,7 @@ class OutgoingMessage:
     """A message on its way, with what goes along; `steer`: into the running turn.
 
     `typed` is the command of a prompt file that the text is. `is_settled`: it is recorded, or in the draft
-    again, so that no draft is to begin with it.
+    again, so that no draft is to begin with it. `task` sends it.
     """
 
     workspace: OpenWorkspace
@@ -27,6 +28,7 @@ class OutgoingMessage:
     steer: bool = False
     typed: SlashInput | None = None
     is_settled: bool = False
+    task: asyncio.Task[None] | None = None
 
 
 class OutgoingMessages:
@@ -42,6 +44,20 @@ class OutgoingMessages:
     def remove(self, message: OutgoingMessage) -> None:
         """Let go of a message whose words are stored."""
         self._messages.remove(message)
+
+    async def settle(self, workspace: str) -> None:
+        """Wait until those of a workspace are recorded, or in the drafts of their sessions again."""
+        tasks = [message.task for message in self._in(workspace) if message.task is not None]
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def change(self, change: Callable[[str], str], workspace: str) -> None:
+        """Change the texts of those of a workspace that could not be settled."""
+        for message in self._in(workspace):
+            message.text = change(message.text)
+
+    def _in(self, workspace: str) -> list[OutgoingMessage]:
+        return [message for message in self._messages if message.workspace.id == workspace]
 
     def not_on_screen(self, conversation: Conversation | None) -> list[OutgoingMessage]:
         """Return those of other conversations."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from helix_desktop.agent.conversation import Conversation
@@ -74,18 +73,9 @@ class UnsavedDrafts:
         """Take away the banner of a session that is in the trash; its draft waits for it to be restored."""
         self._banners.remove(_banner_id(session))
 
-    def changed_by(self, change: Callable[[str], str], workspace: str) -> list[UnsavedDraft]:
-        """Return the drafts of a workspace whose text a function changes, with the changed text."""
-        changed = (replace(draft, text=change(draft.text)) for draft in self.all())
-        return [
-            draft
-            for draft in changed
-            if draft.workspace.id == workspace and draft != self._by_session[draft.session]
-        ]
-
-    def put(self, drafts: Iterable[UnsavedDraft]) -> None:
-        """Keep these drafts in place of the former ones."""
-        self._by_session |= {draft.session: draft for draft in drafts}
+    def set_text(self, session: str, text: str) -> None:
+        """Change the words of a session's draft."""
+        self._by_session[session] = replace(self._by_session[session], text=text)
 
     def take(self, session: str) -> UnsavedDraft | None:
         """Return the draft of a session and let go of it; None if it has none."""

@@ -1,0 +1,22 @@
+"""The dialog that removes a secret, over a window."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QLabel
+
+from helix_desktop.ui.redaction.dialog import RedactDialog
+from tests.support.window.window_rig import WindowRig, until
+
+
+async def forget_dialog(rig: WindowRig) -> RedactDialog:
+    """Return the dialog once it is open."""
+    redaction = rig.wiring.redaction
+    await until(lambda: redaction.presenter and redaction.presenter.dialog, "the dialog")
+    assert redaction.presenter is not None
+    assert redaction.presenter.dialog is not None
+    return redaction.presenter.dialog
+
+
+def labels(dialog: RedactDialog) -> str:
+    """Return all visible text of the dialog."""
+    return "\n".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisibleTo(dialog))
