@@ -71,7 +71,9 @@ class SessionWindow:
 
         def compute() -> Forecast:
             summary = forecast_summary(transcript, policy, frame, now_ms)
-            return msgspec.structs.replace(make_forecast(transcript, policy), summary=summary)
+            return msgspec.structs.replace(
+                make_forecast(transcript, policy, frame.info.window), summary=summary
+            )
 
         return await asyncio.to_thread(compute)
 

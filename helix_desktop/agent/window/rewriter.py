@@ -99,7 +99,7 @@ class WindowRewriter:
         On hold there are none.
         """
         policy, frame = self._runtime.policy, self._runtime.frame
-        transcript = self._runtime.transcript
+        transcript, window = self._runtime.transcript, frame.info.window
         if not policy.enabled or transcript.on_hold:
             return
         if policy.anchor_tokens:
@@ -108,12 +108,14 @@ class WindowRewriter:
         candidates, last_seq = sweep.sweep_with_rewrite(transcript, policy), transcript.last_seq
         due_sweep = (
             candidates
-            if candidates is not None and planner.sweep_pays_off(transcript, policy, candidates, is_cold)
+            if candidates is not None
+            and planner.sweep_pays_off(transcript, policy, candidates, window, is_cold)
             else None
         )
         folds = fold.due_folds(
             transcript,
             policy,
+            window,
             candidates,
             due_sweep.masked[0] if due_sweep else 0,
             is_cold,
@@ -123,17 +125,23 @@ class WindowRewriter:
         if placed:  # the request is rewritten from there on anyway
             candidates = sweep.sweep_with_rewrite(transcript, policy)
             folds = fold.due_folds(
-                transcript, policy, candidates, transcript.items[0].seq, is_cold, self._protected_edges
+                transcript,
+                policy,
+                window,
+                candidates,
+                transcript.items[0].seq,
+                is_cold,
+                self._protected_edges,
             )
         if folds:
-            await self._fold(folds, policy, frame.info.window)
+            await self._fold(folds, policy, window)
         if placed or folds:
             reason = SweepReason.FOLD if folds else SweepReason.OBSERVATIONS
             await self._sweep(lambda: sweep.sweep_with_rewrite(transcript, policy), reason)
         elif due_sweep is not None:
             reason = SweepReason.COLD if is_cold else SweepReason.BATCH
             current = due_sweep if transcript.last_seq == last_seq else None
-            await self._sweep(lambda: planner.sweep_due(transcript, policy, is_cold), reason, current)
+            await self._sweep(lambda: planner.sweep_due(transcript, policy, window, is_cold), reason, current)
 
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
         """Place pending observations, if that is due."""

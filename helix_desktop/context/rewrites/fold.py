@@ -22,9 +22,9 @@ from helix_desktop.context.log.window_messages import PINNED_LABEL_TOKENS
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.sweep import (
     CACHED_PRICE,
-    REWRITE_PRICE,
     SweepPlan,
     names_tokens,
+    rewrite_price,
     tokens_resent,
 )
 from helix_desktop.context.summaries.handover import newest_texts_tokens, user_text_budget
@@ -62,6 +62,7 @@ class _Run(msgspec.Struct):
 def due_folds(
     transcript: Transcript,
     policy: ContextPolicy,
+    window: int,
     sweep_plan: SweepPlan | None = None,
     rewritten_from_seq: int = 0,
     is_cold: bool = False,
@@ -72,8 +73,9 @@ def due_folds(
     Closed steps older than `fold_after_steps` calls and farther back than `protect_tokens` are folded. The
     user's newest message stays out, so there may be two ranges. Waiting costs rent, as for a sweep, and the
     sweep that would share the rewrite (`sweep_plan`) adds its savings; a note costs what it adds to the
-    window for as long as it stands. From `rewritten_from_seq` on (0: nothing) the request is resent anyway.
-    No fold crosses one of the `edges`, where observations will begin or end.
+    window for as long as it stands. What sending again costs depends on how full a `window` of so many tokens
+    is. From `rewritten_from_seq` on (0: nothing) the request is resent anyway. No fold crosses one of the
+    `edges`, where observations will begin or end.
     """
     if not (policy.enabled and policy.fold_after_steps):
         return []
@@ -82,7 +84,7 @@ def due_folds(
     gain = sum(run.gain for run in runs) - names
     if not runs or gain < (policy.fold_least // 4 if is_cold else policy.fold_least):
         return []
-    if not is_cold and not _pays_off(transcript, policy, runs, names, sweep_plan, rewritten_from_seq):
+    if not is_cold and not _pays_off(transcript, policy, window, runs, names, sweep_plan, rewritten_from_seq):
         return []
     return [FoldPlan(run.items[0][0].after, run.items[-1][0].seq, run.gain) for run in runs]
 
@@ -90,6 +92,7 @@ def due_folds(
 def _pays_off(
     transcript: Transcript,
     policy: ContextPolicy,
+    window: int,
     runs: list[_Run],
     names: int,
     sweep_plan: SweepPlan | None,
@@ -98,12 +101,13 @@ def _pays_off(
     waited = sum(freed * _waited_steps(transcript, policy, item) for run in runs for item, freed in run.items)
     rent = CACHED_PRICE * (waited - NOTE_CALLS * (HEADER_TOKENS * len(runs) + names))
     behind = tokens_resent(transcript, runs[0].items[0][0].seq) - sum(run.gain for run in runs) + names
+    price = rewrite_price(transcript.window_tokens[0], window)
     if rewritten_from_seq:
-        return rent >= REWRITE_PRICE * (behind - tokens_resent(transcript, rewritten_from_seq))
+        return rent >= price * (behind - tokens_resent(transcript, rewritten_from_seq))
     if sweep_plan is not None:
         rent += sweep_plan.rent
         behind -= sweep_plan.saved
-    return rent >= REWRITE_PRICE * behind
+    return rent >= price * behind
 
 
 def _foldable_runs(transcript: Transcript, policy: ContextPolicy, edges: Sequence[int]) -> list[_Run]:

@@ -82,15 +82,15 @@ class AverageCall(msgspec.Struct, frozen=True):
         return AverageCall(ceil(answer * factor), ceil(outputs * factor), round(markers * factor))
 
 
-def make_forecast(transcript: Transcript, policy: ContextPolicy) -> Forecast:
-    """Return what falls due next. Its time grows with the window: call it off the UI thread."""
+def make_forecast(transcript: Transcript, policy: ContextPolicy, window: int) -> Forecast:
+    """Return what falls due next in a `window` of so many tokens. Slow in a full one: call it in a thread."""
     if not (policy.enabled and transcript.items) or transcript.on_hold:
         return NOTHING_DUE
     average = average_call(transcript)
     ready = sweep.sweep_with_rewrite(transcript, policy)
     return Forecast(
         ready.saved if ready is not None else 0,
-        _next_rewrite(transcript, policy, average),
+        _next_rewrite(transcript, policy, window, average),
         observation.unobserved_tokens(transcript),
         average.answer + average.outputs,
     )
@@ -115,12 +115,14 @@ def average_call(transcript: Transcript) -> AverageCall:
     )
 
 
-def _next_rewrite(transcript: Transcript, policy: ContextPolicy, average: AverageCall) -> NextRewrite | None:
+def _next_rewrite(
+    transcript: Transcript, policy: ContextPolicy, window: int, average: AverageCall
+) -> NextRewrite | None:
     ahead = transcript.fork()
     for calls in range(MAX_CALLS + 1):
         ready = sweep.sweep_with_rewrite(ahead, policy)
-        sweeps = ready is not None and planner.sweep_pays_off(ahead, policy, ready, is_cold=False)
-        folds = fold.due_folds(ahead, policy, ready, ready.masked[0] if ready and sweeps else 0)
+        sweeps = ready is not None and planner.sweep_pays_off(ahead, policy, ready, window, is_cold=False)
+        folds = fold.due_folds(ahead, policy, window, ready, ready.masked[0] if ready and sweeps else 0)
         if folds or sweeps:
             return _as_rewrite(ahead, policy, folds, ready, calls)
         add_call(ahead, average)

@@ -36,16 +36,20 @@ class HandoverPlan(msgspec.Struct, frozen=True):
     cut: CutPoint
 
 
-def sweep_due(transcript: Transcript, policy: ContextPolicy, is_cold: bool = False) -> SweepPlan | None:
+def sweep_due(
+    transcript: Transcript, policy: ContextPolicy, window: int, is_cold: bool = False
+) -> SweepPlan | None:
     """Return the sweep that pays off now, if any; with a cold provider cache a small one does too."""
     ride = sweep.sweep_with_rewrite(transcript, policy)
-    return ride if ride is not None and sweep_pays_off(transcript, policy, ride, is_cold) else None
+    return ride if ride is not None and sweep_pays_off(transcript, policy, ride, window, is_cold) else None
 
 
-def sweep_pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, is_cold: bool) -> bool:
+def sweep_pays_off(
+    transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, window: int, is_cold: bool
+) -> bool:
     """Return True if sweeping all candidates pays off now without another rewrite to share the cost."""
     small = is_cold and plan.saved >= policy.sweep_min // 4
-    return small or sweep.pays_off(transcript, policy, plan)
+    return small or sweep.pays_off(transcript, policy, plan, window)
 
 
 def sweep_all(

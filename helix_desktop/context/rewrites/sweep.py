@@ -19,6 +19,8 @@ CACHED_PRICE = 0.1  # price of a token the provider has cached, against a fresh 
 REWRITE_PRICE = (
     1.15  # extra price of a token that must be sent again (1.25 written, less 0.1 it would have cost)
 )
+_PATIENCE = 4  # times the price that waiting must have cost in an empty window: see `rewrite_price`
+_PRESSED_AT = 0.30  # of the window, as of `observe_at`: from there on waiting costs facts, too
 NAMES_SHARE = 0.14  # of the policy's `anchor_tokens`: a line of names, as measured on recorded sessions
 _NAMES_CALLS = 13  # model calls that a sweep's line of names stands until its outputs are folded
 
@@ -170,8 +172,8 @@ def sweep_with_rewrite(transcript: Transcript, policy: ContextPolicy) -> SweepPl
     return SweepPlan(tuple(candidate.seq for candidate in candidates), saved, rent_of(candidates))
 
 
-def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan) -> bool:
-    """Return True if sweeping all candidates pays off now on its own."""
+def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, window: int) -> bool:
+    """Return True if sweeping all candidates pays off now on its own in a window of so many tokens."""
     if policy.sweep == "at once":
         return True
     if policy.sweep == "fixed":
@@ -180,9 +182,21 @@ def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan) -> 
     saved = plan.saved - names
     if saved < policy.sweep_min:
         return False
-    price = REWRITE_PRICE * (tokens_resent(transcript, plan.masked[0]) - saved)
+    resent = tokens_resent(transcript, plan.masked[0]) - saved
+    price = rewrite_price(transcript.window_tokens[0], window) * resent
     price += CACHED_PRICE * _NAMES_CALLS * names
     return saved >= policy.sweep_max or plan.rent >= price
+
+
+def rewrite_price(used: float, window: int) -> float:
+    """Return what sending a token again counts against waiting, with `used` tokens of the window.
+
+    In an empty window four times its price: the session may end before a rewrite has paid off, and what waits
+    stays in view. The fuller the window the less; where facts would be noted, the price alone. Measured on
+    recorded sessions in windows of 128,000 and 32,000 tokens.
+    """
+    room = max(0.0, 1 - used / (_PRESSED_AT * window))
+    return REWRITE_PRICE * (1 + (_PATIENCE - 1) * room)
 
 
 def names_tokens(policy: ContextPolicy, freed: int) -> int:

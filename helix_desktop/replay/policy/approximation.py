@@ -18,8 +18,8 @@ from helix_desktop.context.rewrites.planner import OBSERVATION_TOKENS, SUMMARY_T
 from helix_desktop.context.rewrites.sweep import (
     CACHED_PRICE,
     MIN_PROTECTED_STEPS,
-    REWRITE_PRICE,
     names_tokens,
+    rewrite_price,
 )
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
@@ -100,9 +100,9 @@ class _Batch:
             self.position += 1
         self.rent += CACHED_PRICE * self.gain
 
-    def price(self, total: int) -> float:
-        """Return what sending again costs that lies behind the first ready message."""
-        return REWRITE_PRICE * max(0, total - (self.first or 0) - self.gain)
+    def behind(self, total: int) -> int:
+        """Return the tokens behind the first ready message that would be sent again."""
+        return max(0, total - (self.first or 0) - self.gain)
 
     def clear(self, position: int = 0) -> None:
         """Start over; what lies before a message is gone."""
@@ -154,6 +154,10 @@ class _Approximation:
             tuple(self._points), tuple(self._rewrites), window, threshold, sent, billed, None, is_exact=False
         )
 
+    @property
+    def _price(self) -> float:
+        return rewrite_price(self._window - self._facts.fixed_tokens, self._facts.info.window)
+
     def _total(self, count: int) -> int:
         return self._messages[count - 1].total if count else 0
 
@@ -177,7 +181,7 @@ class _Approximation:
         if policy.fold_after_steps:
             folds.advance(messages, count, step, self._gains)
             names = names_tokens(policy, folds.gain)
-            price = folds.price(total) + REWRITE_PRICE * (names - sweeps.gain)
+            price = self._price * (folds.behind(total) + names - sweeps.gain)
             price += CACHED_PRICE * NOTE_CALLS * (HEADER_TOKENS + names)
             is_ready = folds.gain - names >= policy.fold_least
             if is_ready and folds.rent + sweeps.rent >= price:
@@ -205,7 +209,7 @@ class _Approximation:
             return sweeps.gain >= policy.sweep_fixed
         if sweeps.gain < policy.sweep_min:
             return False
-        return sweeps.gain >= policy.sweep_max or sweeps.rent >= sweeps.price(total)
+        return sweeps.gain >= policy.sweep_max or sweeps.rent >= self._price * sweeps.behind(total)
 
     def _shrink(self, seq: int, at: int, kind: type[msgspec.Struct], freed: int) -> None:
         before, self._window = self._window, max(self._facts.fixed_tokens, self._window - freed)

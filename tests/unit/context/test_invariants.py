@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import AddedInstructions, LogItem
+from helix_desktop.context.policy import REFERENCE_WINDOW
 from helix_desktop.context.rewrites import planner, sweep
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.window.request_validation import problems, repair_request
@@ -263,7 +264,7 @@ def check_pinned_or_often_recalled_content_stays(simulator: SessionSimulator) ->
         if transcript.recall_counts[digest] >= simulator.policy.protect_recalls > 0
     }
     eager = msgspec.structs.replace(simulator.policy, sweep="at once")
-    due_sweep = planner.sweep_due(transcript, eager)
+    due_sweep = planner.sweep_due(transcript, eager, REFERENCE_WINDOW)
     assert not often & set(due_sweep.masked if due_sweep else ())
     texts = [message.text for message in simulator.window().request.messages]
     for seq in transcript.rewrites.pinned:
@@ -310,7 +311,7 @@ def test_5_an_undone_sweep_stays_undone(simulator: SessionSimulator) -> None:
     ]
     restored = {seq for sweep_seq in undone for seq in simulator.transcript.rewrites.sweeps[sweep_seq].masked}
     due_sweep = planner.sweep_due(
-        simulator.transcript, msgspec.structs.replace(simulator.policy, sweep="at once")
+        simulator.transcript, msgspec.structs.replace(simulator.policy, sweep="at once"), REFERENCE_WINDOW
     )
     assert not restored & set(due_sweep.masked if due_sweep else ())
 
@@ -438,7 +439,7 @@ def test_invariants_of_any_history(simulator: SessionSimulator) -> None:
 def test_off_changes_nothing(simulator: SessionSimulator) -> None:
     """With the policy off nothing is ever due."""
     off_policy = msgspec.structs.replace(simulator.policy, enabled=False, sweep="at once")
-    assert planner.sweep_due(simulator.transcript, off_policy) is None
+    assert planner.sweep_due(simulator.transcript, off_policy, REFERENCE_WINDOW) is None
 
 
 def test_an_event_must_follow_the_last() -> None:

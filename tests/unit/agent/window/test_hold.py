@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites.forecast import NOTHING_DUE, make_forecast
 from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
@@ -39,7 +39,7 @@ async def test_an_undone_handover_comes_again_only_without_hold() -> None:
         == window.request.messages
     )
     assert len(rig.events(HandoverMade)) == 1
-    assert make_forecast(reopened.session.transcript, EAGER) == NOTHING_DUE
+    assert make_forecast(reopened.session.transcript, EAGER, REFERENCE_WINDOW) == NOTHING_DUE
 
     await reopened.run("words " * 300)
     assert [handover.trigger for handover in rig.events(HandoverMade)[1:]] == [HandoverTrigger.OVERFLOW]

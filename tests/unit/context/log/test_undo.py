@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.rewrite_state import Undoable
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.rewrite import (
@@ -252,4 +252,4 @@ def test_an_impossible_undo_is_refused(simulator: SessionSimulator) -> None:
 def test_folding_waits_for_a_policy_that_folds() -> None:
     """Without folds nothing is ever due, however old."""
     simulator = build_history(40, size=2_000, policy=PROFILES["classic"])
-    assert fold.due_folds(simulator.transcript, simulator.policy, is_cold=True) == []
+    assert fold.due_folds(simulator.transcript, simulator.policy, REFERENCE_WINDOW, is_cold=True) == []

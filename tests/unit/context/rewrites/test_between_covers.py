@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold, truncation
 from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.window.window import project
@@ -212,5 +212,10 @@ def test_the_newest_user_message_splits_what_truncation_omits() -> None:
     assert "The newest wish." in texts
     assert texts[-2:] == ["Looking.", "output\n" * 40]
     assert unreachable_content(simulator) == []
-    assert fold.due_folds(simulator.transcript, session_rewrites.eager_policy(POLICY), is_cold=True) == []
+    assert (
+        fold.due_folds(
+            simulator.transcript, session_rewrites.eager_policy(POLICY), REFERENCE_WINDOW, is_cold=True
+        )
+        == []
+    )
     assert isinstance(simulator.transcript.user_items[-1].event, UserSpoke)

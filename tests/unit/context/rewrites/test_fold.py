@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.context.rewrites import fold, fold_note
+from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
+from helix_desktop.context.rewrites import fold, fold_note, planner
 from helix_desktop.context.rewrites.note_parts import note_parts
 from helix_desktop.context.rewrites.sweep import names_tokens
 from helix_desktop.domain.events.rewrite import FoldMade
@@ -41,7 +41,7 @@ def check_only_old_closed_raw_steps_are_folded(simulator: SessionSimulator, is_c
     policy = session_rewrites.eager_policy(simulator.policy)
     visible = {entry.seq for entry in transcript.window_entries() if isinstance(entry, LogItem)}
     newest = max(item.seq for item in transcript.items if isinstance(item.event, UserSpoke))
-    for candidate in fold.due_folds(transcript, policy, is_cold=is_cold):
+    for candidate in fold.due_folds(transcript, policy, REFERENCE_WINDOW, is_cold=is_cold):
         items = steps_in(transcript, candidate.after, candidate.upto)
         assert {item.seq for item in items} <= visible - {newest}
         assert all(item.step <= transcript.steps - policy.fold_after_steps for item in items)
@@ -55,7 +55,7 @@ def check_only_old_closed_raw_steps_are_folded(simulator: SessionSimulator, is_c
 def check_the_policy_s_minimum_gain_is_respected(simulator: SessionSimulator) -> None:
     """A due fold frees at least the policy's minimum; a cold provider cache needs a quarter of it."""
     for is_cold, min_gain in ((False, simulator.policy.fold_least), (True, simulator.policy.fold_least // 4)):
-        due_folds = fold.due_folds(simulator.transcript, simulator.policy, is_cold=is_cold)
+        due_folds = fold.due_folds(simulator.transcript, simulator.policy, REFERENCE_WINDOW, is_cold=is_cold)
         assert not due_folds or sum(due_fold.gain for due_fold in due_folds) >= min_gain
 
 
@@ -74,7 +74,9 @@ def test_a_fold_frees_about_what_it_was_taken_to_free() -> None:
     with closing(Replayer(BALANCED)) as replayer:
         for message, turn_ends in with_turn_ends(make_session(3, 100)):
             if message["role"] == "assistant":
-                for plan in fold.due_folds(replayer.session.transcript, BALANCED, is_cold=True):
+                for plan in fold.due_folds(
+                    replayer.session.transcript, BALANCED, REFERENCE_WINDOW, is_cold=True
+                ):
                     taken[plan.after, plan.upto] = plan.gain - names_tokens(BALANCED, plan.gain)
                 replayer.prepare_request()
             replayer.feed(message)
@@ -97,6 +99,16 @@ def test_a_fold_waits_until_its_names_pay_as_well() -> None:
         if (policy := msgspec.structs.replace(BALANCED, anchor_tokens=names, fold_least=1_000))
     ]
     assert counts[0] > counts[1] > 0
+
+
+def test_the_fuller_the_window_the_sooner_a_rewrite_pays_off() -> None:
+    """The same session waits in a large window, and folds and sweeps in one that it nearly fills."""
+    small = msgspec.structs.replace(BALANCED, fold_least=1_000, sweep_min=1_000)
+    simulator = build_history(37, size=1_000, policy=msgspec.structs.replace(BALANCED, enabled=False))
+    pressed = simulator.transcript.window_tokens[0] * 3
+    for window, pays_off in ((pressed, True), (100 * pressed, False)):
+        assert bool(fold.due_folds(simulator.transcript, small, window)) is pays_off
+        assert (planner.sweep_due(simulator.transcript, small, window) is not None) is pays_off
 
 
 def test_user_messages_inside_folded_steps_stay_verbatim() -> None:

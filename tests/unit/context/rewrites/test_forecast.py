@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.context.rewrites.forecast import MAX_CALLS, NOTHING_DUE, Forecast, make_forecast
 from helix_desktop.context.rewrites.planner import handover_due, observation_due
 from helix_desktop.context.rewrites.summary_forecast import forecast_summary
@@ -26,7 +26,7 @@ def play(policy: ContextPolicy, steps: int, size: int) -> tuple[list[Forecast], 
     simulator.send_message("Begin.")
     predictions, rewritten = [], []
     for step in range(steps):
-        predictions.append(make_forecast(simulator.transcript, policy))
+        predictions.append(make_forecast(simulator.transcript, policy, simulator.frame.info.window))
         before = len(simulator.log)
         simulator.step(f"Step {step}.", 1)
         rewrites = [entry.event for entry in simulator.log[before:]]
@@ -84,9 +84,9 @@ def test_nothing_is_due_where_nothing_is_managed() -> None:
     """With the policy off, and before the first message."""
     off = PROFILES["off"]
     simulator = SessionSimulator(PROFILES["balanced"])
-    assert make_forecast(simulator.transcript, PROFILES["balanced"]) == NOTHING_DUE
+    assert make_forecast(simulator.transcript, PROFILES["balanced"], REFERENCE_WINDOW) == NOTHING_DUE
     simulator.send_message("Begin.")
-    assert make_forecast(simulator.transcript, off) == NOTHING_DUE
+    assert make_forecast(simulator.transcript, off, REFERENCE_WINDOW) == NOTHING_DUE
 
 
 @given(histories())
@@ -94,7 +94,9 @@ def test_looking_ahead_changes_nothing(simulator: SessionSimulator) -> None:
     """It is asked of a copy, whatever happened before."""
     before = simulator.window().request
     policy = msgspec.structs.replace(simulator.policy)
-    assert make_forecast(simulator.transcript, policy) == make_forecast(simulator.transcript, policy)
+    assert make_forecast(simulator.transcript, policy, REFERENCE_WINDOW) == make_forecast(
+        simulator.transcript, policy, REFERENCE_WINDOW
+    )
     simulator.reload()
     assert simulator.window().request == before
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.context.rewrites import planner, sweep
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.window.window import NO_OUTPUT, render_message
@@ -101,10 +101,12 @@ def test_outputs_of_an_undone_sweep_stay_in_the_window() -> None:
 def check_due_is_a_subset_of_ripe(simulator: SessionSimulator, policy: ContextPolicy) -> None:
     """At once takes all ripe outputs except undone ones; what never ran is never ripe."""
     ripe = {candidate.seq for candidate in sweep.sweep_candidates(simulator.transcript, policy)}
-    due_sweep = planner.sweep_due(simulator.transcript, policy)
+    due_sweep = planner.sweep_due(simulator.transcript, policy, REFERENCE_WINDOW)
     assert set(due_sweep.masked if due_sweep else ()) <= ripe
     if policy.enabled:
-        at_once = planner.sweep_due(simulator.transcript, msgspec.structs.replace(policy, sweep="at once"))
+        at_once = planner.sweep_due(
+            simulator.transcript, msgspec.structs.replace(policy, sweep="at once"), REFERENCE_WINDOW
+        )
         assert set(at_once.masked if at_once else ()) == ripe - simulator.transcript.sweep_exempt
     for seq in ripe:
         item = simulator.transcript.item(seq)

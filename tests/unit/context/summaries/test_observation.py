@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_messages import OBSERVATIONS_LABEL_TOKENS
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold
 from helix_desktop.context.summaries import observation, observation_task
 from helix_desktop.context.summaries.handover import UNSUPPORTED
@@ -295,8 +295,8 @@ def test_no_fold_crosses_a_boundary() -> None:
     simulator = conversation_with(8)
     items = simulator.transcript.items
     edge = max(item.seq for item in items if item.turn < 4)
-    plain = fold.due_folds(simulator.transcript, policy, is_cold=True)
-    split = fold.due_folds(simulator.transcript, policy, is_cold=True, edges=(edge,))
+    plain = fold.due_folds(simulator.transcript, policy, REFERENCE_WINDOW, is_cold=True)
+    split = fold.due_folds(simulator.transcript, policy, REFERENCE_WINDOW, is_cold=True, edges=(edge,))
     assert any(fold.after < edge < fold.upto for fold in plain)
     assert not any(fold.after < edge < fold.upto for fold in split)
     assert {fold.upto for fold in split} >= {edge}
