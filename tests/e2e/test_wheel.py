@@ -60,6 +60,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         python,
         "install",
         "--quiet",
+        "--no-compile",  # what is used compiles itself
         "--disable-pip-version-check",
     )
     succeed(*pip, "--no-deps", "--no-index", wheel, cwd=folder)

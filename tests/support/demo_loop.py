@@ -6,11 +6,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from helix_desktop.agent.ports import Tools
 from helix_desktop.domain.digest import marker
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, TextDelta, ToolCall
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.providers.demo.model import DemoModel
+from helix_desktop.services.sample_session import RecordedCommands, read_commands
 from tests.support.tool_rig import MemoryCache, make_tools
 
 DEMO_DIR = Path(__file__).parents[2] / "resources" / "demo"
@@ -23,16 +25,25 @@ def copy_sample_project(name: str, folder: Path) -> Path:
 
 
 class DemoLoop:
-    """Runs turns; long outputs older than `keep` become markers."""
+    """Runs turns; all but the `recent_outputs` become markers if they are long.
+
+    With `recorded`, the commands of the sample get what they printed when they were recorded.
+    """
 
     def __init__(
-        self, root: Path, recent_outputs: int = 1000, is_allowed: Callable[[ToolCall], bool] = lambda _: True
+        self,
+        root: Path,
+        recent_outputs: int = 1000,
+        is_allowed: Callable[[ToolCall], bool] = lambda _: True,
+        recorded: bool = False,
     ) -> None:
         self.model = DemoModel(DEMO_DIR, pause_s=0)
         self.cache = MemoryCache()
         self.messages: list[Message] = [Message("system", "You are an agent.")]
         self.calls: list[ToolCall] = []
-        self._tools = make_tools(root, self.cache)
+        self._tools: Tools = make_tools(root, self.cache)
+        if recorded:
+            self._tools = RecordedCommands(self._tools, read_commands(DEMO_DIR, root.name), root)
         self._recent_outputs, self._is_allowed = recent_outputs, is_allowed
         self._markers: dict[str, str] = {}
 

@@ -147,7 +147,7 @@ def test_unchanged_cards_are_reused(pane: Timeline) -> None:
 
 def test_many_cards_are_built_as_they_become_visible(qtbot: QtBot, pane: Timeline) -> None:
     """Few at first, more on the way down, a requested one at once."""
-    cards = tuple(handover_card(number, number * 10) for number in range(250, 0, -1))
+    cards = tuple(handover_card(number, number * 10) for number in range(120, 0, -1))
     pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
     bar = pane._scroll.verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() > 0)
@@ -159,9 +159,9 @@ def test_many_cards_are_built_as_they_become_visible(qtbot: QtBot, pane: Timelin
         return pane.card_count > few
 
     qtbot.waitUntil(more)
-    pane.reveal(1_000)
-    assert pane.card_widget(1_000) is not None
-    qtbot.waitUntil(lambda: card(pane, 1_000).mapTo(pane, QPoint(0, 0)).y() < pane.height())
+    pane.reveal(400)
+    assert pane.card_widget(400) is not None
+    qtbot.waitUntil(lambda: card(pane, 400).mapTo(pane, QPoint(0, 0)).y() < pane.height())
 
 
 def test_page_keys_scroll_when_the_page_has_the_keyboard(qtbot: QtBot, pane: Timeline) -> None:

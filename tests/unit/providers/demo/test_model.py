@@ -41,7 +41,7 @@ def test_the_sample_has_its_bug_at_first() -> None:
 async def test_the_script_finds_and_fixes_the_bug_with_old_outputs_as_markers(tmp_path: Path) -> None:
     root = copy_sample_project("tidewatch", tmp_path)
     assert await asyncio.to_thread(suite, root) == "FAILED (failures=1)"
-    loop = DemoLoop(root, 20)
+    loop = DemoLoop(root, 20, recorded=True)
     answers = [await loop.run_turn(message) for message in TIDEWATCH.user_messages]
     assert await asyncio.to_thread(suite, root) == "OK"
     assert len(loop.calls) >= 80
