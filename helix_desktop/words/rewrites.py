@@ -21,7 +21,7 @@ from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.words.efforts import effort_name
-from helix_desktop.words.numbers import format_tokens, format_usd
+from helix_desktop.words.numbers import format_token_difference, format_tokens, format_usd
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 
@@ -85,13 +85,20 @@ def handover_text(handover: HandoverMade) -> str:
     if handover.origin:
         return continued_text(handover.origin_title)
     if handover.revises:
-        count = tr("Handover edited by you")
-    elif handover.replaces:
+        return f"{tr('Handover edited by you')} · {revision_size_text(handover.before, handover.after)}"
+    if handover.replaces:
         count = tr("Handover run again")
     else:
         count = tr.plural(handover.messages, "%n message summarized", "%n messages summarized")
     before, after = format_tokens(handover.before), format_tokens(handover.after)
     return f"{count} · {tr('{before} → {after} tokens', before=before, after=after)}"
+
+
+def revision_size_text(before: int, after: int) -> str:
+    """Return by how much the user's edit changed the context: `+17 tokens`, which its size would hide."""
+    if before == after:
+        return tr("same size")
+    return tr("{difference} tokens", difference=format_token_difference(after - before))
 
 
 def continued_text(title: str) -> str:

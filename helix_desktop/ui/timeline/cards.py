@@ -84,11 +84,18 @@ def undo_button(signals: CardSignals, seq: int, undone: bool) -> PushButton:
     return button
 
 
-def time_label(at_ms: int, now_ms: int) -> TextLine:
-    """When a card's event was."""
-    words = TextLine(format_relative_time(at_ms, now_ms, with_time=True), 12, role="faint")
-    words.is_fixed_width = True
-    return words
+class TimeLabel(TextLine):
+    """When a card's event was, as seen from a moment."""
+
+    def __init__(self, at_ms: int, now_ms: int) -> None:
+        super().__init__(px=12, role="faint")
+        self._at_ms = at_ms
+        self.is_fixed_width = True
+        self.update_time(now_ms)
+
+    def update_time(self, now_ms: int) -> None:
+        """Say it as seen from another moment."""
+        self.set_text(format_relative_time(self._at_ms, now_ms, with_time=True))
 
 
 def model_pill(card: HandoverCard | ObservationsCard) -> Pill:
@@ -169,7 +176,7 @@ def rewrite_line(
     corner: QWidget | None = None,
 ) -> BesideOrBelow:
     """Return what a rewrite did, when it was, and its undo, in one line where there is room."""
-    end = (time_label(card.at_ms, now_ms), undo_button(signals, card.seq, card.is_undone))
+    end = (TimeLabel(card.at_ms, now_ms), undo_button(signals, card.seq, card.is_undone))
     return icon_line(icon, content, (undone_pill(), *end) if card.is_undone else end, corner)
 
 
@@ -260,7 +267,7 @@ class FormView(Card):
         self.form_button.clicked.connect(self._open_menu)
         for button in (show, self.form_button):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        end: list[QWidget] = [time_label(card.at_ms, now_ms), show, self.form_button]
+        end: list[QWidget] = [TimeLabel(card.at_ms, now_ms), show, self.form_button]
         if card.is_changed:
             end.insert(0, Pill(tr("Changed by you")))
         words = SelectableText(title, 13, "faint" if card.is_changed else "text", weight=500)
@@ -311,7 +318,7 @@ class FailureView(Card):
         super().__init__((14, 10 - _WORDS_PAD_PX, 14, 10), 0)
         icon = IconLabel("circle-alert", px=15, color_token="error")
         words = SelectableText(card_title(card), 13, weight=500)
-        end: list[QWidget] = [time_label(card.at_ms, now_ms)]
+        end: list[QWidget] = [TimeLabel(card.at_ms, now_ms)]
         if card.is_turn:
             show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
             show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -377,7 +384,7 @@ class ManualActionView(QWidget):
         end.append(show)
         if card.kind in ("form", "exclude"):
             end.append(undo_button(signals, card.seq, card.is_undone))
-        end.append(time_label(card.at_ms, now_ms))
+        end.append(TimeLabel(card.at_ms, now_ms))
         words = SelectableText(card_title(card), 12, "muted")
         line = icon_line(IconLabel(_GLYPHS[card.kind], px=13, color_token="faint"), words, end)
         self.setLayout(row(line, margins=_QUIET_MARGINS))
@@ -391,6 +398,6 @@ class UndoView(QWidget):
         super().__init__()
         icon = IconLabel("undo-2" if card.kind == "undo" else "redo-2", px=13, color_token="faint")
         words = TextLine(card_title(card), 12, role="muted")
-        line = icon_line(icon, words, (time_label(card.at_ms, now_ms),))
+        line = icon_line(icon, words, (TimeLabel(card.at_ms, now_ms),))
         self.setLayout(row(line, margins=_QUIET_MARGINS))
         self.setAccessibleName(card_title(card))

@@ -31,6 +31,7 @@ from helix_desktop.ui.timeline.card_data import Bullet, HandoverCard, Section
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
     CardSignals,
+    TimeLabel,
     cost_pills,
     coverage_label,
     index_pill,
@@ -38,13 +39,13 @@ from helix_desktop.ui.timeline.cards import (
     model_pill,
     replaced_pill,
     session_pill,
-    time_label,
     undo_button,
     undone_pill,
 )
 from helix_desktop.words.left_context import explain_summarized
 from helix_desktop.words.numbers import format_integer, format_token_change, format_tokens
 from helix_desktop.words.rewrite_reasons import trigger_text
+from helix_desktop.words.rewrites import revision_size_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator
@@ -98,7 +99,7 @@ class HandoverView(Card):
         self._text_role: TextRole = "faint" if card.is_undone else "text"
         self.parts: list[Disclosure] = []
         self._details: QWidget | None = None
-        parts = [card_title(card), _messages_text(card), format_token_change(card.before, card.after)]
+        parts = [card_title(card), _messages_text(card), _size_text(card)]
         if card.is_undone:
             parts.append(tr("Undone"))
         self.setAccessibleName(" · ".join(parts))
@@ -133,7 +134,7 @@ class HandoverView(Card):
         undo = undo_button(self._signals, card.seq, card.is_undone)
         if (card.replaced_by or card.inside) and not card.is_undone:  # only the later one can be
             undo.hide()
-        end = [time_label(card.at_ms, now_ms), compare, edit, undo]
+        end = [TimeLabel(card.at_ms, now_ms), compare, edit, undo]
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.clicked.connect(lambda: popup_below(self._menu(), more))
         words = FlowBox([title, undone_pill()]) if card.is_undone else title
@@ -158,11 +159,10 @@ class HandoverView(Card):
         card = self._card
         if card.origin:
             return self._origin_pills()
-        change = format_token_change(card.before, card.after)
         messages = Pill(_messages_text(card), icon_name="message-square")
         messages.setToolTip(explain_summarized())
         pills: list[QWidget] = [
-            Pill(change, "neutral" if card.is_undone else "accent", "gauge"),
+            Pill(_size_text(card), "neutral" if card.is_undone else "accent", "gauge"),
             messages,
             model_pill(card),
             Pill(trigger_text(card.trigger, card.threshold), icon_name="zap"),
@@ -265,6 +265,12 @@ def _quotes_disclosure(quotes: Sequence[str], role: TextRole) -> Disclosure:
         return words
 
     return Disclosure(head, build)
+
+
+def _size_text(card: HandoverCard) -> str:
+    """Return what became of the context; an edit changes so little that only the difference shows it."""
+    text = revision_size_text if card.is_revision else format_token_change
+    return text(card.before, card.after)
 
 
 def _messages_text(card: HandoverCard) -> str:

@@ -26,13 +26,13 @@ from helix_desktop.ui.timeline.card_data import Bullet, ObservationsCard, Observ
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
     CardSignals,
+    TimeLabel,
     cost_pills,
     coverage_label,
     icon_line,
     index_pill,
     inside_pill,
     model_pill,
-    time_label,
     undo_button,
 )
 from helix_desktop.words.left_context import explain_facts, explain_merged_facts, explain_noted
@@ -89,7 +89,7 @@ class ObservationsView(Card):
         state = Pill(*observations_state(card))
         if card.placed_seq and not card.is_undone:
             state.setToolTip(explain_noted())
-        end: list[QWidget] = [time_label(card.at_ms, now_ms)]
+        end: list[QWidget] = [TimeLabel(card.at_ms, now_ms)]
         if card.placed_seq:
             end.append(undo_button(self._signals, card.placed_seq, card.is_undone))
         return icon_line(icon, FlowBox([title, state]), end)

@@ -19,6 +19,7 @@ from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
@@ -46,6 +47,7 @@ from helix_desktop.ui.timeline.cards import (
     ManualActionView,
     PlacedView,
     SweepView,
+    TimeLabel,
     UndoView,
 )
 from helix_desktop.ui.timeline.chart.usage_chart import UsageChart
@@ -133,6 +135,7 @@ class Timeline(Themed, QWidget):
             self.present.compare_button.setVisible(has_handover)
         self.set_running(state.running)
         self._show_cards()
+        self._update_times()
 
     def clear(self) -> None:
         """Show nothing of the former session while another one is read."""
@@ -238,6 +241,7 @@ class Timeline(Themed, QWidget):
         return card
 
     def _wire(self) -> None:
+        MinuteClock(self).ticked.connect(self._update_times)
         wishes = self._signals
         wishes.undo.connect(self.undo_requested)
         wishes.redo.connect(self.redo_requested)
@@ -298,6 +302,11 @@ class Timeline(Themed, QWidget):
         lines = (fallback_text(rate), fallback_advice(rate))
         self._fallbacks.setText("\n".join(filter(None, lines)))
         self._fallbacks.setVisible(bool(rate.fallbacks))
+
+    def _update_times(self) -> None:
+        now = self._now()
+        for label in self.findChildren(TimeLabel):
+            label.update_time(now)
 
     def _create_view(self, card: TimelineCard, is_live: bool) -> QWidget:
         now = self._now()

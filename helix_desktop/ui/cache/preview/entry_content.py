@@ -126,6 +126,11 @@ class EntryContent(ContentViewer):
         self.show_data(state.data, name, state.error)
         self._update_views()
 
+    def set_facts(self, facts: str) -> None:
+        """Show other facts of the same entry: they say how long ago it was stored."""
+        self._facts = facts
+        self.meta.set_text(self._diff_facts() if self._view == "diff" else facts)
+
     def clear(self) -> None:
         """Show nothing."""
         self._row = self._previous = self._root = self._parsed = None

@@ -15,6 +15,7 @@ from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.labels import IconLabel, TextLine
+from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
@@ -74,6 +75,7 @@ class Preview(Themed, QWidget):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(content)
         self.content.text.lines_selected.connect(self._on_lines_selected)
+        MinuteClock(self).ticked.connect(self._update_facts)
 
     @property
     def digest(self) -> str:
@@ -212,6 +214,10 @@ class Preview(Themed, QWidget):
         self.setAccessibleName(tr("Preview of {title}", title=title))
         self._tool.set_text(tool_name(row) or tr("Output"))
         self._sha.set_text(f"sha256 {row.digest}")
+
+    def _update_facts(self) -> None:
+        if self._state is not None:
+            self.content.set_facts(self._facts(self._state.row))
 
     def _facts(self, row: CacheRow) -> str:
         parts = (
