@@ -9,7 +9,7 @@ from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Numbers")
 
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[KMG]?B\b)|(?<=≈) (?=\d)")
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[KMG]?B\b)|(?<=≈) (?=\$?\d)")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _THOUSAND, _MILLION = 1_000, 1_000_000
 _KILO = 1024

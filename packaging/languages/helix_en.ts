@@ -8136,6 +8136,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>same size</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
             <source>saved {tokens} tokens</source>
             <translation type="unfinished" />
         </message>
@@ -8182,6 +8187,11 @@
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>{before} → {after} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>{difference} tokens</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11131,7 +11141,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Cost: {cost}.</source>
+            <source>Cost: ≈ {cost}.</source>
             <translation type="unfinished" />
         </message>
         <message>

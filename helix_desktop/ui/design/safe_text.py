@@ -33,10 +33,17 @@ def plain_tooltip(text: str) -> str:
 
 
 def wrap_long_line(line: str, limit: int = LINE_LIMIT) -> list[str]:
-    """Return a line in parts of at most `limit` characters; joined they are the line."""
-    if len(line) <= limit:
-        return [line]
-    return [line[at : at + limit] for at in range(0, len(line), limit)]
+    """Return a line in parts of at most `limit` characters, cut behind a space; joined they are the line.
+
+    Where half of a part has no space, it is cut anywhere.
+    """
+    parts, at = list[str](), 0
+    while len(line) - at > limit:
+        space = line.rfind(" ", at + limit // 2, at + limit)
+        end = space + 1 if space >= 0 else at + limit
+        parts.append(line[at:end])
+        at = end
+    return [*parts, line[at:]]
 
 
 def _has_controls(text: str) -> bool:

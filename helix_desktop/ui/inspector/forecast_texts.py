@@ -135,11 +135,7 @@ def _writing_text(summary: SummaryForecast, writing: CostEstimate) -> str:
 
 def _price(dollars: float | None) -> str:
     """Return a price as a sentence behind another one; empty for none."""
-    return "" if dollars is None else " " + tr("Cost: {cost}.", cost=_about(dollars))
-
-
-def _about(dollars: float) -> str:
-    return f"≈\N{NO-BREAK SPACE}{format_usd(dollars)}"
+    return "" if dollars is None else " " + tr("Cost: ≈ {cost}.", cost=format_usd(dollars))
 
 
 def cost_text(cost: RequestCost) -> str:
@@ -152,7 +148,7 @@ def cost_text(cost: RequestCost) -> str:
         )
     else:  # the cache has expired, or the provider does not say what it has
         tokens = tr("Next request: {tokens} tokens, all counted as new", tokens=format_tokens(cost.total))
-    return tokens if cost.cost is None else f"{tokens} · {_about(cost.cost)}"
+    return tokens if cost.cost is None else f"{tokens} · ≈ {format_usd(cost.cost)}"
 
 
 def _rewrite_texts(

@@ -194,10 +194,11 @@ def _item(
     origin = next((other.title for other in others if other.id == session.origin), "")
     parts = [tr("From “{title}”", title=session_title(origin))] if origin else []
     parts += _branch_words(session)
-    parts += [tr.plural(session.messages, "%n message", "%n messages"), *([name] if name else [])]
+    parts.append(tr.plural(session.messages, "%n message", "%n messages"))
     cost = session.cost + sum(other.cost for other in others if other.parent == session.id)
     if cost:
         parts.append(format_usd(cost))
+    parts.append(name)  # last: where room ends, a name may be cut, a sum may not
     gauge = workspace.usage.of(session)
     return SessionItem(
         id=session.id,

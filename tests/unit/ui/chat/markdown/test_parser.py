@@ -148,6 +148,7 @@ def test_folding_loses_nothing(start: str, times: int, end: str) -> None:
     line = start * times + end
     assert "".join(wrap_long_line(line)) == line
     assert all(len(part) <= 2_000 for part in wrap_long_line(line))
+    assert all(part[-1:] == " " for part in wrap_long_line(f"{line[:900]} word " * 9 + "word " * 900)[:-1])
 
 
 def test_output_is_shown_without_terminal_escapes() -> None:
