@@ -31,7 +31,7 @@ from helix_desktop.ui.timeline.card_data import (
     UsagePoint,
     card_group,
 )
-from helix_desktop.ui.timeline.cards import SweepView, TimeLabel
+from helix_desktop.ui.timeline.cards import SweepView
 from helix_desktop.ui.timeline.chart.usage_chart import downsample, point_text
 from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
@@ -346,21 +346,6 @@ def test_observations_wait_are_placed_or_are_undone(
         with qtbot.waitSignal(signal) as blocker:
             buttons[0].click()
         assert blocker.args == [undo]
-
-
-def test_how_long_ago_is_said_anew(qtbot: QtBot) -> None:
-    now = [NOW_MS]
-    timeline = Timeline(lambda: now[0])
-    qtbot.addWidget(timeline)
-    timeline.set_state(timeline_state())
-    timeline.show()
-    before = [label.text for label in timeline.findChildren(TimeLabel)]
-    now[0] += 24 * 3_600_000
-    timeline.hide()
-    timeline.show()
-    after = [label.text for label in timeline.findChildren(TimeLabel)]
-    assert before
-    assert not set(before) & set(after)
 
 
 def test_rewrites_inside_a_later_one_are_labeled(pane: Timeline) -> None:
