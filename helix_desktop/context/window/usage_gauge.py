@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from math import floor
 from statistics import median
 from typing import Literal
 
@@ -129,10 +130,10 @@ def _build_gauge(
         used,
         info.window,
         info.reserve,
-        int(info.window * policy.handover_at),
+        floor(info.window * policy.handover_at),
         report is not None and report.unchanged and report.newest,
         ratio,
-        int(info.window * policy.panic_at) if policy.enabled else 1 << 62,
+        floor(info.window * policy.panic_at) if policy.enabled else 1 << 62,
         report.reports if report else 0,
         report is None,
     )

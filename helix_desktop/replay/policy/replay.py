@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.summaries.telling_lines import ShortenOutput, shorten_output
 from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request
@@ -131,7 +133,9 @@ class SessionReplay:
             if run.decides_as(policy):
                 raise
             return None
-        return result if run.decides_as(policy) else None
+        if not run.decides_as(policy):
+            return None
+        return replace(result, handover_at=_handover_at(policy, self.facts.info))
 
     def _play(
         self, policy: ContextPolicy, should_stop: ShouldStop, *, is_ahead: bool = False
@@ -160,6 +164,11 @@ class SessionReplay:
         self._runs[policy] = run
 
 
+def _handover_at(policy: ContextPolicy, model: ModelInfo) -> int:
+    """Return the threshold of a policy in tokens."""
+    return int(model.window * policy.scaled(model.window).handover_at)
+
+
 class _Run:
     """One replay in progress; between two events nothing runs in its background."""
 
@@ -175,7 +184,7 @@ class _Run:
         self._uses: Mapping[int, Sequence[NameUse]] = {}
         self.played = 0  # events
         engine = self._engine = PolicyEngine(policy, facts, counter, shorten, self._on_rewrite)
-        self._handover_at = int(facts.info.window * engine.policy.handover_at)
+        self._handover_at = _handover_at(policy, facts.info)
         transcript = self._transcript = engine.transcript
         self._sums = RequestSums(transcript, facts.fixed_tokens)
         self._in_window = WindowNames(transcript, engine.policy, engine.frame, key_words)

@@ -26,6 +26,7 @@ from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay, replay_policy
 from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy.traced_policy import THRESHOLDS
 from helix_desktop.replay.policy_replay import PolicyReplay
 from helix_desktop.replay.recording import as_message, with_turn_ends
 from helix_desktop.replay.request_totals import RequestTotals
@@ -298,3 +299,33 @@ def test_a_field_that_no_decision_read_changes_nothing_at_once() -> None:
     result = replay.run(POLICIES["balanced"])
     changed = msgspec.structs.replace(POLICIES["balanced"], sweep_fixed=9_000, intake_above=1)
     assert replay.run(changed, lambda: True) == result  # would be called off if it was played
+
+
+def changes_of(policy: ContextPolicy) -> list[ContextPolicy]:
+    """The policy with each of its thresholds a little lower or higher, and far off, where that is allowed."""
+    changed = []
+    for field in sorted(THRESHOLDS):
+        value = getattr(policy, field)
+        for factor in (0.5, 0.9, 1.1, 2):
+            number = value * factor if isinstance(value, float) else round(value * factor)
+            with suppress(ValueError):
+                changed.append(msgspec.structs.replace(policy, **{field: number}))
+    return changed
+
+
+@pytest.mark.parametrize("name", ["balanced", "handovers", "observations"])
+def test_a_threshold_that_leads_to_the_same_decisions_is_exact_at_once(name: str) -> None:
+    """However far it is from what was compared with it: as a replay of its own."""
+    log = run_live(session(5, 12), POLICIES["lean"]).log
+    replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
+    replay.add(log)
+    replay.run(POLICIES[name])
+    at_once = []
+    for changed in changes_of(POLICIES[name]):
+        with suppress(ReplayStopped):
+            at_once.append((changed, replay.run(changed, lambda: True, is_ahead=True)))
+    assert {changed.cache_ttl_s for changed, _ in at_once} == {150, 270, 300, 330, 600}, (
+        "it is read each time"
+    )
+    for changed, result in at_once:
+        assert result == replay_policy(log, changed, MODEL, 0), changed
