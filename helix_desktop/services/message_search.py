@@ -21,6 +21,7 @@ _log = logging.getLogger(__name__)
 Speaker = Literal["user", "agent"]
 
 _MAX_REMEMBERED = 40_000_000  # characters of messages that stay in memory while the user types
+_LEAD_CHARS = 30  # of an excerpt, before its first word
 _STEP = 1_000  # events or messages between two looks whether the search still goes on
 
 
@@ -168,4 +169,16 @@ def _excerpt(message: _Message, terms: Sequence[str]) -> str:
     """Return the best line of a message around its first word."""
     matches = find_matches(terms, message.text.encode("utf-8", "replace"), "", lambda: True)
     # A phrase that only the folded text holds has no line of its own.
-    return matches.best[0].excerpt if matches is not None and matches.best else message.text[:160]
+    if matches is None or not matches.best:
+        return message.text[:160]
+    return _from_near_first(matches.best[0].excerpt, terms)
+
+
+def _from_near_first(excerpt: str, terms: Sequence[str]) -> str:
+    """Return an excerpt from shortly before its first word on: a list cuts it at its end."""
+    folded = normalize(excerpt)
+    first = min((at for at in map(folded.find, terms) if at >= 0), default=0)
+    if first <= _LEAD_CHARS or len(folded) != len(excerpt):
+        return excerpt
+    space = excerpt.find(" ", first - _LEAD_CHARS, first)
+    return f"…{excerpt[space + 1 if space >= 0 else first - _LEAD_CHARS :]}"

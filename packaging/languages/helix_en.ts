@@ -2915,18 +2915,18 @@
             <source>Changes</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>Changes can be undone in %n files of the workspace</source>
+            <translation>
+                <numerusform>Changes can be undone in %n file of the workspace</numerusform>
+                <numerusform>Changes can be undone in %n files of the workspace</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>Changes can't be taken back in a folder that isn't trusted.</source>
             <translation type="unfinished" />
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/texts.py" />
-            <source>Changes of %n files can be undone</source>
-            <translation>
-                <numerusform>Changes of %n file can be undone</numerusform>
-                <numerusform>Changes of %n files can be undone</numerusform>
-            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/places_dialog.py" />

@@ -207,7 +207,11 @@ def coverage_text(coverage: Coverage, obstacle: Obstacle = "") -> str:
         return (
             tr("Copying files: {share}", share=format_whole_percent(share)) if share else tr("Copying files…")
         )
-    return tr.plural(coverage.files, "Changes of %n file can be undone", "Changes of %n files can be undone")
+    return tr.plural(
+        coverage.files,
+        "Changes can be undone in %n file of the workspace",
+        "Changes can be undone in %n files of the workspace",
+    )
 
 
 def copied_share(coverage: Coverage) -> float:

@@ -284,8 +284,9 @@ class Inspector(Themed, QWidget):
     def _show_window(self, state: InspectorState) -> None:
         share = state.used / state.window if state.window else 0.0
         tone = share_tone(share, state.threshold if state.is_managed else 1.0)
-        self.share.set_text(format_whole_percent(share), tone)
-        self.used.set_text(("≈ " if state.is_estimated else "") + format_tokens(state.used))
+        about = "≈ " if state.is_estimated else ""
+        self.share.set_text(about + format_whole_percent(share), tone)
+        self.used.set_text(about + format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(state.window)))
         self.source.set_text(tr("Estimated") if state.is_estimated and state.ratio else state.source)
         self.ratio.setText(state.ratio)
@@ -334,7 +335,7 @@ class Inspector(Themed, QWidget):
         self._markers.set_text(tr.plural(cache.markers, "%n marker", "%n markers"))
         self._markers.setVisible(cache.markers > 0)
         self.saved_bars.show_savings(cache.savings)
-        saved = tr("{tokens} tokens", tokens=format_tokens(cache.saved))
+        saved = tr("{tokens} tokens", tokens=("≈ " if cache.saved else "") + format_tokens(cache.saved))
         self._saved.set_value(tr("Kept out of context"), saved)
         self._entries.set_value(tr("Entries"), f"{format_integer(cache.entries)} · {format_size(cache.size)}")
         self._disk.set_value(tr("On disk"), format_size(cache.stored_size))

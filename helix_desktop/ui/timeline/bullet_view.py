@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from helix_desktop.context.summaries.handover import UNSUPPORTED
 from helix_desktop.domain.file_history.word_spans import Span
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style import fonts
@@ -57,9 +58,10 @@ class BulletView(Themed, QWidget):
         # A sentence with its chips, in its own direction.
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._role, self._marks, self._is_struck_out = role, marks, is_struck_out
-        self._text, self._styles = (
-            (" ".join(bullet.text.split()), []) if marks else _strip_markup(bullet.text)
-        )
+        is_flagged = is_flagged and not bullet.sources
+        # The chip says it in place of the words that an edited handover has in its text.
+        text = bullet.text.removesuffix(UNSUPPORTED).rstrip() if is_flagged and not marks else bullet.text
+        self._text, self._styles = (" ".join(text.split()), []) if marks else _strip_markup(text)
         self._layout = QTextLayout()
         self._size_cache = (-1, 0)  # width, height
         self._heights: dict[tuple[int, ...], int] = {}  # by the widths of the view and its chips
@@ -70,7 +72,7 @@ class BulletView(Themed, QWidget):
             chip.setToolTip(tr("Show source in chat"))
             chip.clicked.connect(lambda _=False, source=seq: self.source_clicked.emit(source))
             self._chips.append(chip)
-        if not bullet.sources and is_flagged:
+        if is_flagged:
             flag = Pill(tr("No source"), "warn", "triangle-alert")
             flag.setToolTip(tr("The model named no source for this sentence"))
             self._chips.append(flag)

@@ -293,9 +293,10 @@ class Timeline(Themed, QWidget):
             self._window_text.set_text(looking_at_text(replace(step, tokens=0)))
             return
         share = state.used / state.window if state.window else 0
-        self._used.set_text(("≈ " if state.is_estimated else "") + format_tokens(state.used))
+        about = "≈ " if state.is_estimated else ""
+        self._used.set_text(about + format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens in context", size=format_tokens(state.window)))
-        self._share.set_text(format_whole_percent(share), share_tone(share, state.threshold))
+        self._share.set_text(about + format_whole_percent(share), share_tone(share, state.threshold))
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
         """Show how many summaries of the workspace needed a fallback, if any, and what to do if many did."""

@@ -159,7 +159,7 @@ def test_an_empty_page_says_why(page: ChangesPage, state: str, words: str) -> No
 
 
 def test_the_strip_names_what_is_covered_and_what_is_not(page: ChangesPage) -> None:
-    assert page.coverage.text.text == "Changes of 12,345 files can be undone"
+    assert page.coverage.text.text == "Changes can be undone in 12,345 files of the workspace"
     assert page.coverage.places.text() == "4 places can't be undone"
     page.set_state(replace(samples.EMPTY, coverage=samples.COPYING))
     assert page.coverage.text.text == "Copying files: 40 %"

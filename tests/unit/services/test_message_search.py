@@ -84,3 +84,11 @@ async def test_the_excerpt_is_the_line_with_the_words(query: str) -> None:
     log = make_log([(True, "first\n" * 3_000 + "then fix the Lexer\nlast")])
     (hit,) = await find(MessageSearch([searched("a", log)]), query)
     assert hit.excerpt == "then fix the Lexer"
+
+
+async def test_the_excerpt_begins_shortly_before_its_first_word() -> None:
+    """A list shows the beginning of it: a word behind 70 characters would be out of sight."""
+    log = make_log([(True, "some words of a long line " * 4 + "and then the lexer is fixed, and so on")])
+    (hit,) = await find(MessageSearch([searched("a", log)]), "lexer")
+    assert hit.excerpt.startswith("…")
+    assert 0 < hit.excerpt.index("lexer") <= 31
