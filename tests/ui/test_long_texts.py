@@ -63,6 +63,7 @@ async def _problems(screen: Screen) -> list[str]:
     """Return what does not fit, at each of a screen's sizes."""
     found = []
     retint(screen.widget, LIGHT)  # which brings the icons
+    screen.widget.setUpdatesEnabled(False)  # sizes are looked at, not pictures
     for size in screen.sizes:
         screen.widget.show()
         if size != (0, 0):

@@ -21,7 +21,7 @@ from tests.torture.threads import torture
 
 async def test_closing_writes_queued_commits_and_answers_pending_reads(tmp_path: Path) -> None:
     before = store_threads()
-    for round_ in range(20):
+    for round_ in range(8):
         store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
         data = random.Random(round_).randbytes(20_000)
         await store.commit(Commit("s", contents=[make_content(data)]))
@@ -44,7 +44,7 @@ async def test_closing_writes_queued_commits_and_answers_pending_reads(tmp_path:
 
 
 async def test_calls_that_race_with_close_succeed_or_raise_closed(tmp_path: Path) -> None:
-    for round_ in range(20):
+    for round_ in range(10):
         store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
         acknowledged = 0
 
@@ -74,7 +74,7 @@ async def test_calls_that_race_with_close_succeed_or_raise_closed(tmp_path: Path
 async def test_a_cancelled_commit_is_stored_completely_or_not_at_all(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     complete = none = 0
-    for number in range(200):
+    for number in range(80):
         session, data = f"s{number}", b"%d " % number * 500
         task = asyncio.ensure_future(  # noqa: TID251 - a test owns its tasks
             store.commit(
@@ -98,7 +98,7 @@ async def test_a_cancelled_commit_is_stored_completely_or_not_at_all(tmp_path: P
                 await store.get(digest_of(data))
             none += 1
     assert none > 0
-    assert complete + none == 200
+    assert complete + none == 80
     await store.close()
 
 
@@ -141,4 +141,4 @@ async def test_a_cancelled_open_leaves_nothing_open(tmp_path: Path) -> None:
 
 
 async def test_closing_under_readers_writers_and_packers_never_crashes() -> None:
-    await asyncio.to_thread(torture, 20, 7)
+    await asyncio.to_thread(torture, 10, 7)
