@@ -123,7 +123,7 @@ def _unshown(tree: ast.Module) -> Iterator[ast.AST]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             yield from _unshown_in_call(node, makers)
-        else:
+        elif isinstance(node, ast.stmt | ast.Subscript):
             yield from _unshown_in_statement(node)
 
 
@@ -143,7 +143,7 @@ def _unshown_in_call(call: ast.Call, makers: set[str]) -> Iterator[ast.AST]:
         yield call
 
 
-def _unshown_in_statement(node: ast.AST) -> Iterator[ast.AST]:
+def _unshown_in_statement(node: ast.stmt | ast.Subscript) -> Iterator[ast.AST]:
     match node:
         case ast.Expr(value=ast.Constant()):
             yield node

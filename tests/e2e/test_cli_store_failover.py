@@ -61,7 +61,7 @@ async def test_concurrent_commands_all_succeed(cli: Cli) -> None:
     async with ChatServer(replies_in_order(text_reply("Hello."))) as server:
         assert (await cli.run_with_server(server.base_url, "Hi.")).code == 0
     store = await owned(cli)
-    await store.commit(Commit("s", contents=[make_content(bytes([n]) * 200_000) for n in range(200)]))
+    await store.commit(Commit("s", contents=[make_content(bytes([n]) * 200_000) for n in range(80)]))
     await store.close()
     here = ("--workspace", "ws", "--json")
     assert (await cli("cache", "export", "all.helix", *here)).code == 0
