@@ -21,7 +21,7 @@ tr = Translator("Session")
 
 _GROUP = "calls"
 _LONG_MS = 1_000  # that a call runs before it has a line
-_POLL_MS = 500
+_POLL_MS = 250
 _MAX_CHARS = 80  # of a target
 
 

@@ -14,6 +14,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import ResponseDelta, Update
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -53,6 +54,8 @@ class SidebarPresenter(QObject):
             lambda: self._async_actions.start(self.refresh(), "refresh sidebar")
         )
         session_controller.composer.attachments.content_stored.connect(self.schedule_refresh)
+        sessions = context.window.sidebar.session_list
+        MinuteClock(sessions).ticked.connect(lambda: sessions.update_time(datetime.now()))
 
     def on_update(self, _workspace: OpenWorkspace, _session: str, update: Update) -> None:
         """Follow an update of any session of an open workspace."""

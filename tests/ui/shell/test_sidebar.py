@@ -28,6 +28,7 @@ from helix_desktop.ui.shell.sidebar.rows import (
     distinct_colors,
     matches_query,
 )
+from helix_desktop.ui.shell.sidebar.session_model import WHEN_ROLE
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
 from helix_desktop.words.git import git_text
 from helix_desktop.words.times import format_short_time
@@ -97,6 +98,15 @@ def test_sessions_are_grouped_by_day(sidebar: Sidebar) -> None:
         "Earlier",
         "Design review",
     ]
+
+
+def test_when_a_session_changed_is_said_anew(sidebar: Sidebar) -> None:
+    changed = replace(SESSIONS[0], updated_ms=ms(NOW))
+    sidebar.show_sessions([changed], NOW)
+    place = sidebar.session_list.model().index(1, 0)
+    assert place.data(WHEN_ROLE) == "now"
+    sidebar.session_list.update_time(NOW + timedelta(minutes=2))
+    assert place.data(WHEN_ROLE) == "15:04"
 
 
 def test_pinned_sessions_come_first_and_archived_ones_wait_below_a_heading(

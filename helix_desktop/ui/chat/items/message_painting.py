@@ -59,7 +59,7 @@ def paint_waiting(painter: QPainter, style: ChatStyle, room: QRectF, tick: int, 
         painter.setBrush(style.color(color))
         painter.drawEllipse(QRectF(2 + dot * style.px(11), room.y() + style.px(9), style.px(6), style.px(6)))
     if since_ms:
-        words = tr("Waiting for the model… {time}", time=format_elapsed(int(time.time()) - since_ms // 1000))
+        words = tr("Waiting for the model… {time}", time=format_elapsed(int(time.time() - since_ms / 1000)))
         line = room.adjusted(style.px(44), 0, 0, 0)
         paint_line(painter, style, line, words, style.font(SMALL), theme.muted)
 

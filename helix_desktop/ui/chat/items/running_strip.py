@@ -67,7 +67,7 @@ class RunningStrip:
     def _paint_bar(self, painter: QPainter, state: PaintState) -> None:
         style, (area,) = self._style, self.hit_areas
         paint_button(painter, style, area._replace(label=tr("Stop")), state, "outline", "circle-stop")
-        words = format_elapsed(int(time.time()) - self._output.started_at_ms // 1000)
+        words = format_elapsed(int(time.time() - self._output.started_at_ms / 1000))
         if not self._output.lines:
             words = f"{words} · {tr('no output yet')}"
         left = style.px(38)

@@ -55,6 +55,10 @@ class SessionList(Themed, QListView):
         self.customContextMenuRequested.connect(self._open_menu)
         self.clicked.connect(self._select)
 
+    def update_time(self, now: datetime) -> None:
+        """Say anew when each session changed, as seen from a local `now`."""
+        self._sessions_model.update_time(now)
+
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
         """Show these sessions, grouped as seen from a local `now`."""
         current = self.currentIndex()

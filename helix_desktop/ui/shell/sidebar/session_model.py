@@ -106,6 +106,12 @@ class SessionModel(QAbstractListModel):
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
 
+    def update_time(self, now: datetime) -> None:
+        """Say anew when each session changed, as seen from a local `now`."""
+        self._now = now
+        if self._rows:
+            self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1), [WHEN_ROLE])
+
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Return what a row shows, what screen readers say, and the row itself."""
         entry = self._rows[index.row()]
