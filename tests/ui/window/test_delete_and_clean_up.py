@@ -121,7 +121,9 @@ async def add_unsaved_draft(rig: WindowRig, session: str, text: str) -> None:
     conversation = await rig.workspace.open_session(session)
     error = StoreWriteFailed(verbatim("The disk is full."))
     draft = UnsavedDraft(rig.workspace, conversation, text, is_whole=True, error=error)
-    rig.wiring.session_controller.composer.unsaved.add(draft)
+    composer = rig.wiring.session_controller.composer
+    async with composer._locks[session]:  # its draft may still be on its way to the store
+        composer.unsaved.add(draft)
 
 
 async def _check_the_only_session(rig: WindowRig) -> None:
