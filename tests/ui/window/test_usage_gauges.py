@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count, cycle
 from pathlib import Path
 from random import Random
@@ -19,6 +20,7 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.entries import SessionSummary
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,
@@ -57,9 +59,10 @@ def _true(rig: WindowRig) -> float:
 
 
 async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tmp_path: Path) -> None:
-    """Undo, redo, another policy and another model, and a restart."""
-    async with _reads_all() as server:
+    """Undo, redo, another policy and model, and a restart; what an older version stored is ignored."""
+    async with _reads_all() as server, _reads_all() as older_server:
         async with open_window(qapp, tmp_path) as rig:
+            older = await _with_an_older_count(rig, older_server)
             identity = await rig.open_folder("project", FILES)
             await rig.use_server(server)
             await rig.change_policy(**SWEEPING)
@@ -77,6 +80,7 @@ async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tm
             await rig.wiring.workspace_controller.new_session()
 
         async with open_window(qapp, tmp_path) as rig:
+            await _check_the_true_count(rig, older)
             await rig.wiring.workspace_controller.open_workspace(identity)
             assert rig.conversation.session.id != session
             assert rig.workspace.find_open(session) is None
@@ -91,26 +95,36 @@ async def test_the_sidebar_follows_and_stores_each_change(qapp: QApplication, tm
             assert sidebar_item(rig).used == _true(rig) == used / 64_000
 
 
-async def test_counts_stored_by_an_older_version_are_refreshed(qapp: QApplication, tmp_path: Path) -> None:
-    """Its figures are ignored: the log decides how full the context is."""
-    async with _reads_all() as server:
-        async with open_window(qapp, tmp_path) as rig:
-            identity = await rig.open_folder("project", FILES)
-            await rig.use_server(server)
-            await rig.run_turn("Read everything")
-            session, true = rig.conversation.session.id, _true(rig)
-            await rig.wiring.workspace_controller.new_session()
-            stored = next(summary for summary in await rig.workspace.sessions() if summary.id == session)
+@dataclass(frozen=True)
+class _OlderCount:
+    """A session whose figures an older version has stored, and those that are true."""
 
-            old = msgspec.structs.replace(stored, used=31_000, count=None)
-            await rig.workspace.store.commit(Commit(session, summary=old))
+    workspace: str
+    true: SessionSummary
+    share: float
 
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.wiring.workspace_controller.open_workspace(identity)
-            assert rig.workspace.find_open(session) is None
-            await until(lambda: sidebar_item(rig, session).used == true, "the true figure")
-            (again,) = [summary for summary in await rig.workspace.sessions() if summary.id == session]
-            assert again == stored
+
+async def _with_an_older_count(rig: WindowRig, server: ChatServer) -> _OlderCount:
+    """Run a turn in a workspace of its own, and store other figures for it, without its count."""
+    workspace = await rig.open_folder("older", FILES)
+    await rig.use_server(server)
+    await rig.run_turn("Read everything")
+    session, share = rig.conversation.session.id, _true(rig)
+    await rig.wiring.workspace_controller.new_session()
+    stored = next(summary for summary in await rig.workspace.sessions() if summary.id == session)
+    old = msgspec.structs.replace(stored, used=31_000, count=None)
+    await rig.workspace.store.commit(Commit(session, summary=old))
+    return _OlderCount(workspace, stored, share)
+
+
+async def _check_the_true_count(rig: WindowRig, older: _OlderCount) -> None:
+    """The log decides how full the context is, and its figure is stored."""
+    await rig.wiring.workspace_controller.open_workspace(older.workspace)
+    session = older.true.id
+    assert rig.workspace.find_open(session) is None
+    await until(lambda: sidebar_item(rig, session).used == older.share, "the true figure")
+    (again,) = [summary for summary in await rig.workspace.sessions() if summary.id == session]
+    assert again == older.true
 
 
 class _Play:
