@@ -309,11 +309,17 @@ class _NamedIn:
         )
 
     def _has_conclusion(self, sentence: str) -> bool:
-        """Return True if one line has half of its names and numbers; without any, most of its words."""
-        names = _names_and_figures(sentence)
+        """Return True if one line has half of its names and numbers; without any, most of its words.
+
+        Of a sentence that negates, the line has to negate something, too: a cut often takes that half.
+        """
+        names, negates = _names_and_figures(sentence), bool(_NEGATION.search(sentence))
         if not names:
             return self._has_instruction(sentence)
-        return any(len(names & line) >= _SHARED_NAMES * len(names) for line in self._names_by_line)
+        return any(
+            len(names & line) >= _SHARED_NAMES * len(names) and (line_negates or not negates)
+            for line, (_, line_negates) in zip(self._names_by_line, self._lines, strict=True)
+        )
 
 
 def _names_and_figures(text: str) -> frozenset[str]:

@@ -30,6 +30,7 @@ _DETAIL = re.compile(r"\d|`")
 _TEST_COUNT = re.compile(r"Ran (\d+) tests?")
 _VERDICT = re.compile(r"(?m)^(OK|FAILED \([^)\n]*\))\s*$")
 _MAX_CHARS = 150  # characters of a bullet's sentence
+_CONCLUSION_CHARS = 320  # characters of what an answer came to, which may be several sentences
 _MAX_TYPED = 1_500  # characters of a message: a longer one was pasted, and its rules are a template's
 _MAX_CONCLUSIONS = 3  # newest that stand for work of which no call is known
 _CALLS = " -> calls "
@@ -104,8 +105,8 @@ def _completed(lines: Sequence[Line]) -> list[Point]:
 def _conclusions(lines: Sequence[Line]) -> list[Point]:
     """Return what each message without calls came to."""
     answers = (line for line in lines if line.role == "assistant" and _CALLS not in f" {line.text}")
-    statements = ((line, main_statement(line.text, _MAX_CHARS)) for line in answers)
-    return [Point(_shorten(statement), (line.seq,)) for line, statement in statements if statement]
+    statements = ((line, main_statement(line.text, _CONCLUSION_CHARS)) for line in answers)
+    return [Point(" ".join(statement.split()), (line.seq,)) for line, statement in statements if statement]
 
 
 def _runs(lines: Sequence[Line]) -> list[Point]:

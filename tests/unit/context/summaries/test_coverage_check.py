@@ -102,7 +102,7 @@ def test_what_is_missing_is_bounded_and_the_rest_counted() -> None:
 
 
 def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
-    """One statement of each answer, newest first; a line with half of its names will do."""
+    """One of each answer, newest first; a line with half of its names will do, if it negates as well."""
     simulator = SessionSimulator(PROFILES["balanced"])
     for cause in (
         "`Broker.getMessage` counts twice because of line 851",
@@ -128,6 +128,8 @@ def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
     text = also_named(check_coverage(facts, "", 900))
     assert f"- The agent concluded, newest first: {second} [e10]; {first} [e5]" in text
     assert listed("- In line 851 Broker.getMessage adds to the count again") == [second]
+    assert listed("- `NamesrvStartup` sets useT…") == [second, first]
+    assert listed("- `NamesrvStartup` does not set it") == [first]
     assert listed("", frozenset({simulator.transcript.items[-1].seq})) == [first]
 
 
