@@ -7,11 +7,19 @@ from collections.abc import Iterable, Sequence
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.index_lines import FURTHER
-from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
+from helix_desktop.domain.digest import MARKER_START, MIN_PREFIX, WHOLE_TARGET, digest_of
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Attachment,
+    MaskedCall,
+    ToolAnswered,
+    UserSpoke,
+)
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import first_line, format_bytes
+from helix_desktop.domain.tool_call_target import call_target, decode_arguments
 
 HEAD = (
     "Index of cached outputs, oldest first. A line that begins with a hash names content for "
@@ -122,14 +130,26 @@ def _answer_line(seq: int, answer: ToolAnswered) -> str:
 
 def _add_argument_lines(lines: list[str], seq: int, spoke: AssistantSpoke) -> int:
     """Add a line for each large value in the calls, and return how many contents they name."""
-    names = {call.id: _one_line(call.name) for call in spoke.calls}
-    values = [
-        (digest, f"{digest} e{seq} argument of {names.get(short.call_id, 'a call')}, {format_bytes(size)}")
-        for short in spoke.short
-        for digest, size in zip(short.digests, short.sizes, strict=True)
-    ]
-    lines += [line for _, line in values]
-    return sum(1 for digest, _ in values if digest)
+    calls = {call.id: call for call in spoke.calls}
+    count = 0
+    for short in spoke.short:
+        for digest, size in zip(short.digests, short.sizes, strict=True):
+            label = _argument_label(calls.get(short.call_id), short, digest)
+            lines.append(f"{digest} e{seq} {label}, {format_bytes(size)}")
+            count += bool(digest)
+    return count
+
+
+def _argument_label(call: ToolCall | None, short: MaskedCall, digest: str) -> str:
+    """Return which argument of which call a content was: an edit has the old text and the new one."""
+    of_call = f"of {_one_line(call.name)}" if call is not None else "of a call"
+    values, marked = decode_arguments(short.arguments), f'{MARKER_START}"{digest[:MIN_PREFIX]}'
+    if not digest or not isinstance(values, dict):
+        return f"argument {of_call}"
+    name = next((n for n, value in values.items() if isinstance(value, str) and value.startswith(marked)), "")
+    target = call_target(short.arguments)
+    of_target = "" if target.startswith(MARKER_START) else f" {target[:WHOLE_TARGET]}"
+    return f"argument {_one_line(name)} {of_call}{of_target}"
 
 
 def _attachment_line(seq: int, attachment: Attachment) -> str:

@@ -240,19 +240,21 @@ async def test_a_conclusion_behind_an_output_that_takes_all_room_is_named_only()
 
 
 async def test_the_ledger_and_a_recall_name_the_same_entry() -> None:
-    """What a call wrote came up in the call, not in its answer."""
+    """What a call wrote came up in the call, not in its answer; a match in it says in which argument."""
     rig = await SessionRig.create()
-    await rig.say("Write it.")
+    first = await rig.say("Write it.")
     body = "x = 1\n" * 200
     call = ToolCall("w", "write_file", json.dumps({"path": "a.py", "content": body}))
     masked = mask_arguments(call)
     assert masked is not None
     bodies = [text.encode() for text in masked.texts]
     contents = tuple(Content(digest_of(data), data, "write_file", "a.py") for data in bodies)
-    await rig.add(AssistantSpoke("", "m", 5, (call,), short=(masked.call,)), contents=contents)
-    await rig.add(ToolAnswered("w", "write_file", "Written.", "", 8, 2, 2, "a.py"))
+    spoke = await rig.add(AssistantSpoke("", "m", 5, (call,), short=(masked.call,)), contents=contents)
+    last = await rig.add(ToolAnswered("w", "write_file", "Written.", "", 8, 2, 2, "a.py"))
     _, _, digest, entry = build_ledger(rig.transcript.items).text(600).split()
     assert (await rig.recall(digest)).split(" · ")[2].startswith(f"{entry}, ")
+    found = await rig.recall(await rig.make_index(first, last), pattern="x = 1")
+    assert f"e{spoke} argument content of write_file a.py, 1 KB" in found
 
 
 async def test_a_search_says_that_a_content_has_more_lines_than_the_best_ones() -> None:
