@@ -142,13 +142,18 @@ async def _check_a_scan_without_servers(rig: WindowRig) -> None:
 
 
 async def _check_a_pasted_key(rig: WindowRig) -> None:
-    """A pasted key names its provider and is ready for a test."""
+    """The form of a provider opens at once; a pasted key names its provider and is ready for a test."""
     await rig.wiring.workspace_controller.restore_last()
+    press(rig.window.welcome, "suggestion:plug")
+    dialog = rig.wiring.settings.dialog
+    editor = dialog.providers.editor
+    await until(lambda: dialog.isVisible() and not editor.isHidden(), "the form at once")
+    assert not dialog.providers.list.selectedItems()
+    rig.wiring.settings.close()
     field = rig.window.welcome.findChild(QLineEdit, "pasted_key")
     assert field is not None
     QTest.keyClicks(field, "gsk_0123456789abcdef01234567")
     QTest.keyClick(field, Qt.Key.Key_Return)
-    dialog = rig.wiring.settings.dialog
     await until(lambda: dialog.findChild(QLineEdit, "api_key"), "the page of providers")
     key = dialog.findChild(QLineEdit, "api_key")
     await until(lambda: key is not None and key.text().startswith("gsk_"), "the key is filled in")

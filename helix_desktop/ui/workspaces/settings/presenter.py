@@ -76,7 +76,9 @@ class SettingsPresenter(QObject):
         composer.model_clicked.connect(self._choose_model)
         window.commands.choose_model.triggered.connect(self._choose_model)
         session_controller.composer.slash_commands.on_arguments("choose_model", self._use_typed_model)
-        window.welcome.provider_requested.connect(lambda: self._open("providers"))
+        window.welcome.provider_requested.connect(
+            lambda: async_actions.start(self._add_provider(), "add a provider")
+        )
         window.welcome.key_entered.connect(
             lambda key: async_actions.start(self._add_key(key), "add a provider with a key")
         )
@@ -265,6 +267,10 @@ class SettingsPresenter(QObject):
         dialog.show()
         dialog.raise_()
         await self._fill(page)
+
+    async def _add_provider(self) -> None:
+        await self.show("providers")
+        self.dialog.providers.add()
 
     async def _add_key(self, key: str) -> None:
         await self.show("providers")
