@@ -21358,6 +21358,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/onboarding/pages.py" />
+            <source>A model is connected</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/pages.py" />
             <source>A project becomes a workspace with its own cache, sessions and rules. You can drop it here.</source>
             <translation type="unfinished" />
         </message>
@@ -21534,6 +21539,11 @@
         <message>
             <location filename="../../helix_desktop/ui/onboarding/found_servers.py" />
             <source>{model} ({about})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/onboarding/pages.py" />
+            <source>{model} answers in the folders that you open. You can add more models here.</source>
             <translation type="unfinished" />
         </message>
         <message>

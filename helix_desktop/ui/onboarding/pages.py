@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import (
@@ -12,7 +13,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QBoxLayout, QFrame, QLayout, QLineEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout, QLineEdit, QScrollArea, QWidget
 
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
@@ -20,7 +21,7 @@ from helix_desktop.ui.design.labels import IconLabel, key_label, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.themed import Themed, restyle
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
 from helix_desktop.words.translation import Translator, translate
 
@@ -41,14 +42,12 @@ _SUGGESTIONS = (
             "and return."
         ),
         text("Start sample"),
-        "primary",
     ),
     (
         "folder-open",
         text("Open a folder"),
         text("A project becomes a workspace with its own cache, sessions and rules. You can drop it here."),
         text("Open folder…"),
-        "",
     ),
     (
         "plug",
@@ -58,10 +57,9 @@ _SUGGESTIONS = (
             "Ollama, LM Studio, llama.cpp or vLLM."
         ),
         text("Add provider…"),
-        "",
     ),
 )
-"""Icon, title, words, button and its kind: the three ways to begin."""
+"""Icon, title, words and button: the three ways to begin."""
 
 
 class IconTile(Themed, QWidget):
@@ -120,6 +118,15 @@ def _left_aligned(widget: QWidget) -> QBoxLayout:
     return row(widget, None)
 
 
+class _Card(NamedTuple):
+    """One way to begin."""
+
+    frame: QFrame
+    title: QLabel
+    description: QLabel
+    button: PushButton
+
+
 class WelcomePage(QWidget):
     """First run: what this is, and three ways to begin."""
 
@@ -143,16 +150,19 @@ class WelcomePage(QWidget):
         self._scan_button = PushButton(tr("Find local servers"), "", "search", name="find_servers")
         self.found_servers = FoundServerList()
         """The model servers of this machine, once somebody has looked."""
-        for parts, signal in zip(
-            _SUGGESTIONS, (self.sample_requested, self.folder_requested, self.provider_requested), strict=True
+        self._sample, self._folder, self._model = (
+            self._card(*parts, more)
+            for parts, more in zip(_SUGGESTIONS, ((), (), (self._key, self._scan_button)), strict=True)
+        )
+        for suggestion, signal, parts in zip(
+            (self._sample, self._folder, self._model),
+            (self.sample_requested, self.folder_requested, self.provider_requested),
+            _SUGGESTIONS,
+            strict=True,
         ):
-            more = (self._key, self._scan_button) if signal == self.provider_requested else ()
-            framed, button = self._card(*parts, more)
-            button.setObjectName(f"suggestion:{parts[0]}")
-            button.clicked.connect(signal)
-            self._cards.addWidget(framed, 1)
-            if self.focusProxy() is None:
-                self.setFocusProxy(button)  # the first way to begin: Enter goes it
+            suggestion.button.setObjectName(f"suggestion:{parts[0]}")
+            suggestion.button.clicked.connect(signal)
+            self._cards.addWidget(suggestion.frame, 1)
         self._scan_button.clicked.connect(self.scan_requested)
         lead = label(
             tr(
@@ -176,12 +186,11 @@ class WelcomePage(QWidget):
         self._column = _centered(
             self, column(head, 14, self._cards, self.found_servers, 6, foot, gap=8), _CARDS_PX
         )
+        self.show_model("")
 
     @staticmethod
-    def _card(
-        icon_name: str, title: str, description: str, action: str, kind: str, more: Sequence[QWidget]
-    ) -> tuple[QFrame, PushButton]:
-        button = PushButton(translate(action), kind)
+    def _card(icon_name: str, title: str, description: str, action: str, more: Sequence[QWidget]) -> _Card:
+        button = PushButton(translate(action))
         words = label(translate(description), "muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignTop)
         heading = label(translate(title), "title", wrap=True)
@@ -195,7 +204,21 @@ class WelcomePage(QWidget):
             else:
                 body.addLayout(_left_aligned(part))
         body.addLayout(_left_aligned(button))
-        return card(body), button
+        return _Card(card(body), heading, words, button)
+
+    def show_model(self, label: str) -> None:
+        """Name the model that is connected, and lead on to a folder; empty: none is connected yet."""
+        _, title, description, _ = _SUGGESTIONS[-1]
+        self._model.title.setText(tr("A model is connected") if label else translate(title))
+        self._model.description.setText(
+            tr("{model} answers in the folders that you open. You can add more models here.", model=label)
+            if label
+            else translate(description)
+        )
+        first, second = (self._folder, self._sample) if label else (self._sample, self._folder)
+        restyle(first.button, "kind", "primary")
+        restyle(second.button, "kind", "")
+        self.setFocusProxy(first.button)  # the next step: Enter goes it
 
     def _on_key_typed(self, typed: str) -> None:
         """Go on at once with a key that was pasted as a whole."""

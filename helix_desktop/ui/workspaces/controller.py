@@ -128,6 +128,7 @@ class WorkspaceController(QObject):
 
     def _show_welcome(self) -> None:
         self._window.top_bar.show_session(None)
+        self._window.welcome.show_model(self._services.settings.model)
         self._window.show_center_page("welcome")
         self._window.welcome.setFocus(Qt.FocusReason.OtherFocusReason)
 

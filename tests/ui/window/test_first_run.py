@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 
 from helix_desktop.domain.events.session import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
@@ -178,6 +178,11 @@ async def _check_a_local_server(rig: WindowRig) -> None:
         press(welcome.found_servers, "add")
         await until(lambda: "qwen3.gguf is now the default" in welcome.found_servers.text(), "connected")
         assert rig.wiring.services.settings.model == "llama.cpp/qwen3.gguf"
+        words = [shown.text() for shown in welcome.findChildren(QLabel)]
+        assert "A model is connected" in words
+        assert any(line.startswith("llama.cpp/qwen3.gguf answers") for line in words)
+        assert "Connect a model" not in words
+        assert rig.window.focusWidget() is welcome.findChild(QPushButton, "suggestion:folder-open")
 
         await rig.open_folder("project")
         assert rig.conversation.model.label == "llama.cpp/qwen3.gguf"

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from PySide6.QtCore import Qt
 
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.errors import HelixError
@@ -47,6 +48,7 @@ class ProvidersPresenter:
         self, page: ProvidersPage, context: ControllerContext, session_controller: SessionController
     ) -> None:
         self._page, self._editor, self._services = page, page.editor, context.services
+        self._welcome = context.window.welcome
         self._active_workspace, self._session_controller = context.active_workspace, session_controller
         self._async_actions = AsyncActions(context.async_actions.scope, self._show_error)
         self._changes, self._change_lock = ProviderChanges(context.services), asyncio.Lock()
@@ -103,6 +105,7 @@ class ProvidersPresenter:
             )
         self._page.show_scope(bool(self._active_workspace.id))
         self._page.show_providers(forms, states)
+        self._welcome.show_model(self._services.settings.model)
 
     async def _saved_headers(self, provider: Provider) -> frozenset[tuple[str, str]]:
         """Return the secret headers of a provider that have a value."""
@@ -278,6 +281,8 @@ class ProvidersPresenter:
         """Add a server that was found on the first run: its model answers from now on, in all workspaces."""
         async with self._change_lock:
             label = await self._changes.add_and_use_server(server)
+        self._welcome.show_model(label)
+        self._welcome.setFocus(Qt.FocusReason.OtherFocusReason)
         view.show_message(_new_default_text(label))
 
     async def add(self, server: LocalServer) -> None:
