@@ -6,6 +6,7 @@ import json
 import re
 import string
 from base64 import b64encode, urlsafe_b64encode
+from bisect import bisect_left
 from collections.abc import Iterator
 
 MIN_BASE64_BYTES = 8  # of a text that is looked for in Base64: parts of shorter ones stand anywhere by chance
@@ -39,10 +40,11 @@ def without_cut(text: str, secret: str, mark: str) -> str:
     """Return a text with `mark` for each part of a secret that a title, a note or a summary cut off.
 
     Found is what borders the place of the cut: at least half of the secret or eight characters. Less of it
-    also begins or ends other words.
+    also begins or ends other words. Space around the secret is not part of it.
     """
     if "…" not in text:
         return text
+    secret = secret.strip()
     least = min(_LEAST_OF_CUT, -(-len(secret) // 2))
     return without_rest(_without_beginning(text, secret, mark, least), secret, mark, least)
 
@@ -65,11 +67,11 @@ def without_rest(text: str, secret: str, mark: str, least: int) -> str:
 
     Sixteen characters of it are enough wherever they end.
     """
+    rest = secret[1:]
     cut = _CUT_BEFORE.search(text)
     while cut is not None:
-        end = start = cut.end()
-        if text[start : start + least] in secret:  # mostly not: all else takes time
-            end = max(_ends_of_rest(text, start, secret, least), default=start)
+        start = cut.end()
+        end = _end_of_rest(text, start, rest, least)
         if end > start:
             text = f"{text[:start]}{mark}{text[end:]}"
             start += len(mark)
@@ -77,16 +79,23 @@ def without_rest(text: str, secret: str, mark: str, least: int) -> str:
     return text
 
 
-def _ends_of_rest(text: str, start: int, secret: str, least: int) -> Iterator[int]:
-    piece = text[start : start + least]
-    place = secret.find(piece, 1) if len(piece) == least else -1
-    while place >= 0:
-        size = common_length(text[start : start + len(secret)], secret[place : place + len(text) - start])
-        end = start + size
-        is_end = place + size == len(secret) and not is_inside_word(text, start, end)
-        if is_end or size >= SURE or _CUT.match(text, end):
-            yield end
-        place = secret.find(piece, place + 1)
+def _end_of_rest(text: str, start: int, rest: str, least: int) -> int:
+    """Return where what was left of a secret ends; `start` if nothing of it stands there."""
+
+    def is_other(size: int) -> bool:
+        return text[start : start + size] not in rest
+
+    most = min(len(rest), len(text) - start)
+    if most < least or is_other(least):  # mostly so: all else takes time
+        return start
+    size = bisect_left(range(most + 1), True, least, key=is_other) - 1
+    if size >= SURE:
+        return start + size
+    for end in range(start + size, start + least - 1, -1):
+        is_end = rest.endswith(text[start:end]) and not is_inside_word(text, start, end)
+        if is_end or _CUT.match(text, end):
+            return end
+    return start
 
 
 def is_inside_word(text: str, start: int, end: int) -> bool:

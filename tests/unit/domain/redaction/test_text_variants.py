@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
-from helix_desktop.domain.redaction.text_variants import MIN_BASE64_BYTES, encoded_variants
+from helix_desktop.domain.redaction.text_variants import (
+    MIN_BASE64_BYTES,
+    SURE,
+    encoded_variants,
+    without_rest,
+)
 
 TIMESTAMP_MS = 1_800_000_000_000
 SECRETS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=MIN_BASE64_BYTES, max_size=40).filter(
@@ -87,6 +92,19 @@ def test_what_only_resembles_a_part_of_a_text_stays() -> None:
     redaction = Redaction(RedactionRequest("testpassword"), TIMESTAMP_MS)
     for text in ("Run the test…", "contestpass…", "testpass and more", "[…] words and more", "… password2 …"):
         assert redaction.redact_text(text) == text
+
+
+def test_space_before_a_text_is_not_a_part_of_it() -> None:
+    """A line is pasted with its indentation; that of other lines stays, and does not hold up the search."""
+    redaction = Redaction(RedactionRequest("        testpassword"), TIMESTAMP_MS)
+    assert redaction.redact_text("if x:            y …") == "if x:            y …"
+    assert redaction.redact_text("key: testpass…") == f"key: {redaction.mark}…"
+
+
+def test_many_equal_characters_do_not_hold_up_the_search() -> None:
+    """An output can have any number of them, and another text a part behind a cut."""
+    text, removed = f"…{'ab' * 200_000}!", f"x{'ab' * 100_000}c"
+    assert without_rest(text, removed, "[F]", SURE) == f"…[F]{'ab' * 100_000}!"
 
 
 def test_a_short_text_is_not_searched_in_base64() -> None:
