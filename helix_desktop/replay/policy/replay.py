@@ -128,7 +128,7 @@ class SessionReplay:
         if not run.decides_as(policy):
             return None
         try:
-            result = self._play(other, lambda: should_stop() or not run.decides_as(policy))
+            result = self._play(other, lambda: not run.decides_as(policy) or should_stop())
         except ReplayStopped:
             if run.decides_as(policy):
                 raise

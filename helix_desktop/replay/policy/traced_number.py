@@ -18,8 +18,8 @@ class TracedNumber:
     """A number as the engine uses it, and how it comes from a policy.
 
     What it is compared with bounds what it may be otherwise. What is computed from it is traced as well, and
-    what is read in any other way (as text, as an index, as a key) may be nothing else. It is no `int` or
-    `float`: what would use it unseen fails.
+    what is read in any other way (as text, as an index) may be nothing else. It is no `int` or `float`: what
+    would use it unseen fails.
     """
 
     def __init__(

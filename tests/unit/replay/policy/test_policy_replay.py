@@ -235,6 +235,29 @@ def test_a_picture_is_exact_up_to_where_its_replay_is_and_an_estimate_from_there
     assert abs(parts[-1].billed - exact.billed) < abs(estimate.billed - exact.billed)
 
 
+def test_a_picture_has_nothing_of_a_replay_that_decided_otherwise_in_the_meantime() -> None:
+    """One that came to the same goes on with the session, until it no longer does."""
+    log, policy = run_live(session(7, 60), POLICIES["lean"]).log, POLICIES["handovers"]
+    changed = msgspec.structs.replace(policy, handover_least_gain=0.2)
+    replay, pictures = (
+        SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled()),
+        list[PolicyReplay](),
+    )
+    replay.add(log[:100])
+    assert replay.run(policy).points == replay.run(changed, lambda: True).points, "no decision differs yet"
+    replay.add(log[100:])
+    estimate = replay.approximate(changed)
+
+    def look() -> bool:
+        pictures.append(replay.picture(estimate))
+        return False
+
+    exact = replay.run(changed, look)
+    assert exact.points != replay.run(policy).points
+    for picture in pictures:
+        assert picture.points[: picture.exact_points] == exact.points[: picture.exact_points]
+
+
 def test_an_empty_session_is_replayed() -> None:
     replay = replay_policy([], PROFILES["balanced"], MODEL, 100)
     assert (replay.points, replay.rewrites, replay.sent, replay.coverage) == ((), (), 0, None)
