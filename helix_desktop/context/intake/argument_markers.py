@@ -14,7 +14,7 @@ from helix_desktop.domain.redaction.removed_arguments import argument_text
 from helix_desktop.domain.text_format import format_bytes
 
 MIN_CHARS = 500  # a shorter value cannot save what a marker must save
-_WHOLE_KEY = "cached_arguments"  # the one key of arguments that are no JSON object
+WHOLE_KEY = "cached_arguments"  # the one key of arguments that are no JSON object
 
 
 class MaskableCall(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ def mask_arguments(call: ToolCall, digits: int = HEX_DIGITS) -> MaskableCall | N
 
 
 def _mask_whole(call: ToolCall, digits: int) -> MaskableCall:
-    return _maskable_call(call, {_WHOLE_KEY: argument_marker(call.arguments, digits)}, [call.arguments])
+    return _maskable_call(call, {WHOLE_KEY: argument_marker(call.arguments, digits)}, [call.arguments])
 
 
 def argument_marker(text: str, digits: int = HEX_DIGITS) -> str:

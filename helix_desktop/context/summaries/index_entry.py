@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from helix_desktop.context.intake.argument_markers import WHOLE_KEY
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.index_lines import FURTHER
@@ -147,9 +148,10 @@ def _argument_label(call: ToolCall | None, short: MaskedCall, digest: str) -> st
     if not digest or not isinstance(values, dict):
         return f"argument {of_call}"
     name = next((n for n, value in values.items() if isinstance(value, str) and value.startswith(marked)), "")
+    argument = f"argument {_one_line(name)}" if name not in ("", WHOLE_KEY) else "argument"
     target = call_target(short.arguments)
     of_target = "" if target.startswith(MARKER_START) else f" {target[:WHOLE_TARGET]}"
-    return f"argument {_one_line(name)} {of_call}{of_target}"
+    return f"{argument} {of_call}{of_target}"
 
 
 def _attachment_line(seq: int, attachment: Attachment) -> str:

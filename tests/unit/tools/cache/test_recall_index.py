@@ -253,8 +253,15 @@ async def test_the_ledger_and_a_recall_name_the_same_entry() -> None:
     last = await rig.add(ToolAnswered("w", "write_file", "Written.", "", 8, 2, 2, "a.py"))
     _, _, digest, entry = build_ledger(rig.transcript.items).text(600).split()
     assert (await rig.recall(digest)).split(" · ")[2].startswith(f"{entry}, ")
+    whole = mask_arguments(ToolCall("p", "patch", f"+{body}"))
+    assert whole is not None
+    bodies = [text.encode() for text in whole.texts]
+    contents = tuple(Content(digest_of(data), data, "patch", "") for data in bodies)
+    calls = (ToolCall("p", "patch", f"+{body}"),)
+    last = await rig.add(AssistantSpoke("", "m", 5, calls, short=(whole.call,)), contents=contents)
     found = await rig.recall(await rig.make_index(first, last), pattern="x = 1")
     assert f"e{spoke} argument content of write_file a.py, 1 KB" in found
+    assert f"e{last} argument of patch, 1 KB" in found, "what is no JSON has no argument with a name"
 
 
 async def test_a_search_says_that_a_content_has_more_lines_than_the_best_ones() -> None:
