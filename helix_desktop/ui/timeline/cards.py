@@ -69,8 +69,8 @@ class CardSignals(QObject):
     unfolded = Signal(int, bool)
 
 
-def undo_button(signals: CardSignals, seq: int, undone: bool) -> PushButton:
-    """Undo, or Redo when it is undone already."""
+def undo_button(signals: CardSignals, seq: int, undone: bool, inside: str = "") -> PushButton:
+    """Undo, or Redo when it is undone already; hidden `inside` a later rewrite, which is undone first."""
     button = PushButton(
         tr("Redo") if undone else tr("Undo"),
         "link",
@@ -81,6 +81,8 @@ def undo_button(signals: CardSignals, seq: int, undone: bool) -> PushButton:
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     signal = signals.redo if undone else signals.undo
     button.clicked.connect(lambda: signal.emit(seq))
+    if inside and not undone:
+        button.hide()
     return button
 
 
@@ -176,7 +178,8 @@ def rewrite_line(
     corner: QWidget | None = None,
 ) -> BesideOrBelow:
     """Return what a rewrite did, when it was, and its undo, in one line where there is room."""
-    end = (TimeLabel(card.at_ms, now_ms), undo_button(signals, card.seq, card.is_undone))
+    inside = card.inside if isinstance(card, FoldCard) else ""
+    end = (TimeLabel(card.at_ms, now_ms), undo_button(signals, card.seq, card.is_undone, inside))
     return icon_line(icon, content, (undone_pill(), *end) if card.is_undone else end, corner)
 
 

@@ -131,9 +131,7 @@ class HandoverView(Card):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         if card.origin:
             edit.hide()
-        undo = undo_button(self._signals, card.seq, card.is_undone)
-        if (card.replaced_by or card.inside) and not card.is_undone:  # only the later one can be
-            undo.hide()
+        undo = undo_button(self._signals, card.seq, card.is_undone, card.replaced_by or card.inside)
         end = [TimeLabel(card.at_ms, now_ms), compare, edit, undo]
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.clicked.connect(lambda: popup_below(self._menu(), more))

@@ -91,7 +91,7 @@ class ObservationsView(Card):
             state.setToolTip(explain_noted())
         end: list[QWidget] = [TimeLabel(card.at_ms, now_ms)]
         if card.placed_seq:
-            end.append(undo_button(self._signals, card.placed_seq, card.is_undone))
+            end.append(undo_button(self._signals, card.placed_seq, card.is_undone, card.inside))
         return icon_line(icon, FlowBox([title, state]), end)
 
     def _pills(self) -> list[QWidget]:

@@ -107,6 +107,8 @@ def test_when_a_session_changed_is_said_anew(sidebar: Sidebar) -> None:
     assert place.data(WHEN_ROLE) == "now"
     sidebar.session_list.update_time(NOW + timedelta(minutes=2))
     assert place.data(WHEN_ROLE) == "15:04"
+    sidebar.session_list.update_time(NOW + timedelta(days=1))
+    assert visible_texts(sidebar) == ["Yesterday", changed.title]
 
 
 def test_pinned_sessions_come_first_and_archived_ones_wait_below_a_heading(

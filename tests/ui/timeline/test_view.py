@@ -348,11 +348,12 @@ def test_observations_wait_are_placed_or_are_undone(
         assert blocker.args == [undo]
 
 
-def test_rewrites_inside_a_later_one_are_labeled(pane: Timeline) -> None:
+def test_rewrites_inside_a_later_one_are_labeled_and_have_no_undo(pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
     assert [pill.text() for pill in card(pane, 464).findChildren(Pill) if "Part of" in pill.text()] == [
         "Part of Handover 3"
     ]
+    assert not find_buttons(card(pane, 464), "undo"), "the later one is undone first"
 
 
 def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:

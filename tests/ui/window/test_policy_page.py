@@ -108,8 +108,12 @@ async def _check_a_preview(rig: WindowRig) -> None:
     find_button(card, "retry_replay").click()
     await until(lambda: "Approximate" in card.status.text(), "the first picture")
     assert replays.loads == 2
+    middle = QPointF(card.chart.width() / 2, 5)
+    assert "≈" in card.chart.text_at(middle)
+    assert "≈" in card.chart.accessibleName()
     replays.go.set()
     await until(card.status.isHidden, "the exact picture")
+    assert "≈" not in card.chart.text_at(middle) + card.chart.accessibleName()
 
     find_button(page, "profile:lean").click()
     await until(lambda: "Difference" in card.figures.text() and card.status.isHidden(), "both policies")

@@ -51,15 +51,15 @@ def fullest_points(points: Sequence[WindowPoint], most: int) -> list[WindowPoint
     return sampled if sampled[-1] == points[-1] else [*sampled, points[-1]]
 
 
-def rewrite_text(rewrite: PolicyRewrite) -> str:
-    """Return what a rewrite would have done."""
+def rewrite_text(rewrite: PolicyRewrite, is_exact: bool) -> str:
+    """Return what a rewrite would have done, about where the replay is an estimate."""
     kinds = {
         "sweep-made": tr("outputs cached"),
         "fold-made": tr("steps noted"),
         "observations-placed": tr("messages noted as facts"),
         "handover-made": tr("messages summarized"),
     }
-    change = format_token_change(rewrite.tokens_before, rewrite.tokens_after)
+    change = _about(is_exact) + format_token_change(rewrite.tokens_before, rewrite.tokens_after)
     parts = (kinds.get(rewrite.kind, tr("context rewritten")), change, f"e{rewrite.seq}")
     return " · ".join(parts)
 
@@ -105,12 +105,17 @@ class ReplayChart(Themed, QWidget):
         if replay is None or not self._seqs:
             return ""
         dots = ((rewrite, self._dot(plot, index) - place) for rewrite, index in self._dots)
-        if near := [rewrite_text(it) for it, way in dots if max(abs(way.x()), abs(way.y())) <= _NEAR]:
-            return "\n".join(near)
+        if near := [it for it, way in dots if max(abs(way.x()), abs(way.y())) <= _NEAR]:
+            return "\n".join(rewrite_text(it, it.seq <= _exact_until(replay)) for it in near)
         index = plot.index_at(place.x())
-        curves = zip((self._comparison.policy, self._comparison.reference), self._tokens, strict=True)
-        lines = [self._point_text(key, tokens[index]) for key, tokens in curves if tokens]
-        return "\n".join([*lines, f"e{self._seqs[index]}"])
+        seq = self._seqs[index]
+        curves = zip(self._named_replays(), self._tokens, strict=True)
+        lines = [
+            self._point_text(key, tokens[index], seq <= _exact_until(of))
+            for (key, of), tokens in curves
+            if tokens
+        ]
+        return "\n".join([*lines, f"e{seq}"])
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Say what the mouse is on."""
@@ -157,31 +162,36 @@ class ReplayChart(Themed, QWidget):
             painter.restore()
 
     def _summary(self) -> str:
-        curves = [(key, curve) for key, curve in self._named_curves() if curve]
+        curves = [
+            (key, curve, _about(replay is not None and replay.is_exact))
+            for (key, replay), curve in zip(self._named_replays(), self._curves, strict=True)
+            if curve
+        ]
         if not curves:
             return tr("Context over the session: no replay yet")
         parts = [
             tr(
                 "{policy}: at most {peak}, {end} at the end",
                 policy=self._comparison.name_of(key),
-                peak=format_tokens(max(point.tokens for point in curve)),
-                end=format_tokens(curve[-1].tokens),
+                peak=about + format_tokens(max(point.tokens for point in curve)),
+                end=about + format_tokens(curve[-1].tokens),
             )
-            for key, curve in curves
+            for key, curve, about in curves
         ]
         return tr("Context over the session. {curves}", curves="; ".join(parts))
 
-    def _named_curves(self) -> tuple[tuple[str, list[WindowPoint]], ...]:
-        return (self._comparison.policy, self._curves[0]), (self._comparison.reference, self._curves[1])
+    def _named_replays(self) -> tuple[tuple[str, PolicyReplay | None], ...]:
+        now = self._comparison
+        return (now.policy, now.replay), (now.reference, now.reference_replay)
 
-    def _point_text(self, key: str, tokens: int) -> str:
-        replay = self._comparison.replay
+    def _point_text(self, key: str, tokens: int, is_exact: bool) -> str:
+        replay, about = self._comparison.replay, _about(is_exact)
         window = replay.window if replay is not None else 0
         return tr(
             "{policy}: {tokens} tokens, {share} of the context window",
             policy=self._comparison.name_of(key),
-            tokens=format_tokens(tokens),
-            share=format_whole_percent(tokens / window if window else 0.0),
+            tokens=about + format_tokens(tokens),
+            share=about + format_whole_percent(tokens / window if window else 0.0),
         )
 
     def _plot(self) -> Plot:
@@ -194,6 +204,10 @@ class ReplayChart(Themed, QWidget):
 
     def _dot(self, plot: Plot, index: int) -> QPointF:
         return QPointF(plot.x_of(index), plot.y_of(self._tokens[0][index]))
+
+
+def _about(is_exact: bool) -> str:
+    return "" if is_exact else "≈ "
 
 
 def _exact_until(replay: PolicyReplay | None) -> float:

@@ -56,8 +56,8 @@ class SessionList(Themed, QListView):
         self.clicked.connect(self._select)
 
     def update_time(self, now: datetime) -> None:
-        """Say anew when each session changed, as seen from a local `now`."""
-        self._sessions_model.update_time(now)
+        """Say anew when each session changed, and on which day, as seen from a local `now`."""
+        self.show_sessions(self._sessions_model.items, now)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
         """Show these sessions, grouped as seen from a local `now`."""

@@ -69,6 +69,11 @@ class SessionModel(QAbstractListModel):
             return
         self._reset(rows)
 
+    @property
+    def items(self) -> Sequence[SessionItem]:
+        """Return all sessions, shown or not."""
+        return self._items
+
     def set_filter(self, needle: str) -> None:
         """Show only sessions whose title or second line has every word."""
         self._needle = needle
@@ -105,12 +110,6 @@ class SessionModel(QAbstractListModel):
         if isinstance(entry, str):
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
-
-    def update_time(self, now: datetime) -> None:
-        """Say anew when each session changed, as seen from a local `now`."""
-        self._now = now
-        if self._rows:
-            self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1), [WHEN_ROLE])
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Return what a row shows, what screen readers say, and the row itself."""

@@ -128,8 +128,8 @@ class PolicyPreview:
             self._async_actions.start(self._leave(self._replays), "leave replays")
 
     async def _leave(self, replays: PolicyReplays) -> None:
+        await replays.stay_ready(is_on=False)  # first: the page may be in sight again before the rest is sent
         await self._prepare(replays)
-        await replays.stay_ready(is_on=False)
 
     async def _prepare(self, replays: PolicyReplays) -> None:
         policies = tuple(policy for policy in self._next_policies if not self._is_exact(policy))
