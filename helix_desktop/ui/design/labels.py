@@ -195,11 +195,13 @@ class TextLine(Themed, QWidget):
         """Show another text."""
         if text == self._text and self.accessibleName() == text:
             return
+        former_size = self.sizeHint()
         self._text = text
         self._full_size = QSize()
         self.setAccessibleName(text)
         self._update_tooltip()
-        self.updateGeometry()
+        if self.sizeHint() != former_size:
+            self.updateGeometry()
         self.update()
 
     def set_role(self, role: TextRole) -> None:

@@ -135,7 +135,6 @@ class Timeline(Themed, QWidget):
             self.present.compare_button.setVisible(has_handover)
         self.set_running(state.running)
         self._show_cards()
-        self._update_times()
 
     def clear(self) -> None:
         """Show nothing of the former session while another one is read."""

@@ -22,3 +22,12 @@ def test_how_long_ago_is_said_anew(qtbot: QtBot) -> None:
     after = [label.text for label in timeline.findChildren(TimeLabel)]
     assert before
     assert not set(before) & set(after)
+
+
+def test_a_shorter_time_moves_nothing(qtbot: QtBot) -> None:
+    label = TimeLabel(NOW_MS, NOW_MS + 59 * 60_000)
+    qtbot.addWidget(label)
+    former = label.text, label.sizeHint()
+    label.update_time(NOW_MS + 2 * 60_000)
+    assert len(label.text) < len(former[0])
+    assert label.sizeHint() == former[1]
