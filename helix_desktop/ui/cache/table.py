@@ -26,6 +26,7 @@ from helix_desktop.ui.cache.row_pages import MAX_CACHED_ROWS
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table_model import CacheTableModel, Index
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
+from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
@@ -56,6 +57,7 @@ class CacheTable(Themed, QTableView):
         self.setModel(model)
         model.headerDataChanged.connect(lambda *_: self.columns.fit())  # the arrow of the order needs room
         self.setItemDelegate(self._delegate)
+        MinuteClock(self).ticked.connect(self.viewport().update)
         self.setAccessibleName(tr("Cache entries"))
         self.setShowGrid(False)
         self.setWordWrap(False)
