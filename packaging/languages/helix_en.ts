@@ -22127,6 +22127,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Nothing found yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Offline demo model</source>
             <translation type="unfinished" />
@@ -22419,6 +22424,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Steer current turn</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>Still opening: {names}. Sessions and messages are listed as soon as that is done.</source>
             <translation type="unfinished" />
         </message>
         <message>

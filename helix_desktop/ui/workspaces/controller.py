@@ -173,6 +173,7 @@ class WorkspaceController(QObject):
         self._active_workspace.id, self._requested_ids = workspace_id, (workspace_id, "")
         self._window.banners.remove(_CLOSED_BANNER, workspace_id)
         record = self._services.registry.get(workspace_id)
+        self._window.switcher.show_opening(workspace_id, record.name)
         try:
             workspace = await self._jobs.run(
                 tr("Repairing {workspace}", workspace=record.name),
@@ -182,6 +183,8 @@ class WorkspaceController(QObject):
             if self._active_workspace.id == workspace_id:
                 await self._show_closed(record, error)
             return
+        finally:
+            self._window.switcher.show_opening(workspace_id, "")
         if self._active_workspace.id != workspace_id:
             return
         if workspace_id not in self._listening:

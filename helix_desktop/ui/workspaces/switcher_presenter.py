@@ -45,6 +45,7 @@ class SwitcherPresenter(QObject):
         switcher, start = self._switcher, context.async_actions.start
         switcher.opened.connect(lambda: start(self._show_sessions(), "list sessions"))
         switcher.closed.connect(self._forget)
+        workspaces.workspace_opened.connect(lambda _: start(self._list_again(), "list sessions"))
         switcher.messages_requested.connect(self._request)
         switcher.session_selected.connect(
             lambda *where: start(workspaces.open_in_front(*where), "open session")
@@ -69,6 +70,13 @@ class SwitcherPresenter(QObject):
             self._search = MessageSearch(listed)
         now = datetime.now()
         self._switcher.show_sessions([self._row(session, now) for session in listed])
+
+    async def _list_again(self) -> None:
+        """List and search also what was opened while the switcher is open."""
+        if self._switcher.isVisible():
+            self._forget()
+            await self._show_sessions()
+            self._switcher.search_again()
 
     def _row(self, session: SearchedSession, now: datetime) -> SessionRow:
         summary = session.summary

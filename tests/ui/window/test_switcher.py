@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.shell.switcher.panel import Switcher
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
-from tests.support.window.window_rig import open_window, until
+from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -92,3 +93,20 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         await until(
             lambda: rig.wiring.active_workspace.id == second and not rig.rows(UserRow), "a new session"
         )
+        await _check_an_opening_workspace(rig, first)
+
+
+async def _check_an_opening_workspace(rig: WindowRig, workspace_id: str) -> None:
+    """It is named while it is still being opened; what it has fills in when it is open."""
+    switcher = rig.window.switcher
+    await rig.wiring.workspace_controller.close_workspace(workspace_id)
+    opening = asyncio.get_running_loop().create_task(
+        rig.wiring.workspace_controller.open_workspace(workspace_id)
+    )
+    await asyncio.sleep(0)
+    rig.window.commands.switch_workspace.trigger()
+    QTest.keyClicks(switcher.search, "lexer fixed")
+    assert switcher.note.text().startswith("Still opening: first.")
+    await opening
+    await until(lambda: lines(switcher) == ["[Messages]", "The lexer is fixed"], "the message")
+    assert "Still opening" not in switcher.note.text()

@@ -69,6 +69,7 @@ class Switcher(QuickPicker):
         self._messages: list[MessageRow] = []
         self._searched_words = ""  # that the messages were found by
         self._is_searching = False
+        self._opening: dict[str, str] = {}  # workspaces: id and name
         self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause_timer.timeout.connect(lambda: self.messages_requested.emit(self._message_words()))
         self.search.textChanged.connect(lambda _: self._request_messages())
@@ -83,6 +84,14 @@ class Switcher(QuickPicker):
     def _show_note(self) -> None:
         """Say how a search is limited; of one that runs, where it does not look."""
         prefix, words = _split_query(self.search.text())
+        if self._opening and prefix != _COMMANDS:
+            self.note.setText(
+                tr(
+                    "Still opening: {names}. Sessions and messages are listed as soon as that is done.",
+                    names=", ".join(self._opening.values()),
+                )
+            )
+            return
         closed = [row.name for row in self._workspaces if not row.is_open]
         if not words or prefix == _COMMANDS or not closed:
             self.note.setText(tr("> commands  ·  @ sessions  ·  # messages"))
@@ -119,6 +128,14 @@ class Switcher(QuickPicker):
         self._show_note()
         self.refresh()
 
+    def show_opening(self, workspace_id: str, name: str) -> None:
+        """Say that a workspace is being opened, and lists nothing until then; no name: this is over."""
+        self._opening.pop(workspace_id, None)
+        if name:
+            self._opening[workspace_id] = name
+        self._show_note()
+        self._show_empty_text()
+
     def name_of(self, workspace_id: str) -> str:
         """Return the name under which a workspace is listed; empty if it is not."""
         return next((row.name for row in self._workspaces if row.id == workspace_id), "")
@@ -144,10 +161,19 @@ class Switcher(QuickPicker):
     def show_searching(self, is_searching: bool) -> None:
         """Say that messages are being searched, or that the search is over."""
         was_searching, self._is_searching = self._is_searching, is_searching
-        self.set_empty_text(tr("Searching messages…") if is_searching else tr("Nothing found"))
+        self._show_empty_text()
         if was_searching and not is_searching and self.isVisible() and self._message_words():
             count = len(self._messages) if self._searched_words else 0
             accessibility.announce(self, tr.plural(count, "%n message found", "%n messages found"))
+
+    def _show_empty_text(self) -> None:
+        nothing = tr("Nothing found yet") if self._opening else tr("Nothing found")
+        self.set_empty_text(tr("Searching messages…") if self._is_searching else nothing)
+
+    def search_again(self) -> None:
+        """Search messages for the same words, as there are more to search now."""
+        self._request_messages()
+        self.refresh()
 
     def matching_workspaces(self) -> list[WorkspaceRow]:
         """Return the workspaces that match the search, in order."""
