@@ -22432,6 +22432,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/jobs.py" />
+            <source>Stop</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Stop agent</source>
             <translation type="unfinished" />

@@ -94,6 +94,7 @@ class BackgroundJobs:
                 None,
                 bool(moved.call_id),
                 tr("What it did so far is kept in its session."),
+                is_call=True,
             )
             for child, moved in self._subagents.items()
             if child not in summed

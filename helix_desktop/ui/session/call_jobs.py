@@ -1,4 +1,4 @@
-"""Running calls of the session on screen as jobs, once they take long, each with a way to cancel it."""
+"""Running calls of the session on screen as jobs, once they take long, each with a way to stop it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_CHARS = 80  # of a target
 
 
 class CallJobs(QObject):
-    """Looks while calls run; a subagent has a line that says more, and is canceled here too."""
+    """Looks while calls run; a subagent has a line that says more, and is stopped here too."""
 
     def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
         super().__init__(context.window)
@@ -35,7 +35,7 @@ class CallJobs(QObject):
         self._poll_timer.timeout.connect(self._show)
         session_controller.session_changed.connect(self._poll_timer.start)
         session_controller.updated.connect(self._on_update)
-        context.window.jobs.cancel_requested.connect(self._cancel)
+        context.window.jobs.cancel_requested.connect(self._stop)
 
     def _on_update(self, update: Update) -> None:
         if isinstance(update, CallStarted) and not self._poll_timer.isActive():
@@ -56,7 +56,7 @@ class CallJobs(QObject):
             _GROUP,
         )
 
-    def _cancel(self, job_id: str) -> None:
+    def _stop(self, job_id: str) -> None:
         conversation = self._session_controller.conversation
         if job_id.startswith(CALL_JOB) and conversation is not None:
             conversation.running_calls.stop(job_id.removeprefix(CALL_JOB))
@@ -70,4 +70,4 @@ def _row(running: RunningCall, now_ms: int) -> JobRow:
         format_elapsed((now_ms - running.started_at_ms) // 1_000),
     )
     words = " · ".join(filter(None, parts))
-    return JobRow(call_job_id(call.id), words, None, True, tr("Its output so far is kept."))
+    return JobRow(call_job_id(call.id), words, None, True, tr("Its output so far is kept."), is_call=True)

@@ -22,19 +22,25 @@ _PARTS = 1000
 
 
 class _JobButton(PushButton):
-    """Cancels, pauses or resumes; as wide with each word: the bars of all lines stand below each other."""
+    """Cancels, stops, pauses or resumes; as wide with each word: the bars stand below each other."""
 
     def __init__(self) -> None:
-        self._words = {"": tr("Cancel"), "pause": tr("Pause"), "resume": tr("Resume")}
-        super().__init__(self._words[""], "link")
+        self._words = {
+            "cancel": tr("Cancel"),
+            "stop": tr("Stop"),
+            "pause": tr("Pause"),
+            "resume": tr("Resume"),
+        }
+        super().__init__(self._words["cancel"], "link")
         policy = self.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.setSizePolicy(policy)
 
     def show_job(self, job: JobRow) -> None:
         """Show what can be done with a job, if anything can."""
-        word, effect = self._words[job.pause_action], job.on_pause if job.pause_action else job.on_cancel
-        self.setObjectName(f"{job.pause_action or 'cancel'}_job")
+        action = job.pause_action or ("stop" if job.is_call else "cancel")
+        word, effect = self._words[action], job.on_pause if job.pause_action else job.on_cancel
+        self.setObjectName(f"{action}_job")
         self.setText(word)
         self.setVisible(job.cancellable or bool(job.pause_action))
         self.setToolTip(effect)

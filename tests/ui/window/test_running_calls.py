@@ -62,7 +62,7 @@ async def test_a_command_at_work_shows_its_lines_and_clock_and_is_stopped(
 
 
 async def _check_the_job(rig: WindowRig) -> None:
-    """A long call has a job that cancels it."""
+    """A long call has a job that stops it."""
     async with runs("echo before; sleep 60") as server:
         await rig.open_folder("job")
         await rig.use_server(server)
@@ -74,9 +74,10 @@ async def _check_the_job(rig: WindowRig) -> None:
         rig.window.show_page("timeline")
         (line,) = (words.full_text() for words in jobs.findChildren(ElidedLabel))
         assert re.match(r"Running run_command · echo before; sleep 60 · 0:\d\d", line), line
-        (cancel,) = jobs.findChildren(PushButton, "cancel_job")
-        assert cancel.toolTip() == "Its output so far is kept."
-        cancel.click()
+        (stop,) = jobs.findChildren(PushButton, "stop_job")
+        assert stop.text() == "Stop", "as on its card"
+        assert stop.toolTip() == "Its output so far is kept."
+        stop.click()
         await rig.wait_for_turn_end()
         assert "before" in rig.last_output("run_command").text
         await until(lambda: not jobs.job_ids(), "the end of the line")
