@@ -101,9 +101,9 @@ class SessionReplay:
     ) -> PolicyReplay:
         """Return the exact replay of a policy, from where an earlier one of it ended or was called off.
 
-        That of another policy will do if it read no field that differs. A run `is_ahead` of any request is
-        not remembered: the session may never go on under it. Raises ReplayStopped once `should_stop`
-        returns True.
+        That of another policy will do if each of its decisions is the same under this one. A run `is_ahead`
+        of any request is not remembered: the session may never go on under it. Raises ReplayStopped once
+        `should_stop` returns True.
         """
         self.prepare(should_stop)
         result = self._same_run(policy, should_stop)
@@ -123,7 +123,7 @@ class SessionReplay:
     def _play_for(
         self, policy: ContextPolicy, other: ContextPolicy, should_stop: ShouldStop
     ) -> PolicyReplay | None:
-        """Return the replay of the other policy; None once it reads a field that differs."""
+        """Return the replay of the other policy; None once a decision might differ."""
         run = self._runs[other]
         if not run.decides_as(policy):
             return None

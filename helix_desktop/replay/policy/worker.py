@@ -90,9 +90,10 @@ class PolicyReplayWorker:
         await self._send()
 
     async def replay(self, policy: ContextPolicy) -> AsyncGenerator[PolicyReplay, None]:
-        """Yield a first picture of a policy (its numbers as set, not scaled), then the exact one.
+        """Yield pictures of a policy (its numbers as set, not scaled), of which more and more is exact.
 
-        A later call ends this one, without the exact picture. Raises HelixError if the replay failed.
+        The last one is exact as a whole. A later call ends this one without it. Raises HelixError if the
+        replay failed.
         """
         for number in self._replays & self._waiting.keys():
             self._waiting[number].put_nowait(ReplayEnded(number))
