@@ -143,6 +143,10 @@ class SessionWindow:
         """
         await self._exclusions.exclude(self._runtime.transcript.opening_seq if part else seq, part)
 
+    async def exclusion_savings(self, seq: int, part: int = 0) -> int:
+        """Return the tokens, by our count, that `exclude` would save. Raises OutputFormUnavailable."""
+        return await self._exclusions.savings(self._runtime.transcript.opening_seq if part else seq, part)
+
     async def cache_now(self, seq: int) -> None:
         """Replace the output, the large arguments or the images of message `seq` by markers, at once."""
         await self._rewriter.mask_messages((seq,), SweepReason.MANUAL)

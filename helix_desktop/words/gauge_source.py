@@ -25,9 +25,29 @@ def ratio_text(gauge: UsageGauge) -> str:
     if not gauge.report_count:
         return ""
     ratio = current_language().show_decimal(gauge.ratio, 2)
+    if gauge.is_ratio_at_bound:
+        return _bound_text(gauge, ratio)
     return tr.plural(
         gauge.report_count,
         "The provider counts {ratio} × Helix's count (%n report)",
         "The provider counts {ratio} × Helix's count (median of %n reports)",
+        ratio=ratio,
+    )
+
+
+def _bound_text(gauge: UsageGauge, ratio: str) -> str:
+    """Return the same where the reports differ from our count by more than the gauge goes along with."""
+    if gauge.ratio < 1:
+        return tr.plural(
+            gauge.report_count,
+            "The provider counts {ratio} × Helix's count or less (%n report). Estimates use {ratio}.",
+            "The provider counts {ratio} × Helix's count or less (median of %n reports). "
+            "Estimates use {ratio}.",
+            ratio=ratio,
+        )
+    return tr.plural(
+        gauge.report_count,
+        "The provider counts {ratio} × Helix's count or more (%n report). Estimates use {ratio}.",
+        "The provider counts {ratio} × Helix's count or more (median of %n reports). Estimates use {ratio}.",
         ratio=ratio,
     )

@@ -145,10 +145,10 @@ def observations_placed_text(
     return f"{change} · {_saved_text(event.saved * ratio)}"
 
 
-def form_text(event: FormChosen, transcript: Transcript) -> str:
-    """Return which form of an output the user sent to the agent, and its tokens."""
+def form_text(event: FormChosen, transcript: Transcript, ratio: float) -> str:
+    """Return which form of an output the user sent, and its tokens; `ratio` as in `sweep_text`."""
     choice = _form_choice_text(event.form, _output_name(event.target, transcript))
-    return f"{choice} · {tr('{tokens} tokens', tokens=format_tokens(event.tokens))}"
+    return f"{choice} · {tr('{tokens} tokens', tokens=format_tokens(round(event.tokens * ratio)))}"
 
 
 def _form_choice_text(form: Form, output: str) -> str:

@@ -1481,6 +1481,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>By Helix's count: the entry belongs to no single model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/table.py" />
             <source>Cache entries</source>
             <translation type="unfinished" />
@@ -2377,7 +2382,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/columns.py" />
-            <source>Tokens saved in the context window</source>
+            <source>Tokens saved in the context window, by Helix's count</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8238,6 +8243,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
+            <source>%n listed below</source>
+            <translation>
+                <numerusform>%n listed below</numerusform>
+                <numerusform>%n listed below</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
             <source>%n moved</source>
             <translation>
                 <numerusform>%n moved</numerusform>
@@ -8305,6 +8318,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/compare_rows.py" />
             <source>Items can be put back into the active handover only. Choose it under After.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/compared_view.py" />
+            <source>Listed below the sections</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8914,6 +8932,22 @@
             <translation>
                 <numerusform>The provider counts {ratio} × Helix's count (%n report)</numerusform>
                 <numerusform>The provider counts {ratio} × Helix's count (median of %n reports)</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/gauge_source.py" />
+            <source>The provider counts {ratio} × Helix's count or less (median of %n reports). Estimates use {ratio}.</source>
+            <translation>
+                <numerusform>The provider counts {ratio} × Helix's count or less (%n report). Estimates use {ratio}.</numerusform>
+                <numerusform>The provider counts {ratio} × Helix's count or less (median of %n reports). Estimates use {ratio}.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/gauge_source.py" />
+            <source>The provider counts {ratio} × Helix's count or more (median of %n reports). Estimates use {ratio}.</source>
+            <translation>
+                <numerusform>The provider counts {ratio} × Helix's count or more (%n report). Estimates use {ratio}.</numerusform>
+                <numerusform>The provider counts {ratio} × Helix's count or more (median of %n reports). Estimates use {ratio}.</numerusform>
             </translation>
         </message>
         <message>
@@ -10952,6 +10986,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
+            <source>All rows above {counted} · total {total}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Also sent</source>
@@ -11264,11 +11303,6 @@
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Handover</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <source>Helix's count {counted} · total {total}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11707,7 +11741,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
-            <source>The provider counts tokens differently. The total uses its count; each row uses Helix's own.</source>
+            <source>The rows are estimates: Helix's count, scaled to the provider's tokens. The total starts from what the provider reported for the last request; this is the difference.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -25,7 +25,7 @@ class Exclusions:
         Raises OutputFormUnavailable if it stands there no more or cannot be excluded, StoreError.
         """
         planned = self._plan(seq, part)
-        tokens = sum(await self._runtime.counter.count(list(planned.counted_texts)))
+        tokens = await self._tokens_of(planned)
         event = Excluded(
             planned.targets, planned.text, tokens, planned.digest, planned.tokens_now - tokens, planned.part
         )
@@ -34,6 +34,14 @@ class Exclusions:
             return (event,) if self._plan(seq, part) == planned else ()
 
         await self._runtime.session.record_decided(decide, planned.contents)
+
+    async def savings(self, seq: int, part: int = 0) -> int:
+        """Return the tokens that `exclude` would save. Raises OutputFormUnavailable."""
+        planned = self._plan(seq, part)
+        return planned.tokens_now - await self._tokens_of(planned)
+
+    async def _tokens_of(self, planned: Exclusion) -> int:
+        return sum(await self._runtime.counter.count(list(planned.counted_texts)))
 
     def _plan(self, seq: int, part: int) -> Exclusion:
         transcript, digits = self._runtime.transcript, self._runtime.policy.handle_digits

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
 from helix_desktop.context.summaries.handover import plain_sentence
-from helix_desktop.domain.events.summary import SECTIONS, Bullet, Section
+from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.file_history.word_spans import Span, SpanBudget, compare_words
 
-ItemChange: TypeAlias = Literal["dropped", "changed", "moved", "added", "same"]
+ItemChange: TypeAlias = Literal["dropped", "below", "changed", "moved", "added", "same"]
+"""`below`: no section has it any more, but the list below them, of what they don't name, says the same."""
 ITEM_CHANGES: tuple[ItemChange, ...] = get_args(ItemChange)
+MISSING_CHANGES: tuple[ItemChange, ...] = ("dropped", "below")
+"""What no section of the later handover has."""
 
 _MIN_SAME = 0.6  # of the characters of both: below it, one sentence was dropped and another one added
+_SHARED_WORDS = 0.6  # of the words of the shorter of two sentences of one event: so many say the same
+_WORD = re.compile(r"\w{3,}")
 
 
 class ComparedItem(msgspec.Struct, frozen=True):
@@ -42,11 +48,19 @@ class ComparedSection(msgspec.Struct, frozen=True):
         return sum(item.change == change for item in self.items)
 
 
-def compare_handovers(before: Sequence[Section], after: Sequence[Section]) -> tuple[ComparedSection, ...]:
+def listed_below(handover: HandoverMade) -> tuple[Bullet, ...]:
+    """Return the facts that stand below a handover's sections because they don't name them."""
+    return tuple(fact for kind in handover.coverage for fact in kind.missing)
+
+
+def compare_handovers(
+    before: Sequence[Section], after: Sequence[Section], below: Sequence[Bullet] = ()
+) -> tuple[ComparedSection, ...]:
     """Return all sections of two handovers, those with dropped items first, else in their usual order.
 
     Sentences are equal whatever their spaces, sources and mark of an unsupported one. One that stands in
-    another section was moved, one of which most characters are the same was changed.
+    another section was moved, one of which most characters are the same was changed. `below` are the facts
+    listed below the later one's sections.
     """
     titles = dict.fromkeys((*SECTIONS, *(section.title for section in (*before, *after))))
     old, new = _by_title(before, titles), _by_title(after, titles)
@@ -61,11 +75,25 @@ def compare_handovers(before: Sequence[Section], after: Sequence[Section]) -> tu
     budget = SpanBudget()
     for title in titles:
         items[title] += _take_changed(old[title], new[title], budget)
-        items[title] += (ComparedItem("dropped", before=bullet) for bullet in old[title])
+        items[title] += (
+            ComparedItem("below" if _is_among(bullet, below) else "dropped", before=bullet)
+            for bullet in old[title]
+        )
         items[title] += (ComparedItem("added", after=bullet) for bullet in new[title])
         items[title].sort(key=lambda item: ITEM_CHANGES.index(item.change))
     sections = (ComparedSection(title, tuple(items[title])) for title in titles)
     return tuple(sorted(sections, key=lambda section: not section.count("dropped")))
+
+
+def _is_among(bullet: Bullet, below: Iterable[Bullet]) -> bool:
+    """Return True if a fact of one of the sentence's events has most of its words."""
+    words = _words(bullet)
+    same_event = [_words(fact) for fact in below if {*fact.sources} & {*bullet.sources}]
+    return any(len(words & fact) >= max(1, _SHARED_WORDS * min(len(words), len(fact))) for fact in same_event)
+
+
+def _words(bullet: Bullet) -> frozenset[str]:
+    return frozenset(_WORD.findall(plain_sentence(bullet.text).lower()))
 
 
 def _by_title(sections: Iterable[Section], titles: Iterable[str]) -> dict[str, list[Bullet]]:

@@ -46,6 +46,11 @@ class UsageGauge(msgspec.Struct, frozen=True):
         return self.used / self.window
 
     @property
+    def is_ratio_at_bound(self) -> bool:
+        """Whether `ratio` is one of its bounds: what was reported may lie beyond it."""
+        return self.ratio in (_RATIO_LOW, _RATIO_HIGH)
+
+    @property
     def pressure(self) -> Pressure:
         """Return what is due by size: nothing, a handover, or the overflow ladder at once."""
         if self.used >= self.panic_threshold:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.compare_handovers import (
     ITEM_CHANGES,
+    MISSING_CHANGES,
     ComparedSection,
     ItemChange,
     compare_handovers,
+    listed_below,
 )
 from helix_desktop.domain.events.summary import Section
 from helix_desktop.ui.timeline.card_data import PRESENT
@@ -46,6 +48,7 @@ def change_count(change: ItemChange, count: int) -> str:
     """Return how many items changed in a way."""
     counts: dict[ItemChange, Callable[[], str]] = {
         "dropped": lambda: tr.plural(count, "%n dropped", "%n dropped"),
+        "below": lambda: tr.plural(count, "%n listed below", "%n listed below"),
         "changed": lambda: tr.plural(count, "%n changed", "%n changed"),
         "moved": lambda: tr.plural(count, "%n moved", "%n moved"),
         "added": lambda: tr.plural(count, "%n added", "%n added"),
@@ -86,14 +89,15 @@ def compared_pair(
     def sections(seq: int) -> Sequence[Section]:
         return present if seq == PRESENT else handovers[seq].sections if seq in handovers else ()
 
-    compared = compare_handovers(sections(before), sections(after))
+    below = listed_below(handovers[after]) if after in handovers else ()
+    compared = compare_handovers(sections(before), sections(after), below)
     if before == NOTHING and after != NOTHING:
         summary = tr("Nothing is before it: every item is new.")
     else:
         summary = compared_counts(compared) or tr("No differences")
     refusal = _refusal(transcript, after)
-    has_dropped = any(section.count("dropped") for section in compared)
-    return ComparedPair(compared, summary, refusal if has_dropped else "", not refusal)
+    is_any_missing = any(section.count(change) for section in compared for change in MISSING_CHANGES)
+    return ComparedPair(compared, summary, refusal if is_any_missing else "", not refusal)
 
 
 def _refusal(transcript: Transcript, after: int) -> str:

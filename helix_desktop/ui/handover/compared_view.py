@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from helix_desktop.context.summaries.compare_handovers import (
     ITEM_CHANGES,
+    MISSING_CHANGES,
     ComparedItem,
     ComparedSection,
     ItemChange,
@@ -32,6 +33,7 @@ tr = Translator("Compare handovers")
 
 _TONES: dict[ItemChange, Tone] = {
     "dropped": "warn",
+    "below": "neutral",
     "changed": "accent",
     "moved": "neutral",
     "added": "ok",
@@ -110,19 +112,19 @@ class ComparedView(Themed, FocusableScrollArea):
         kind = tr("Moved from {section}", section=item.moved_from) if item.moved_from else _name(item.change)
         pill = Pill(kind, _TONES[item.change])
         text = (item.before or item.after or Bullet("")).text
-        if item.change == "dropped" and can_put_back:
+        if item.change in MISSING_CHANGES and can_put_back:
             rows.addWidget(BesideOrBelow(FlowBox([pill]), [self._put_back_button(title, item.before)]))
         else:
             rows.addWidget(FlowBox([pill]))
         if item.change == "changed":
             rows.addWidget(self._bullet(item.before, item.before_spans, is_struck_out=True))
-        bullet = item.before if item.change == "dropped" else item.after
+        bullet = item.before if item.change in MISSING_CHANGES else item.after
         rows.addWidget(self._bullet(bullet, item.after_spans))
         words.setAccessibleName(tr("{change}: {text}", change=kind, text=text))
         return words
 
     def _put_back_button(self, title: str, bullet: Bullet | None) -> PushButton:
-        assert bullet is not None  # it was dropped
+        assert bullet is not None  # it was in a section before
         button = PushButton(tr("Put back"), "link", "undo-2", px=14, name="put_back")
         button.setAccessibleName(tr("Put back: {text}", text=bullet.text))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -147,6 +149,7 @@ class ComparedView(Themed, FocusableScrollArea):
 def _name(change: ItemChange) -> str:
     return {
         "dropped": tr("Dropped"),
+        "below": tr("Listed below the sections"),
         "changed": tr("Changed"),
         "moved": tr("Moved"),
         "added": tr("Added"),

@@ -7,11 +7,11 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.agent.window.handover_draft import RevisionDraft
-from helix_desktop.context.summaries.compare_handovers import compare_handovers
+from helix_desktop.context.summaries.compare_handovers import compare_handovers, listed_below
 from helix_desktop.context.summaries.edited_handover import editable_sections, from_fields
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.rewrite import Redone, Undone
-from helix_desktop.domain.events.summary import HandoverMade, Section
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
@@ -35,6 +35,7 @@ class EditPresenter:
         self._conversation, self._async_actions = conversation, async_actions
         self._draft: RevisionDraft | None = None
         self._is_open, self._checks = True, 0
+        self._below: tuple[Bullet, ...] = ()
         self.dialog = EditDialog(parent)
         self.dialog.edited.connect(lambda: async_actions.start(self._check(), "check-edited-handover"))
         self.dialog.compare_requested.connect(self._compare)
@@ -95,8 +96,11 @@ class EditPresenter:
             self._show_check(draft, event)
 
     def _show_check(self, draft: RevisionDraft, event: HandoverMade) -> None:
-        ratio = self._conversation.window.measure()[1].ratio
-        self.dialog.show_check(revision_check(draft, event, ratio))
+        self._below = listed_below(event)
+        window = self._conversation.window
+        rows = (row for row in window.rows() if row.seq == draft.seq and row.state == "summarized")
+        sent = next((row.tokens for row in rows), draft.handover.tokens)
+        self.dialog.show_check(revision_check(draft, event, sent, window.measure()[1].ratio))
 
     def _compare(self) -> None:
         """Show what differs from the original; nothing typed leaves every sentence dropped."""
@@ -106,7 +110,8 @@ class EditPresenter:
             sections = self._sections(self._draft)
         except InvalidInput:
             sections = ()
-        self.dialog.show_comparison(compare_handovers(editable_sections(self._draft.original), sections))
+        original = editable_sections(self._draft.original)
+        self.dialog.show_comparison(compare_handovers(original, sections, self._below))
 
     async def _save(self) -> None:
         if self._draft is None:

@@ -72,14 +72,15 @@ def edited_fields(draft: RevisionDraft) -> Sequence[EditedField]:
     ]
 
 
-def revision_check(draft: RevisionDraft, event: HandoverMade, ratio: float) -> RevisionCheck:
+def revision_check(draft: RevisionDraft, event: HandoverMade, sent: int, ratio: float) -> RevisionCheck:
     """Return what a handover takes and names with the sections as they are now.
 
-    `ratio` is the model's tokens per token of ours, by which events are counted.
+    `sent` are the tokens of the recorded one in the context, with all that stands around its text; `ratio` is
+    the model's tokens per token of ours, by which both are counted.
     """
     is_changed = event.sections != draft.handover.sections
-    now, before = round(event.tokens * ratio), round(draft.handover.tokens * ratio)
-    change = now - before if is_changed else 0
+    now = round((sent + event.tokens - draft.handover.tokens) * ratio)
+    change = now - round(sent * ratio) if is_changed else 0
     tokens = tr("{tokens} tokens", tokens=format_tokens(now))
     if change:
         tokens = tr("{tokens} ({change})", tokens=tokens, change=format_token_difference(change))

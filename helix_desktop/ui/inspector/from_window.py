@@ -11,7 +11,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.usage_gauge import UsageGauge, ratio_before
 from helix_desktop.context.window.window import Window
-from helix_desktop.context.window.window_breakdown import WindowItem
+from helix_desktop.context.window.window_breakdown import WindowItem, scale_items
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
@@ -66,10 +66,10 @@ def inspector_state(
     totals: StoreTotals,
     fresh: int = 0,
 ) -> InspectorState:
-    """Return what the next request contains, each row by our own count.
+    """Return what the next request contains, each row in tokens as the model counts them, about.
 
     Of it, `fresh` tokens at the end are not in the provider's cache.
-    What the provider counts differently is a row of its own, so that all rows add up to what the gauge shows.
+    What the provider reported beyond them is a row of its own, so that all rows add up to the gauge.
     """
     rows = window_rows(contents, gauge.ratio, fresh)
     entries = sum(row.tokens for row in rows if row.kind not in _FIXED)
@@ -100,11 +100,12 @@ def window_rows(
 ) -> tuple[WindowRow, ...]:
     """Return the items of a request as rows, in their order.
 
-    What a change of one saves and sends again is in tokens as the model counts them, `ratio` per token of
-    ours; the `fresh` ones at the end are not in the provider's cache anyway.
+    All is in tokens as the model counts them, `ratio` per token of ours; the `fresh` ones at the end are not
+    in the provider's cache anyway.
     """
-    rows, behind = [], sum(row.tokens for row in contents)
-    for row in contents:
+    scaled = scale_items(contents, ratio)
+    rows, behind = [], sum(row.tokens for row in scaled)
+    for row in scaled:
         behind -= row.tokens
         rows.append(
             WindowRow(
@@ -112,10 +113,10 @@ def window_rows(
                 changed_since=row.changed_since,
                 part=row.part,
                 digest=row.digest,
-                cachable=round(row.cachable * ratio),
+                cachable=row.cachable,
                 can_exclude=row.can_exclude,
                 excluded=row.excluded,
-                resent=max(0, round(behind * ratio) - fresh),
+                resent=max(0, behind - fresh),
             )
         )
     return tuple(rows)
@@ -163,10 +164,10 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy) -> str:
 
 
 def _difference(gauge: UsageGauge, counted: int) -> tuple[WindowRow, ...]:
-    """Return the row that leads from our count to the gauge's; none where both are one."""
+    """Return the row that leads from the sum of the others to the gauge; none where both are one."""
     if gauge.used == counted:
         return ()
-    why = tr("Helix's count {counted} · total {total}", counted=counted, total=gauge.used)
+    why = tr("All rows above {counted} · total {total}", counted=counted, total=gauge.used)
     name = translate(_LABELS["difference"])
     return (WindowRow(0, "difference", name, gauge.used - counted, None, why),)
 
@@ -187,7 +188,7 @@ def _cache(transcript: Transcript, totals: StoreTotals, entries: int, ratio: flo
         size=totals.size,
         stored_size=totals.stored_size,
         markers=_markers(transcript),
-        saved=round(max(0, transcript.full_total_tokens - entries) * ratio),
+        saved=max(0, round(transcript.full_total_tokens * ratio) - entries),
         savings=tuple(_savings(transcript)),
     )
 
@@ -236,7 +237,8 @@ def row_text(window: Window, contents: tuple[WindowItem, ...], window_row: Windo
     seq, kind = window_row.seq, window_row.kind
     if kind == "difference":
         return tr(
-            "The provider counts tokens differently. The total uses its count; each row uses Helix's own."
+            "The rows are estimates: Helix's count, scaled to the provider's tokens. "
+            "The total starts from what the provider reported for the last request; this is the difference."
         )
     if kind in ("tools", "mcp"):
         tools = [tool for tool in window.request.tools if tool.is_mcp == (kind == "mcp")]

@@ -36,8 +36,8 @@ RowKind: TypeAlias = Literal[
     "pinned",
     "difference",
 ]
-"""`arguments` is an answer of the agent whose arguments stand as markers, `difference` what leads from our
-count to the provider's: it may be negative."""
+"""`arguments` is an answer of the agent whose arguments stand as markers, `difference` what leads from the
+sum of the other rows to the provider's total: it may be negative."""
 
 RowAction: TypeAlias = Literal["show", "cache", "recall", "open", "pin", "unpin", "exclude", "include"]
 """What the user can do with a row: find it in the chat, replace it by a marker, bring a marker's content back
@@ -63,8 +63,8 @@ class WindowRow:
     """One thing that the next request contains; `seq` is its event (0: none), `why` says why it is there.
 
     `part` is its place in the opening, from 1 (0: it is none of it). Caching it now saves `cachable` tokens
-    (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again. Both
-    are as the model counts, `tokens` by our count. `excluded` is the event that excluded it.
+    (0: it can't be); after a change of it, `resent` tokens that the provider has cached are read again. All
+    tokens are as the model counts them. `excluded` is the event that excluded it.
     `change` is what became of it since the request that the user compares with, by `difference` tokens.
     """
 

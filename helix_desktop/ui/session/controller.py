@@ -21,7 +21,7 @@ from helix_desktop.agent.session_updates import (
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.forecast import NOTHING_DUE, Forecast
 from helix_desktop.context.window.window import PromptFrame, Window
-from helix_desktop.context.window.window_breakdown import WindowItem
+from helix_desktop.context.window.window_breakdown import WindowItem, scale_items
 from helix_desktop.domain.question import Question
 from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.changes.presenter import ChangesPresenter
@@ -224,7 +224,7 @@ class SessionController(QObject):
         if self.past.step is None:
             writing = conversation.window.summary_cost(forecast.summary) if forecast.summary else None
             state = with_forecast(state, forecast, policy, gauge, cost, info, writing)
-            state = self.changes_since.apply(state, items, transcript.turns)
+            state = self.changes_since.apply(state, items, transcript.turns, gauge.ratio)
             self.views.inspector.set_state(replace(state, provider_cache=cache))
         self._stale_pages = {"cache", "timeline", "changes"}
         self._refresh_page(self._window.page())
@@ -245,13 +245,17 @@ class SessionController(QObject):
             await self.conversation.rename(title)
 
     def request_on_screen(self) -> tuple[Window, tuple[WindowItem, ...]] | None:
-        """Return the request that the inspector shows, with its parts: the next one, or one of the past."""
+        """Return the request that the inspector shows, the next one or one of the past.
+
+        Its parts come with it, in tokens as the model counts them.
+        """
         if self.conversation is None:
             return None
         past = self.past.window
         if past is not None:
-            return past.window, past.rows()
-        return self.conversation.window.measure()[0], self.conversation.window.rows()
+            return past.window, scale_items(past.rows(), past.gauge.ratio)
+        window, gauge = self.conversation.window.measure()
+        return window, scale_items(self.conversation.window.rows(), gauge.ratio)
 
     def reveal(self, seq: int) -> None:
         """Show the timeline with the card of an event in sight; one that is not made yet as soon as it is."""

@@ -167,7 +167,7 @@ class _CardReducer:
         seq, at = recorded.seq, recorded.at
         match recorded.event:
             case FormChosen(target=target) as choice:
-                text = form_text(choice, self._transcript)
+                text = form_text(choice, self._transcript, self._ratio(seq))
                 return ManualActionCard(seq, at, "form", text, target, self._undone(seq))
             case Excluded(targets=targets) as excluded:
                 text = excluded_text(excluded, self._transcript, self._ratio(seq))

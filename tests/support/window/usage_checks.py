@@ -23,7 +23,6 @@ _TOLERANCE_TOKENS, _TOLERANCE_RATIO = (
     120,
     0.04,
 )  # by which labels and framing may differ from this count
-FIXED_ROW_KINDS = ("system", "tools", "mcp")
 
 
 def sidebar_item(rig: WindowRig, session_id: str = "") -> SessionItem:

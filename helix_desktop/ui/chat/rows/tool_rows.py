@@ -9,6 +9,7 @@ from dataclasses import replace
 from helix_desktop.agent.session_updates import SubagentProgress
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates
+from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import (
@@ -266,7 +267,7 @@ def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript)
         head=ends.head,
         tail=ends.tail,
         lines=ends.lines,
-        tokens=choice.tokens if choice else answer.tokens,
+        tokens=round((choice or answer).tokens * ratio_before(transcript, row.answer_seq)),
         form=form,
         instructions=requested,
         chosen_by=chooser,

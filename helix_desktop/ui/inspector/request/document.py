@@ -73,9 +73,9 @@ def _sections(
     for message in messages[:opening]:
         yield "system", message.role, tr("System prompt"), tokens, message_body(message)
     rows = contents[len(contents) - len(window.entries) :]
-    for message, tokens, row in zip(messages[opening:], window.entry_tokens, rows, strict=True):
+    for message, row in zip(messages[opening:], rows, strict=True):
         heading = f"{message.role} {message.name}".strip()
-        yield row.kind, heading, translate(row.name), tokens, message_body(message)
+        yield row.kind, heading, translate(row.name), row.tokens, message_body(message)
 
 
 def message_body(message: Message) -> str:

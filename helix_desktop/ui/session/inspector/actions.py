@@ -25,7 +25,6 @@ _text = TextContext("Inspector")
 
 _RECALLS = frozenset[RowAction]({"recall", "include"})
 _NAME_CHARS = 40  # of a row, in the title of a question
-_LINE_TOKENS = 40  # tokens of the line that stands for what is excluded, as counted
 
 
 class InspectorActions(QObject):
@@ -88,7 +87,7 @@ class InspectorActions(QObject):
         entry = await workspace.store.entry(digest)
         what = tr("Recall “{name}” into the context?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("It's sent in full again where it was. You can undo this.")
-        cost = recall_price_text(round((entry.tokens - row.tokens) * ratio), row.resent)
+        cost = recall_price_text(round(entry.tokens * ratio) - row.tokens, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", Choice("recall", tr("Recall"), "primary")):
             await self._change(conversation, "include" if "include" in row.actions else "recall", row)
 
@@ -119,8 +118,8 @@ class InspectorActions(QObject):
     async def _exclude(self, conversation: Conversation, row: WindowRow) -> None:
         what = tr("Exclude “{name}” from the requests?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("A line says that you excluded it, and the agent can recall it. You can undo this.")
-        saved = (row.tokens - _LINE_TOKENS) * conversation.window.measure()[1].ratio
-        cost = price_text(round(saved), row.resent)
+        saved = await conversation.window.exclusion_savings(row.seq, row.part)
+        cost = price_text(round(saved * conversation.window.measure()[1].ratio), row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", Choice("exclude", tr("Exclude"), "primary")):
             await conversation.window.exclude(row.seq, row.part)
 

@@ -98,3 +98,16 @@ def test_dropped_first_then_changed_moved_and_added() -> None:
         "401"
     ]
     assert moved.moved_from == "Technical Details"
+
+
+def test_a_sentence_whose_fact_is_listed_below_the_sections_is_not_dropped() -> None:
+    """In other words, too; but not for the fact of another event, nor for another one of its event."""
+    texts = ("A test for zero was added to test_x.py.", "Rows are cached.", "Disk full.")
+    before = [Section("Completed Work", tuple(Bullet(text, (50,)) for text in texts))]
+    below = (Bullet("Done: a test for zero is added.", (50,)), Bullet("Rows are cached", (51,)))
+    (section, *_) = compare_handovers(before, [], below)
+    assert [(item.change, item.before.text) for item in section.items if item.before] == [
+        ("dropped", "Rows are cached."),
+        ("dropped", "Disk full."),
+        ("below", "A test for zero was added to test_x.py."),
+    ]
