@@ -7,7 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDialog, QWidget
 
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
-from helix_desktop.ui.design.window_placement import fit_screen
+from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect, free_rect
 
 _BY_KEYBOARD = Qt.WidgetAttribute.WA_KeyboardFocusChange
 
@@ -37,12 +37,21 @@ class SizedDialog(TabsInReadingOrder, QDialog):
             self.setAttribute(_BY_KEYBOARD)
 
     def fit_height(self, height: int) -> None:
-        """Take the height that suits what is shown now, in pixels; one that the user chose only grows."""
+        """Take the height that suits what is shown now, in pixels; one that the user chose only grows.
+
+        One on screen keeps its middle: from its top alone it would grow toward the end of the screen.
+        """
         if self.height() > height and self.height() not in {self._own_height, self.minimumHeight()}:
             return
         self._keep_room()  # less than before, where something has left the dialog
-        self.resize(self.width(), height)
-        fit_screen(self)
+        if self.isVisible() and not (self.isMaximized() or self.isFullScreen()):
+            place, middle = self.geometry(), self.geometry().center()
+            place.setHeight(max(height, self.minimumHeight()))
+            place.moveCenter(middle)
+            self.setGeometry(fitted_rect(place, free_rect(self)))
+        else:
+            self.resize(self.width(), height)
+            fit_screen(self)
         self._own_height = self.height()
 
     def event(self, event: QEvent) -> bool:

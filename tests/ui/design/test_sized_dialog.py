@@ -25,21 +25,26 @@ def test_a_dialog_opens_no_larger_than_its_screen(qtbot: QtBot) -> None:
 
 
 def test_it_shrinks_from_its_own_height_and_grows_from_any(qtbot: QtBot) -> None:
-    """A height that the user chose stays as long as everything fits."""
+    """A height that the user chose stays as long as everything fits; the middle, if the screen allows."""
     parent = QWidget()
     qtbot.addWidget(parent)
     dialog = SizedDialog(parent, (300, 400), (200, 100))
     with qtbot.waitExposed(dialog):
         dialog.show()
+    dialog.move(100, 100)
     dialog.fit_height(200)
-    assert dialog.height() == 200
+    assert (dialog.y(), dialog.height()) == (200, 200)
     dialog.resize(300, 300)
     dialog.fit_height(200)
-    assert dialog.height() == 300
+    assert (dialog.y(), dialog.height()) == (200, 300)
     dialog.fit_height(500)
-    assert dialog.height() == 500
+    assert (dialog.y(), dialog.height()) == (100, 500)
     dialog.fit_height(200)
     assert dialog.height() == 200
+    available = dialog.screen().availableGeometry()
+    dialog.move(100, available.bottom() - 199)
+    dialog.fit_height(500)
+    assert (dialog.height(), dialog.geometry().bottom()) == (500, available.bottom())
     dialog.close()
 
 
