@@ -299,14 +299,15 @@ def _store_filter(cache_filter: CacheFilter) -> EntryFilter:
 def content_states(transcript: Transcript) -> dict[str, tuple[CacheState, int]]:
     """Return what each digest of a session is in its window now, and the tokens that saves.
 
-    A content that stands in the window in several places counts as what shows most of it.
+    A content that stands in the window in several places counts as what shows most of it; of those that show
+    as much as what saves most: a lookup of some lines has the digest of the whole.
     """
     standings = MessageStates(transcript)
     states: dict[str, tuple[CacheState, int]] = {}
     for item in transcript.items:
         for digest, state, saved in _item_states(item, transcript, standings):
             previous = states.get(digest)
-            if previous is None or _RANK[state] >= _RANK[previous[0]]:
+            if previous is None or (_RANK[state], saved) >= (_RANK[previous[0]], previous[1]):
                 states[digest] = (state, saved)
     return states
 
