@@ -186,7 +186,8 @@ class ObservationsCard:
 class PlacedCard:
     """Prepared observations that took the place of what they cover; `number` is that of their card, 0: none.
 
-    `threshold` is the share of the context window that had been reached, 0 where that is not known.
+    `threshold` is the share of the context window that had been reached, 0 where that is not known; `inside`
+    is what covers them now.
     """
 
     seq: int
@@ -196,6 +197,7 @@ class PlacedCard:
     reason: PlacementReason
     is_undone: bool = False
     threshold: float = 0.0
+    inside: str = ""
 
 
 @dataclass(frozen=True, slots=True)

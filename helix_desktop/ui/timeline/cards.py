@@ -195,7 +195,7 @@ def rewrite_line(
     corner: QWidget | None = None,
 ) -> BesideOrBelow:
     """Return what a rewrite did, when it was, and its undo, in one line where there is room."""
-    inside = card.inside if isinstance(card, FoldCard) else ""
+    inside = "" if isinstance(card, SweepCard) else card.inside
     end = (TimeLabel(card.at_ms, now_ms), undo_button(signals, card.seq, card.is_undone, inside))
     return icon_line(icon, content, (undone_pill(), *end) if card.is_undone else end, corner)
 

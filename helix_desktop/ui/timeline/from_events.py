@@ -106,11 +106,17 @@ class _CardReducer:
             if isinstance(card, HandoverCard) and name is not None:
                 self._cards[seq] = replace(card, replaced_by=card_title(name))
         for inner, outer in covers_around(self._transcript).items():
-            seq = self._card_of.get(inner, inner)
-            card, name = self._cards.get(seq), self._cards.get(self._card_of.get(outer, outer))
-            if isinstance(card, HandoverCard | FoldCard | ObservationsCard) and name is not None:
-                self._cards[seq] = replace(card, inside=card_title(name))
+            name = self._cards.get(self._card_of.get(outer, outer))
+            if name is not None:
+                self._show_inside(inner, card_title(name))
         return tuple(reversed(self._cards.values()))
+
+    def _show_inside(self, seq: int, title: str) -> None:
+        """Say it on a rewrite's card; facts have two, where they were noted and where they came into use."""
+        for place in {seq, self._card_of.get(seq, seq)}:
+            card = self._cards.get(place)
+            if isinstance(card, HandoverCard | FoldCard | ObservationsCard | PlacedCard):
+                self._cards[place] = replace(card, inside=title)
 
     def _covering_card(self, recorded: RecordedEvent) -> TimelineCard | None:
         """Return the card of what stands for other messages."""

@@ -268,7 +268,11 @@ def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
 ) -> None:
     transcript = simulator.transcript
     covering = {cover.seq for cover in transcript.covers}
-    for card in build_cards(simulator.log, transcript):
+    cards = build_cards(simulator.log, transcript)
+    noted = {card.placed_seq: card.inside for card in cards if isinstance(card, ObservationsCard)}
+    for card in cards:
+        if isinstance(card, PlacedCard) and card.seq in noted:
+            assert card.inside == noted[card.seq]
         if not isinstance(card, HandoverCard | FoldCard | ObservationsCard):
             continue
         seq = card.placed_seq if isinstance(card, ObservationsCard) else card.seq
