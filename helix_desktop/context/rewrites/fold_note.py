@@ -206,13 +206,13 @@ def _short_result(answer: ToolAnswered) -> str:
     result = result if answer.size < _LARGE_BYTES else ""  # of a large one the text is a part
     if tool_kind(answer.name) in ("write", "edit") and find_error(result) is None:
         return ""
-    if not result and _is_told_by_description(answer):
+    if not result and _has_result_in_description(answer):
         about = without_direction_signs(answer.about)
         source, result = about, _truncate(about.strip('"'), _SHORT_RESULT)
     return f" → {_quote_result(result)}" if result and not _has_secret(source) else ""
 
 
-def _is_told_by_description(answer: ToolAnswered) -> bool:
+def _has_result_in_description(answer: ToolAnswered) -> bool:
     """Return True if the description of a large output is its result: of tests, or of a symbol's lookup."""
     is_test = tool_kind(answer.name) == "command" and is_test_command(answer.target)
     return is_test or is_symbol_lookup(answer.name)
