@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.cache_misses import RequestCacheUse, newest_cache_uses
+from helix_desktop.context.window.cache_misses import MissCause, RequestCacheUse, newest_cache_uses
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.ui.inspector.rows import ProviderCacheRow, ProviderCacheState
@@ -30,6 +30,7 @@ def provider_cache_state(
     if not uses:
         return None
     total = spent.cached + spent.cache_writes + spent.fresh
+    unreported = () if any(map(_is_reported, uses)) else (MissCause("unreported"),)
     return ProviderCacheState(
         share=format_whole_percent(spent.cached / total) if total else "",
         read=format_tokens(spent.cached) if total else "",
@@ -37,7 +38,8 @@ def provider_cache_state(
         fresh=format_tokens(spent.fresh) if total else "",
         cost=CostState(spent).cost_text,
         lifetime=lifetime_text(lifetime_s) if lifetime_s else "",
-        rows=tuple(_row(use) for use in uses),
+        note=" ".join(map(miss_text, unreported)),
+        rows=tuple(_row(use, unreported) for use in uses),
     )
 
 
@@ -48,18 +50,23 @@ def cache_uses_text(log: Sequence[RecordedEvent], policy: ContextPolicy) -> str:
 
 def _paragraph(use: RequestCacheUse) -> str:
     head = f"e{use.seq} · {format_date_and_time(use.at_ms)}"
-    return "\n".join((head, *wrap(_tokens_text(use), _LINE), *wrap(_reason_text(use), _LINE)))
+    return "\n".join((head, *wrap(_tokens_text(use), _LINE), *wrap(_reason_text(use.causes), _LINE)))
 
 
-def _row(use: RequestCacheUse) -> ProviderCacheRow:
-    return ProviderCacheRow(use.seq, f"e{use.seq} · {_tokens_text(use)}", _reason_text(use))
+def _row(use: RequestCacheUse, noted: Sequence[MissCause]) -> ProviderCacheRow:
+    causes = [cause for cause in use.causes if cause not in noted]
+    return ProviderCacheRow(use.seq, f"e{use.seq} · {_tokens_text(use)}", _reason_text(causes))
+
+
+def _is_reported(use: RequestCacheUse) -> bool:
+    return use.usage.reports_cache or use.usage.cached > 0
 
 
 def _tokens_text(use: RequestCacheUse) -> str:
-    if use.usage.reports_cache or use.usage.cached:
+    if _is_reported(use):
         return usage_text(use.usage)
     return tr("{tokens} tokens sent", tokens=format_tokens(use.usage.input))
 
 
-def _reason_text(use: RequestCacheUse) -> str:
-    return " ".join(map(miss_text, use.causes))
+def _reason_text(causes: Sequence[MissCause]) -> str:
+    return " ".join(map(miss_text, causes))

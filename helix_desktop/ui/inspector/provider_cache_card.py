@@ -36,6 +36,9 @@ class ProviderCacheCard(Card):
         self._figures = tuple(KeyValue("", "") for _ in range(5))
         for figure in self._figures:
             self.body.addWidget(figure)
+        self.note = SelectableText("", 12, "muted")
+        """What holds for all requests."""
+        self.body.addWidget(self.note)
         self.body.addWidget(line())
         self._rows = QVBoxLayout()
         self._rows.setSpacing(7)
@@ -60,6 +63,8 @@ class ProviderCacheCard(Card):
         for figure, (name, value) in zip(self._figures, figures, strict=True):
             figure.set_value(name, value)
             figure.setVisible(bool(value))
+        self.note.setText(state.note)
+        self.note.setVisible(bool(state.note))
         for old in self._lines:
             self._rows.removeWidget(old)
             old.deleteLater()

@@ -245,6 +245,7 @@ class ProviderCacheState:
     """The session's bill as providers reported it, in words (empty: unknown), and its newest requests.
 
     `lifetime` says for how long the provider was asked to store what requests begin with; empty: its usual.
+    `note` holds for all the rows.
     """
 
     share: str = ""
@@ -254,6 +255,7 @@ class ProviderCacheState:
     cost: str = ""
     lifetime: str = ""
     rows: tuple[ProviderCacheRow, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

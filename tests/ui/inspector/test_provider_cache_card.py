@@ -72,7 +72,12 @@ def test_without_reports_it_says_so_or_is_not_there(qtbot: QtBot) -> None:
     assert provider_cache_state([RecordedEvent(1, 0, spoke(None))], Spending(90), POLICY) is None
     log = [RecordedEvent(seq, seq, spoke(Usage(900, 5))) for seq in (1, 2)]
     card.show_state(provider_cache_state(log, Spending(1_810), POLICY))
-    assert card.texts()[:2] == ["e2 · 900 tokens sent", "The provider doesn't report its cache."]
+    assert card.note.text() == "The provider doesn't report its cache."
+    assert card.texts() == ["e2 · 900 tokens sent", "e1 · 900 tokens sent", "First request of the session."]
     assert card.figures() == []
+    other = RecordedEvent(3, 3, spoke(Usage(16_000, 10, 4_000, 0, 0, True, True)))
+    card.show_state(provider_cache_state([*log, other], Spending(17_820), POLICY))
+    assert card.note.isHidden()
+    assert card.texts()[1:3] == ["e2 · 900 tokens sent", "The provider doesn't report its cache."]
     card.show_state(None)
     assert card.isHidden()
