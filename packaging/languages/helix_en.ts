@@ -5226,12 +5226,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
-            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
-            <source>choosing how to keep it</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>denied</source>
             <comment>state of a tool call</comment>
@@ -5264,6 +5258,12 @@
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>failed</source>
             <comment>state of a tool call</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>form not chosen yet</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -296,7 +296,7 @@ class ToolCard(RowItem):
             text = f"{badge_text(row.badge)} {digits}".strip()
             chips.append(_PlacedChip(text, style, _CACHE_CHIP if row.digest else "", window_state_text(row)))
         if row.is_choosing_form:
-            chips.append(_PlacedChip(tr("choosing how to keep it"), plain._replace(icon="loader-circle")))
+            chips.append(_PlacedChip(tr("form not chosen yet"), plain._replace(icon="clock")))
         if row.form != "full":
             glyph = "minimize-2" if row.form == "compact" else "list-filter"
             form = translate(FORM_TEXTS[row.form])

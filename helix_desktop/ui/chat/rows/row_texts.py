@@ -168,7 +168,7 @@ def tool_summary(row: ToolRow) -> list[str]:
     """Return how a call went and where its output is, each in a few words."""
     words = [translate(STATE_TEXTS[row.state])]
     if row.is_choosing_form:
-        words.append(tr("choosing how to keep it"))
+        words.append(tr("form not chosen yet"))
     if row.form != "full":
         words.append(translate(FORM_TEXTS[row.form]))
     if row.arguments_cached:

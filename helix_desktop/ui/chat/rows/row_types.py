@@ -179,7 +179,7 @@ class ToolRow:
     """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
 
     They are of the form that the agent was shown. `answer_seq` is the event with the output (0: none),
-    `is_choosing_form` says that its form is being chosen, `form_cost` its cost, `form_note` why it is not
+    `is_choosing_form` says that its form is not chosen yet, `form_cost` its cost, `form_note` why it is not
     what was requested; `arguments` are the digests of large arguments, `original` is read from the cache
     on demand; `subagent_session` is the session of the subagent that does it, `subagent_status` its status.
     `changed_since` is the event that changed the file which the output shows (0: none did).

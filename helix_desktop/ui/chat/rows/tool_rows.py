@@ -149,7 +149,7 @@ class ToolRows:
         return self._put(replace(row, subagent_status=SubagentStatus.from_progress(progress)))
 
     def on_output_held(self, answer: ToolAnswered) -> ToolRow | None:
-        """Return the row of a call whose output's form is being chosen; None if it is unknown."""
+        """Return the row of a call whose output has no form yet; None if it is unknown."""
         row = self._row_of(answer.call_id)
         if row is None:
             return None
