@@ -27,9 +27,7 @@ class TracedNumber:
     ) -> None:
         self.value, self._of, self._trace = value, of, trace
         self._low, self._high, self._is_fixed = -inf, inf, False
-        self._others: dict[
-            TracedNumber, int
-        ] = {}  # compared with, and whether it was above (1) or below (-1)
+        self._others: dict[TracedNumber, int] = {}  # what it was compared with: 1 if above that, -1 if below
         self._results: dict[tuple[Operation, Number, type, bool], TracedNumber] = {}
         trace.append(self)
 
