@@ -16,7 +16,7 @@ from helix_desktop.agent.session_updates import (
     QuestionAsked,
     RequestChanged,
     ResponseReset,
-    SpendAsksChanged,
+    SpendRequestsChanged,
     Update,
 )
 from helix_desktop.agent.session_window import SessionWindow
@@ -107,7 +107,7 @@ class Conversation:
         return [*self._services.interactive_approver.asks(self.session.id), *self.subagents.asks]
 
     @property
-    def spend_asks(self) -> tuple[SpendRequest, ...]:
+    def spend_requests(self) -> tuple[SpendRequest, ...]:
         """The open questions about what background work may read, oldest first."""
         return self._spend_approvals.asks
 
@@ -330,7 +330,7 @@ class Conversation:
                 _text("It is listed below the session that it works for."),
                 _text("Pin or archive that session."),
             )
-        if place.archived and (self.asks or self.spend_asks):
+        if place.archived and (self.asks or self.spend_requests):
             raise InvalidInput(
                 _text("The session wasn't archived."),
                 _text("It is waiting for you."),
@@ -380,7 +380,7 @@ class Conversation:
     def _on_update(self, update: Update) -> None:
         """Take a session that waits for the user out of the archive, where nobody would see it."""
         match update:
-            case ApprovalRequested() | QuestionAsked() | SpendAsksChanged(asks=(_, *_)) if (
+            case ApprovalRequested() | QuestionAsked() | SpendRequestsChanged(asks=(_, *_)) if (
                 self.session.transcript.place.archived
             ):
                 unarchived = self._record_place(lambda place: ListPlace(place.pinned))

@@ -129,9 +129,9 @@ class TurnEngine:
             changed += await self._changes.outside_changes({file.path for file in changed})
             instructions = await self._instructions.before_message()
             mode = self._permissions.mode
-            news = files_note(changed, await self._changes.news_of(changed))
+            updates = files_note(changed, await self._changes.file_updates(changed))
             of_mode = mode_note(self._runtime.transcript.announced_mode, mode)
-            note = "\n".join(filter(None, (of_mode, await self._changes.reverts_note(), news)))
+            note = "\n".join(filter(None, (of_mode, await self._changes.reverts_note(), updates)))
             uncounted = [message.text] if message.tokens is None else []
             counts = await self._runtime.counter.count([note, *uncounted] if note else uncounted)
             tokens = sum(counts, message.tokens or 0)

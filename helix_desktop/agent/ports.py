@@ -10,7 +10,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.instructions import StandingText
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
-from helix_desktop.domain.file_history.coverage import Coverage
+from helix_desktop.domain.file_history.coverage import FileCoverage
 from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.files.pdf import PdfText
@@ -325,7 +325,7 @@ class FileHistory(Protocol):
     """
 
     @property
-    def coverage(self) -> Coverage:
+    def coverage(self) -> FileCoverage:
         """What is covered, as last known; does not block."""
         ...
 

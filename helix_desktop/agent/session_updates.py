@@ -130,7 +130,7 @@ class ObservationProgress(msgspec.Struct, frozen=True):
     estimate: CostEstimate | None = None
 
 
-class SpendAsksChanged(msgspec.Struct, frozen=True):
+class SpendRequestsChanged(msgspec.Struct, frozen=True):
     """The open spend requests of background work changed to these."""
 
     asks: tuple[SpendRequest, ...]
@@ -217,7 +217,7 @@ Update = (
     | TurnChanged
     | CompactionProgress
     | ObservationProgress
-    | SpendAsksChanged
+    | SpendRequestsChanged
     | SpendDecided
     | IntakeProgress
     | SubagentProgress

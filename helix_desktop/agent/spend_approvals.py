@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.session_updates import EventRecorded, SpendAsksChanged, SpendDecided, Update
+from helix_desktop.agent.session_updates import EventRecorded, SpendDecided, SpendRequestsChanged, Update
 from helix_desktop.domain.cost import BackgroundWork, CostEstimate, SpendRequest
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 
@@ -99,7 +99,7 @@ class SpendApprovals:
         self._refused[work] = self._subjects.get(work, (None, 0))
 
     def _publish(self) -> None:
-        self._runtime.session.publish(SpendAsksChanged(self.asks))
+        self._runtime.session.publish(SpendRequestsChanged(self.asks))
 
     def _on_update(self, update: Update) -> None:
         match update:

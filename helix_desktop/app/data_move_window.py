@@ -19,7 +19,7 @@ from helix_desktop.app.window_frame import set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.services.own_command import own_command
+from helix_desktop.services.app_command import app_command
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import show_error_dialog
 from helix_desktop.ui.design.labels import label
@@ -124,6 +124,6 @@ async def move_with_window(data: DataDir, target: Path, remove_old: bool, appear
 
 def relaunch(*args: str) -> bool:
     """Start Helix Desktop again, detached, with these arguments; return True if that worked."""
-    program, *arguments = own_command(*args)
+    program, *arguments = app_command(*args)
     started = QProcess.startDetached(program, arguments)
     return bool(started[0] if isinstance(started, tuple) else started)

@@ -14,13 +14,13 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.user_text import TextContext, error_reason, system_reason
 from helix_desktop.replay import Replayer
+from helix_desktop.replay.app_prompt import count_app_prompt
 from helix_desktop.replay.measure import MeasureOptions
-from helix_desktop.replay.own_prompt import count_own_prompt
 from helix_desktop.replay.parallel import measure_all
 from helix_desktop.replay.recording import find_recordings
 from helix_desktop.replay.report import (
+    app_prompt_line,
     format_table,
-    own_prompt_line,
     to_document,
     totals_by_column,
     warning_lines,
@@ -43,10 +43,10 @@ def replay(args: argparse.Namespace) -> int:
     paths = find_recordings(args.files)
     measurements = measure_all(paths, create_replayer, options, args.jobs, _Progress(len(paths)))
     if args.json:
-        print_out(json.dumps(to_document(measurements, count_own_prompt()), indent=1))
+        print_out(json.dumps(to_document(measurements, count_app_prompt()), indent=1))
         return 0
     print_out(format_table(totals_by_column(measurements)))
-    print_out(own_prompt_line(count_own_prompt()))
+    print_out(app_prompt_line(count_app_prompt()))
     for line in warning_lines(measurements):
         print_err(line)
     return 0

@@ -25,8 +25,8 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.domain.user_text import join_sentences
-from helix_desktop.words.coverage import coverage_text
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text, trigger_text
+from helix_desktop.words.summary_coverage import coverage_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.domain.file_history.coverage import Coverage
+from helix_desktop.domain.file_history.coverage import FileCoverage
 from helix_desktop.domain.files.version import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import TurnOutcome
@@ -229,7 +229,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     asking_rule: str = ""
     other_paths: tuple[str, ...] = ()
     subagent_title: str = ""
-    coverage: Coverage | None = None
+    coverage: FileCoverage | None = None
 
 
 class ApprovalReply(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ import msgspec
 
 from helix_desktop.domain.errors import ContentDamaged, HelixError, StoreClosed
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
-from helix_desktop.domain.file_history.coverage import Coverage, CoverageSettings
+from helix_desktop.domain.file_history.coverage import CoverageSettings, FileCoverage
 from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.user_text import TextContext
@@ -53,14 +53,14 @@ class WorkspaceFileHistory:
         self._own_data, self._save_settings = tuple(own_data), save_settings
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="file-history")
         self._opened: OpenedHistory | None = None
-        self._coverage = Coverage()
+        self._coverage = FileCoverage()
         self._listeners: list[Callable[[], None]] = []
         self._scope = TaskScope()
         self._copying: asyncio.Task[None] | None = None
         self._is_closed = self._is_started = False
 
     @property
-    def coverage(self) -> Coverage:
+    def coverage(self) -> FileCoverage:
         """What is covered, as last known; does not block."""
         return self._coverage
 
@@ -205,7 +205,7 @@ class WorkspaceFileHistory:
         self._copy_pending()
         return done
 
-    def _work(self, work: Callable[[OpenedHistory], T]) -> tuple[T, Coverage]:
+    def _work(self, work: Callable[[OpenedHistory], T]) -> tuple[T, FileCoverage]:
         if self._opened is None:
             self._opened = OpenedHistory(
                 self._root, self._file, self._load_settings(), self._clock, _below(self._own_data, self._root)
@@ -217,7 +217,7 @@ class WorkspaceFileHistory:
         if self._opened is not None:
             self._opened.close()
 
-    def _publish(self, coverage: Coverage) -> None:
+    def _publish(self, coverage: FileCoverage) -> None:
         if coverage == self._coverage:
             return
         self._coverage = coverage

@@ -22,13 +22,13 @@ from helix_desktop.domain.errors import (
     StoreUnreadable,
 )
 from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges
-from helix_desktop.domain.file_history.coverage import Coverage, CoverageSettings
+from helix_desktop.domain.file_history.coverage import CoverageSettings, FileCoverage
 from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.revert.reverts import Reverts
-from helix_desktop.file_history.tree.calls import Captures
+from helix_desktop.file_history.tree.captures import Captures
 from helix_desktop.file_history.tree.coverage import coverage_of
 from helix_desktop.file_history.tree.process_lock import ProcessLock
 from helix_desktop.file_history.tree.scan import MAX_PATHS, TooManyPaths
@@ -69,7 +69,7 @@ class OpenedHistory:
         self._tree = WorkspaceTree(str(root), self._database, settings, own_data)
         self._captures = Captures(self._tree, self._database, self._lock, clock)
         self._reverts = Reverts(root, self._database, _RevertTree(self._tree, self._captures), clock)
-        self._coverage, self._counted = Coverage(), (-1, 0.0)
+        self._coverage, self._counted = FileCoverage(), (-1, 0.0)
         self._is_paused = settings.is_paused
         self._not_ended: list[tuple[str, str]] = []
 
@@ -231,7 +231,7 @@ class OpenedHistory:
             self._tree.discard()
             raise
 
-    def coverage(self) -> Coverage:
+    def coverage(self) -> FileCoverage:
         """Return what is covered now."""
         edition, at = self._counted
         now = time.monotonic()

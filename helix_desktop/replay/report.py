@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.user_text import TextContext
-from helix_desktop.replay.own_prompt import OwnPrompt
+from helix_desktop.replay.app_prompt import AppPrompt
 from helix_desktop.replay.results import MeasuredRecording, RecordingResult
 from helix_desktop.replay.totals import HeavyTotals, Totals, group_by_source, totals_of
 from helix_desktop.words.numbers import format_integer
@@ -23,7 +23,7 @@ Cell = Callable[[Totals], str]
 _ALL = text("all", "all recordings, as a column of a table")
 
 
-def to_document(measured: Sequence[MeasuredRecording], prompt: OwnPrompt) -> dict[str, Any]:
+def to_document(measured: Sequence[MeasuredRecording], prompt: AppPrompt) -> dict[str, Any]:
     """Return all figures as plain objects: per recording, per source, in total; and the own prompt's size."""
     return {
         "prompt": msgspec.to_builtins(prompt),
@@ -233,7 +233,7 @@ def _row_name(figure: Figure) -> str:
     return f"{'  ' if figure.is_detail else ''}{translate(figure.name)}"
 
 
-def own_prompt_line(prompt: OwnPrompt) -> str:
+def app_prompt_line(prompt: AppPrompt) -> str:
     """Return the size of what is sent with every request, as a line below the table."""
     environment = translate(
         text(

@@ -42,12 +42,12 @@ from helix_desktop.services.instructions import (
 from helix_desktop.services.key_status import KeyStatus
 from helix_desktop.services.mcp.servers import McpServerService
 from helix_desktop.services.models import DEMO_PAUSE_S, ModelService, WorkspaceModels
-from helix_desktop.services.own_instructions import OwnInstructions
 from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.services.sample_session import play_session
 from helix_desktop.services.sample_workspaces import PREPARED_POLICY, SAMPLES, add_sample
 from helix_desktop.services.tool_service import ToolService
+from helix_desktop.services.user_instructions import UserInstructions
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.open_store import open_as_owner, open_store
 from helix_desktop.store.remote.shared_store import SharedStore
@@ -95,7 +95,7 @@ class AppServices:
             lambda: self.settings, self.secrets, demo_pause_s, response_timeout_s=response_timeout_s
         )
         self.tools = ToolService(data, self.registry, self.counter.count)
-        self.git = GitCheckouts(self.registry, self.tools.surroundings)
+        self.git = GitCheckouts(self.registry, self.tools.environment)
         self.prompt_files = PromptFiles(data.prompt_files_dir, self.registry, self.tools.open_jail)
         self.mcp_servers = McpServerService(self.registry, self.secrets, environ, self.counter)
         self.cache_endpoints = CacheEndpoints(
@@ -103,7 +103,7 @@ class AppServices:
         )
         self.file_histories = FileHistories(self.registry, data.root)
         self._approver, self._run_instructions = approver, run_instructions
-        self.own_instructions = OwnInstructions(data)
+        self.user_instructions = UserInstructions(data)
         self._workspaces: dict[str, OpenWorkspace] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
         self._locks: dict[str, asyncio.Lock] = {}
@@ -193,10 +193,10 @@ class AppServices:
     def _instructions(self, workspace_id: str, root: Path) -> WorkspaceInstructions:
         run = self._run_instructions
         return WorkspaceInstructions(
-            self.tools.surroundings(workspace_id, root),
+            self.tools.environment(workspace_id, root),
             {
-                "personal": self.own_instructions.path(),
-                "workspace": self.own_instructions.path(workspace_id),
+                "personal": self.user_instructions.path(),
+                "workspace": self.user_instructions.path(workspace_id),
                 **({"run": run.file} if run.file is not None else {}),
             },
             lambda: self.registry.get(workspace_id).trusted,

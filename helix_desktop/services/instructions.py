@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helix_desktop.domain.events.instructions import StandingKind, StandingText
-from helix_desktop.tools.surroundings.environment import Surroundings, describe_environment
-from helix_desktop.tools.surroundings.instruction_files import (
+from helix_desktop.tools.environment.description import WorkspaceEnvironment, describe_environment
+from helix_desktop.tools.environment.instruction_files import (
     MAX_FILE_BYTES,
     as_changed,
     deleted,
@@ -38,19 +38,19 @@ class WorkspaceInstructions:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        environment: WorkspaceEnvironment,
         own_files: Mapping[StandingKind, Path],
         is_trusted: Callable[[], bool],
         enabled: bool = True,
     ) -> None:
         """`own_files` are the user's, outside of the workspace; without `enabled` nothing is read."""
-        self._surroundings, self._own_files = surroundings, own_files
+        self._environment, self._own_files = environment, own_files
         self._is_trusted, self._enabled = is_trusted, enabled
 
     async def opening(self, window: int) -> tuple[StandingText, ...]:
         """Return what is told at a session's first message, of a model with a window of so many tokens."""
         environment, files = await asyncio.gather(
-            describe_environment(self._surroundings),
+            describe_environment(self._environment),
             asyncio.to_thread(self._current, (), window),
         )
         return (StandingText("environment", environment), *files)
@@ -85,7 +85,7 @@ class WorkspaceInstructions:
         project: list[StandingText] = []
         if self._is_trusted():
             for folder in sorted({"", *(path.rpartition("/")[0] for path in paths_in_force)}):
-                project += read_folder(self._surroundings.jail, folder, paths_in_force, limit)
+                project += read_folder(self._environment.jail, folder, paths_in_force, limit)
         order: tuple[StandingKind, ...] = ("workspace", "run")
         personal = [own["personal"]] if "personal" in own else []
         return [*personal, *project, *(own[kind] for kind in order if kind in own)]
@@ -121,6 +121,6 @@ class WorkspaceInstructions:
         found = (
             text
             for folder in sorted(every)
-            for text in read_folder(self._surroundings.jail, folder, (), limit)
+            for text in read_folder(self._environment.jail, folder, (), limit)
         )
         return tuple(text for text in found if text.key not in in_force)

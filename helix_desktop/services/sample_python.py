@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.services.own_command import is_frozen, own_command
+from helix_desktop.services.app_command import app_command, is_frozen
 
 _PROGRAM = "SAMPLE_PROGRAM"  # what resources/demo/bin/python3 starts
 _USAGE = "sample-python: give -m MODULE, -c TEXT or a file, and arguments\n"
@@ -28,7 +28,7 @@ def with_sample_python(environ: Mapping[str, str]) -> dict[str, str]:
     path = environ.get("PATH", os.defpath)
     if not is_frozen():
         return {**environ, "PATH": os.pathsep.join((path, str(Path(sys.executable).parent)))}
-    program = own_command()[0]
+    program = app_command()[0]
     folders = (str(resources_dir() / "demo" / "bin"), path)
     if program != sys.executable:
         folders = folders[::-1]

@@ -14,11 +14,12 @@ from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.file_index import FileIndex
-from helix_desktop.services.own_instructions import INSTRUCTIONS_FILE
 from helix_desktop.services.sample_python import with_sample_python
+from helix_desktop.services.user_instructions import INSTRUCTIONS_FILE
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
 from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.cache.regex_lines import RegexLineSearch
+from helix_desktop.tools.environment.description import WorkspaceEnvironment
 from helix_desktop.tools.files.attach import JailedFileReader
 from helix_desktop.tools.files.changes import JailedFileChecker
 from helix_desktop.tools.files.jail import Jail
@@ -29,7 +30,6 @@ from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
-from helix_desktop.tools.surroundings.environment import Surroundings
 from helix_desktop.tools.workspace_tools import (
     ToolSetup,
     create_session_tools,
@@ -99,10 +99,10 @@ class ToolService:
             index = self._file_indexes[workspace_id] = FileIndex(jail, _bundled_ripgrep())
         return index
 
-    def surroundings(self, workspace_id: str, root: Path) -> Surroundings:
+    def environment(self, workspace_id: str, root: Path) -> WorkspaceEnvironment:
         """Return what the environment of a workspace's commands is found with."""
         environ = with_sample_python(os.environ) if self._registry.get(workspace_id).demo else os.environ
-        return Surroundings(
+        return WorkspaceEnvironment(
             root.resolve(),
             open_jail(root, self._protected),
             clean_environment(environ),

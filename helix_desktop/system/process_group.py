@@ -45,7 +45,7 @@ if sys.platform == "win32":
         @property
         def start_options(self) -> dict[str, Any]:
             """The options that `subprocess_exec` needs."""
-            return {"creationflags": windows_job.QUIETLY | windows_job.SUSPENDED}
+            return {"creationflags": windows_job.NO_WINDOW | windows_job.SUSPENDED}
 
         def attach(self, transport: asyncio.SubprocessTransport) -> None:
             """Add the started program to the group, and resume it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import PureWindowsPath
 
-QUIETLY = 0x08000000
+NO_WINDOW = 0x08000000
 """CREATE_NO_WINDOW: otherwise each console program started from a window would open a console."""
 
 SUSPENDED = 0x00000004

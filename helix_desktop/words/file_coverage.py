@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.file_history.coverage import Coverage, UncoveredReason
+from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredReason
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.words.translation import Translator, translate
@@ -33,7 +33,7 @@ def reason_text(reason: UncoveredReason) -> str:
     return translate(_REASONS[reason])
 
 
-def uncovered_line(coverage: Coverage) -> str:
+def uncovered_line(coverage: FileCoverage) -> str:
     """Return in one line where a call's changes could not be undone; empty: everywhere they can."""
     if coverage.error:
         return tr("Can't be undone: {reason}", reason=coverage.error)
@@ -50,7 +50,7 @@ def uncovered_line(coverage: Coverage) -> str:
     )
 
 
-def uncovered_details(coverage: Coverage) -> tuple[str, ...]:
+def uncovered_details(coverage: FileCoverage) -> tuple[str, ...]:
     """Return each place that is not covered, the first ones, with its reason; one a line."""
     lines = [
         f"{escape_hidden_name(place.path)} · {reason_text(place.reason)}"

@@ -8740,17 +8740,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/left_context.py" />
+            <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>Cached: replaced by a marker. The agent can recall it.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/left_context.py" />
+            <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>Changed since (e{event})</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/left_context.py" />
+            <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>Changed since (e{event}): this is the file as it was then.</source>
             <translation type="unfinished" />
         </message>
@@ -8765,12 +8765,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/left_context.py" />
+            <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>Compaction on hold</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/left_context.py" />
+            <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>Compaction resumed</source>
             <translation type="unfinished" />
         </message>
@@ -8805,7 +8805,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/left_context.py" />
+            <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>Facts about older messages, noted in the background. They replace these messages later.</source>
             <translation type="unfinished" />
         </message>
@@ -8856,12 +8856,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/left_context.py" />
+            <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>Noted facts merged into fewer. Outdated facts are dropped.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/left_context.py" />
+            <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>Noted: replaced by a shorter note. Undo puts the originals back into the context.</source>
             <translation type="unfinished" />
         </message>
@@ -8872,7 +8872,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/left_context.py" />
+            <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>On hold: the context stays as it is while it fits, until you resume compaction.</source>
             <translation type="unfinished" />
         </message>
@@ -8902,7 +8902,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/left_context.py" />
+            <location filename="../../helix_desktop/words/rewrite_explanations.py" />
             <source>Summarized: replaced by a handover. Undo puts the messages back into the context.</source>
             <translation type="unfinished" />
         </message>
@@ -9160,7 +9160,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/design/what_is_this.py" />
+            <location filename="../../helix_desktop/ui/design/help_link.py" />
             <source>What is this?</source>
             <translation type="unfinished" />
         </message>
@@ -14354,7 +14354,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <location filename="../../helix_desktop/services/user_instructions.py" />
             <source>Check the file's permissions and the free space.</source>
             <translation type="unfinished" />
         </message>
@@ -14397,7 +14397,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <location filename="../../helix_desktop/services/user_instructions.py" />
             <source>Edit it in another program; the first {limit} are sent.</source>
             <translation type="unfinished" />
         </message>
@@ -14457,12 +14457,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <location filename="../../helix_desktop/services/user_instructions.py" />
             <source>Shorten them, or move parts to files that the agent can read.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <location filename="../../helix_desktop/services/user_instructions.py" />
             <source>The instructions in {file} couldn't be read or saved.</source>
             <translation type="unfinished" />
         </message>
@@ -14472,7 +14472,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <location filename="../../helix_desktop/services/user_instructions.py" />
             <source>These instructions are too long.</source>
             <translation type="unfinished" />
         </message>
@@ -14482,7 +14482,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <location filename="../../helix_desktop/services/user_instructions.py" />
             <source>They have {size}; {limit} are sent.</source>
             <translation type="unfinished" />
         </message>
@@ -14507,7 +14507,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/services/own_instructions.py" />
+            <location filename="../../helix_desktop/services/user_instructions.py" />
             <source>{file} is too large to edit here.</source>
             <translation type="unfinished" />
         </message>
@@ -20067,12 +20067,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/coverage.py" />
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>Added below it: {names}</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/coverage.py" />
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>Added below it: {names} and {count} more</source>
             <translation type="unfinished" />
         </message>
@@ -20337,7 +20337,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/coverage.py" />
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>Mentions {counts}</source>
             <translation type="unfinished" />
         </message>
@@ -20829,7 +20829,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/coverage.py" />
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>{counts}, {verbatim} kept word for word</source>
             <translation type="unfinished" />
         </message>
@@ -20844,7 +20844,7 @@
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/words/coverage.py" />
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>{named} of %n commands</source>
             <translation>
                 <numerusform>{named} of %n command</numerusform>
@@ -20852,7 +20852,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/words/coverage.py" />
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>{named} of %n conclusions</source>
             <translation>
                 <numerusform>{named} of %n conclusion</numerusform>
@@ -20860,7 +20860,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/words/coverage.py" />
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>{named} of %n digests</source>
             <translation>
                 <numerusform>{named} of %n digest</numerusform>
@@ -20868,7 +20868,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/words/coverage.py" />
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>{named} of %n files</source>
             <translation>
                 <numerusform>{named} of %n file</numerusform>
@@ -20876,7 +20876,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/words/coverage.py" />
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>{named} of %n instructions</source>
             <translation>
                 <numerusform>{named} of %n instruction</numerusform>
@@ -20884,7 +20884,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/words/coverage.py" />
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>{named} of %n numbers</source>
             <translation>
                 <numerusform>{named} of %n number</numerusform>

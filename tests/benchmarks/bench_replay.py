@@ -10,11 +10,11 @@ from pathlib import Path
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.replay import Replayer
+from helix_desktop.replay.app_prompt import count_app_prompt
 from helix_desktop.replay.measure import MeasureOptions
-from helix_desktop.replay.own_prompt import count_own_prompt
 from helix_desktop.replay.parallel import measure_all
 from helix_desktop.replay.recording import find_recordings
-from helix_desktop.replay.report import format_table, own_prompt_line, warning_lines
+from helix_desktop.replay.report import app_prompt_line, format_table, warning_lines
 from helix_desktop.replay.results import MeasuredRecording
 from helix_desktop.replay.simulated_recalls import DEFAULT_RATE
 from helix_desktop.replay.totals import group_by_source, totals_of
@@ -54,7 +54,7 @@ def _tables(paths: list[Path]) -> str:
     for source in sources if len(sources) > 1 else ():
         column = {name: totals_of(group_by_source(ones)[source]) for name, ones in measured.items()}
         tables.append(format_table(column, source))
-    return "\n\n".join([*tables, own_prompt_line(count_own_prompt())]) + "\n"
+    return "\n\n".join([*tables, app_prompt_line(count_app_prompt())]) + "\n"
 
 
 def _measure(paths: list[Path], profile: str, recalls: float | None) -> list[MeasuredRecording]:

@@ -12,7 +12,7 @@ from helix_desktop.context.log.recorded_changes import joined_changes
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, HelixError, RevertRefused
 from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges, ChangeSource
-from helix_desktop.domain.file_history.coverage import Coverage
+from helix_desktop.domain.file_history.coverage import FileCoverage
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.user_text import verbatim
@@ -31,7 +31,7 @@ class MemoryFileHistory:
         self._running: dict[tuple[str, str], tuple[CallMark, dict[str, FileChange], set[str]]] = {}
         self._unrecorded: dict[str, CapturedChanges] = {}
         self._ids = itertools.count(1)
-        self.coverage = Coverage(is_complete=True)
+        self.coverage = FileCoverage(is_complete=True)
         self.error: HelixError | None = None  # raised by everything that captures
         self.gate = asyncio.Event()  # an end of a call waits for it
         self.gate.set()

@@ -11,12 +11,12 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from helix_desktop.agent.changes.capture_events import record_captures, record_unrecorded
-from helix_desktop.agent.changes.file_news import file_news
+from helix_desktop.agent.changes.file_updates import file_updates
 from helix_desktop.agent.ports import FileHistory, Store
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised
-from helix_desktop.context.log.file_notes import FileNews, reverts_note
+from helix_desktop.context.log.file_notes import FileUpdate, reverts_note
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.session import SubagentStarted, UserSpoke
@@ -49,9 +49,9 @@ class ChangeRecorder:
         self._agent_paths: set[str] = set()  # that calls changed, up to event `_agent_paths_upto`
         self._agent_paths_upto = 0
 
-    async def news_of(self, files: Sequence[ChangedFile]) -> list[FileNews]:
+    async def file_updates(self, files: Sequence[ChangedFile]) -> list[FileUpdate]:
         """Return what changed of files, for the model. Never raises."""
-        return await file_news(files, self._history, self._runtime.counter)
+        return await file_updates(files, self._history, self._runtime.counter)
 
     async def outside_changes(self, announced: Collection[str]) -> tuple[ChangedFile, ...]:
         """Find what changed outside all calls, and return what of it the model has to be told.

@@ -26,9 +26,9 @@ from helix_desktop.context.log.recorded_changes import (
 from helix_desktop.domain.errors import InvalidInput, StoreError, StoreLocked, WorkspaceUntrusted
 from helix_desktop.domain.events.file_changes import ChangesAccepted
 from helix_desktop.domain.events.session import RecordedEvent
-from helix_desktop.domain.file_history.coverage import Coverage
+from helix_desktop.domain.file_history.coverage import FileCoverage
 from helix_desktop.domain.file_history.diff import FileDiff, apply_hunks, diff_states
-from helix_desktop.domain.file_history.patch import ChangedFile, patch_text
+from helix_desktop.domain.file_history.patch import PatchFile, patch_text
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.session_changes import (
     RecordedChanges,
@@ -71,9 +71,9 @@ class WorkspaceChanges:
         return self._history is not None
 
     @property
-    def coverage(self) -> Coverage:
+    def coverage(self) -> FileCoverage:
         """What is covered, as last known."""
-        return self._history.coverage if self._history is not None else Coverage()
+        return self._history.coverage if self._history is not None else FileCoverage()
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Subscribe to changes of the coverage. Call the returned function to unsubscribe."""
@@ -174,7 +174,7 @@ class WorkspaceChanges:
         select = partial(selected_changes, with_reverted=len(selection.captures) == 1)
         changes, _ = await asyncio.to_thread(select, rows, selection)
         files = [
-            ChangedFile(change, await self.diff(change.path, change.before, change.after))
+            PatchFile(change, await self.diff(change.path, change.before, change.after))
             for change in await asyncio.to_thread(joined_changes, changes)
         ]
         return await asyncio.to_thread(patch_text, files)

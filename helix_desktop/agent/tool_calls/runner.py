@@ -135,8 +135,8 @@ class ToolRunner:
         files = await self._file_changes.before_edit(request)
         if not files:
             return None
-        news = await self._changes.news_of(files)
-        return _failed(ToolError(refused_edit(files, news)))
+        updates = await self._changes.file_updates(files)
+        return _failed(ToolError(refused_edit(files, updates)))
 
     async def _ask_question(
         self,

@@ -12,17 +12,17 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 _MAX_NAMED = 20
 
 
-class FileNews(msgspec.Struct, frozen=True):
-    """What changed of a file: a diff from the version that the model knows, or words where that is too long.
+class FileUpdate(msgspec.Struct, frozen=True):
+    """What changed of a file: a diff from the version that the model knows, or a sentence if that is long.
 
-    Empty: the former version is not known.
+    Empty: the previous version is not known.
     """
 
     path: str
     text: str = ""
 
 
-def files_note(files: Sequence[ChangedFile], news: Sequence[FileNews] = ()) -> str:
+def files_note(files: Sequence[ChangedFile], updates: Sequence[FileUpdate] = ()) -> str:
     """Return the note on files that changed since they were read or written; empty without any."""
     changed = _names([file for file in files if not file.is_gone])
     gone = _names([file for file in files if file.is_gone])
@@ -30,7 +30,7 @@ def files_note(files: Sequence[ChangedFile], news: Sequence[FileNews] = ()) -> s
     if not parts:
         return ""
     head = f"Files on disk since you last saw them: {'; '.join(parts)}. What stands above of them is old."
-    texts = _texts(news)
+    texts = _texts(updates)
     return f"[{head} What changed:\n{texts}\n]" if texts else f"[{head}]"
 
 
@@ -44,10 +44,10 @@ def reverts_note(reverted: Sequence[str], redone: Sequence[str]) -> str:
     return f"[The user {text}. Read a file again before you rely on it.]" if text else ""
 
 
-def refused_edit(files: Sequence[ChangedFile], news: Sequence[FileNews]) -> str:
+def refused_edit(files: Sequence[ChangedFile], updates: Sequence[FileUpdate]) -> str:
     """Return the answer to an edit of files that changed since the model saw them."""
     names = _names(files)
-    texts = _texts(news)
+    texts = _texts(updates)
     parts = [
         f"Nothing was written: {names} changed on disk since you last saw it. You did not do that.",
         f"What changed:\n{texts}" if texts else "",
@@ -56,8 +56,8 @@ def refused_edit(files: Sequence[ChangedFile], news: Sequence[FileNews]) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _texts(news: Sequence[FileNews]) -> str:
-    return "\n".join(file.text for file in news if file.text)
+def _texts(updates: Sequence[FileUpdate]) -> str:
+    return "\n".join(file.text for file in updates if file.text)
 
 
 def _names(files: Sequence[ChangedFile]) -> str:

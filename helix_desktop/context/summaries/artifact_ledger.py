@@ -66,7 +66,7 @@ def _ellipsize(text: str, cap: int) -> str:
     return line if len(line) <= cap else line[: cap - 1] + "…"
 
 
-class FileUse(msgspec.Struct, frozen=True):
+class LedgerFile(msgspec.Struct, frozen=True):
     """A path, everything done to it (FLAGS), and its newest event; `state` names what flags do not.
 
     `digest` is of the newest complete content that was written or read, and `stored_seq` the event that it
@@ -170,13 +170,13 @@ class _CallContent(msgspec.Struct, frozen=True):
 
 
 _UNKNOWN_CALL = _CallContent()
-LedgerEntry = FileUse | AttachedContent | CommandRun | Failure
+LedgerEntry = LedgerFile | AttachedContent | CommandRun | Failure
 
 
 class Ledger(msgspec.Struct):
     """Files by path, attachments by digest, commands by their text, failures; each newest last."""
 
-    files: dict[str, FileUse] = {}
+    files: dict[str, LedgerFile] = {}
     attached: dict[str, AttachedContent] = {}
     commands: dict[str, CommandRun] = {}
     failures: dict[tuple[str, str], Failure] = {}
@@ -259,7 +259,7 @@ class Ledger(msgspec.Struct):
             state = "generated"
         flags = flags if flag in flags else flags + flag
         stored = "" if digest == _NOTHING else digest
-        self.files[path] = FileUse(path, flags, stored, seq, state, content, stored_seq or seq)
+        self.files[path] = LedgerFile(path, flags, stored, seq, state, content, stored_seq or seq)
 
     def _add_command(self, answer: ToolAnswered, seq: int) -> None:
         ok = answer.ok and answer.exit_code in (0, None)

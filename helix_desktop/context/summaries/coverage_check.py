@@ -19,11 +19,11 @@ from helix_desktop.context.summaries.command_lines import main_part
 from helix_desktop.context.summaries.conclusions import main_statement
 from helix_desktop.context.summaries.telling_lines import last_telling_line
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.summary import Bullet, Coverage, FactKind
+from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.tool_call_target import tool_kind
-from helix_desktop.domain.user_words import own_words
+from helix_desktop.domain.typed_text import typed_text
 
 CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
 _SENTENCE_CHARS = 240  # characters of an instruction that are quoted
@@ -104,7 +104,7 @@ class CoveredFacts:
 
     def _add_message(self, text: str, seq: int) -> None:
         self._add_words(text, seq)
-        for sentence in instructions_in(own_words(text)):
+        for sentence in instructions_in(typed_text(text)):
             self._note("instructions", sentence, seq)
         for name in identifiers_in(text[:_PARSED_CHARS]):
             if "/" in name.strip("/") or "." in name.strip("."):
@@ -158,7 +158,7 @@ def covered_facts(items: Iterable[LogItem]) -> CoveredFacts:
 
 def check_coverage(
     facts: CoveredFacts, text: str, max_chars: int, quoted: Container[int] = ()
-) -> tuple[Coverage, ...]:
+) -> tuple[SummaryCoverage, ...]:
     """Return by kind how many facts a summary's text names, and those it does not, newest first.
 
     The missing ones are listed in about `max_chars` characters, conclusions in 0.8 times as many more, to
@@ -167,7 +167,7 @@ def check_coverage(
     instructions and conclusions are counted, not listed.
     """
     summary_names = _NamedIn(text)
-    checked: list[Coverage] = []
+    checked: list[SummaryCoverage] = []
     texts: set[str] = set()
     for kind, share in _SHARES.items():
         of_kind = facts.of_kind(kind)
@@ -192,7 +192,7 @@ def check_coverage(
         texts |= {line.text for line in lines[: len(listed)]}
         named_count = len(of_kind) - len(missing)
         checked.append(
-            Coverage(
+            SummaryCoverage(
                 kind, named_count, len(of_kind), listed, verbatim=len(missing) - len(newest) + also_listed
             )
         )
@@ -207,7 +207,7 @@ def _by_text(facts: Iterable[Bullet], sentences: Mapping[str, str]) -> dict[str,
     return groups
 
 
-def also_named(coverage: Sequence[Coverage]) -> str:
+def also_named(coverage: Sequence[SummaryCoverage]) -> str:
     """Return what a summary does not name as lines below it, each with its event; empty if nothing.
 
     Where a newer fact may replace an older one, as another number for the same thing, the line says its

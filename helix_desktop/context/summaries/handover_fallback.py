@@ -17,7 +17,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
-from helix_desktop.domain.user_words import own_words
+from helix_desktop.domain.typed_text import typed_text
 
 _OPENING = "The user asked"
 _PER_SECTION = 8
@@ -53,7 +53,7 @@ class HistoryExtract:
         """Add the next message."""
         self.ledger.add(item)
         match item.event:
-            case UserSpoke(text=text) if words := own_words(text):
+            case UserSpoke(text=text) if words := typed_text(text):
                 self._last_request = (item.seq, words)
                 self._first_request = self._first_request or self._last_request
                 if _PREFERS.search(words):

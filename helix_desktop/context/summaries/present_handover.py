@@ -11,7 +11,7 @@ from helix_desktop.context.summaries.coverage_check import CHARS_PER_TOKEN, Cove
 from helix_desktop.context.summaries.handover import previous_handover, section_text
 from helix_desktop.context.summaries.handover_fallback import HistoryExtract
 from helix_desktop.domain.events.rewrite import Excluded
-from helix_desktop.domain.events.summary import Coverage, Section
+from helix_desktop.domain.events.summary import Section, SummaryCoverage
 
 
 class PresentHandover(msgspec.Struct, frozen=True):
@@ -21,7 +21,7 @@ class PresentHandover(msgspec.Struct, frozen=True):
     messages: int
     sections: tuple[Section, ...]
     ledger: str
-    coverage: tuple[Coverage, ...]
+    coverage: tuple[SummaryCoverage, ...]
 
 
 class PresentHandoverWriter:

@@ -19,7 +19,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.diagnostics.checks.rendering import CHECK_NAMES
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
-from helix_desktop.services.own_command import is_frozen, own_command
+from helix_desktop.services.app_command import app_command, is_frozen
 from helix_desktop.services.sample_python import with_sample_python
 
 text = TextContext("Self-check")
@@ -73,7 +73,7 @@ class RenderCheckProcess:
     async def _run(self) -> None:
         self._results = {}
         child = await asyncio.create_subprocess_exec(
-            *own_command("self-check", PAINT_ONLY),
+            *app_command("self-check", PAINT_ONLY),
             env=self._environ,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=_PIPE,
@@ -107,7 +107,7 @@ async def mcp(*, in_english: bool = False) -> str:
     with tempfile.TemporaryDirectory() as temp_dir:
         folder, data = await asyncio.to_thread(_create_workspace, Path(temp_dir))
         child = await asyncio.create_subprocess_exec(
-            *own_command("mcp", "--data-dir", str(data), "--workspace", str(folder)),
+            *app_command("mcp", "--data-dir", str(data), "--workspace", str(folder)),
             env=_english_environ() if in_english else None, stdin=_PIPE, stdout=_PIPE, stderr=_PIPE,
         )  # fmt: skip
         output, errors = await _communicate(

@@ -36,7 +36,7 @@ class Section(msgspec.Struct, frozen=True):
 FactKind = Literal["instructions", "conclusions", "files", "hashes", "numbers", "commands"]
 
 
-class Coverage(msgspec.Struct, frozen=True):
+class SummaryCoverage(msgspec.Struct, frozen=True):
     """How many facts of a kind, in the messages covered, a summary and its ledger name.
 
     Of the others, `verbatim` are in messages that are quoted with it, or in a sentence that
@@ -100,7 +100,7 @@ class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
     refused: str = ""
     handle_digits: int = 64
     over: tuple[EndedObservation, ...] = ()
-    coverage: tuple[Coverage, ...] = ()
+    coverage: tuple[SummaryCoverage, ...] = ()
     quote_tokens: int = 0
 
 
@@ -179,7 +179,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     threshold: float = 0.0
     refused: str = ""
     handle_digits: int = 64
-    coverage: tuple[Coverage, ...] = ()
+    coverage: tuple[SummaryCoverage, ...] = ()
     words: tuple[int, ...] = ()
     origin: str = ""
     origin_title: str = ""

@@ -53,7 +53,7 @@ class UncoveredPlace(msgspec.Struct, frozen=True, omit_defaults=True):
     size: int = 0
 
 
-class Coverage(msgspec.Struct, frozen=True):
+class FileCoverage(msgspec.Struct, frozen=True):
     """What is covered now: files and bytes that are, what is not (the first of them), and how many that are.
 
     `pending` files of the first copy are not in yet; `is_complete` is False until all are. If the user paused

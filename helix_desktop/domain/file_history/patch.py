@@ -18,14 +18,14 @@ _NOTHING = "/dev/null"
 _ESCAPES = {"\n": "\\n", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
-class ChangedFile(NamedTuple):
+class PatchFile(NamedTuple):
     """A change and what differs by it."""
 
     change: FileChange
     diff: FileDiff
 
 
-def patch_text(files: Sequence[ChangedFile]) -> str:
+def patch_text(files: Sequence[PatchFile]) -> str:
     """Return the patch of changes, by path; bytes that are no UTF-8 are lone surrogates in it.
 
     A path that was moved is a rename if the list also removes the path that it had. Folders, and permissions

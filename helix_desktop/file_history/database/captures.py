@@ -11,7 +11,7 @@ from helix_desktop.domain.file_history.state import FileChange
 from helix_desktop.file_history.database.connection import Connection, blob
 
 
-class RunningCall(msgspec.Struct, frozen=True, omit_defaults=True):
+class RunningCallRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A call that runs in a process, or ran when that ended; `others` ran at the same time, by their titles.
 
     `process` names the lock that the process holds as long as it lives.
@@ -29,7 +29,7 @@ class CaptureRows:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def put_running(self, call: RunningCall) -> None:
+    def put_running(self, call: RunningCallRow) -> None:
         """Add a running call, or replace what is stored of it."""
         mark = call.mark
         self._connection.execute(
@@ -38,10 +38,10 @@ class CaptureRows:
             (mark.session, mark.call_id, call.process, call.started_ms, msgspec.json.encode(call)),
         )
 
-    def running(self) -> list[RunningCall]:
+    def running(self) -> list[RunningCallRow]:
         """Return the running calls of all processes, oldest first."""
         rows = self._connection.query("SELECT call FROM running ORDER BY started_ms, rowid")
-        return [self._connection.decode(row[0], RunningCall) for row in rows]
+        return [self._connection.decode(row[0], RunningCallRow) for row in rows]
 
     def put_changes(self, mark: CallMark, changes: Iterable[FileChange]) -> None:
         """Set what changed at paths during a running call so far."""

@@ -17,7 +17,7 @@ import msgspec
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.capture import Capture
 from helix_desktop.domain.file_history.state import FileChange
-from helix_desktop.file_history.database.captures import RunningCall
+from helix_desktop.file_history.database.captures import RunningCallRow
 from helix_desktop.file_history.database.connection import Connection
 from helix_desktop.file_history.database.contents import unpack
 
@@ -28,7 +28,7 @@ _CONTENT = tuple[int, bytes, int, int, int, int, bytes]
 _TABLES: dict[str, tuple[Any, int, Any]] = {
     "removed": (tuple[bytes, int, bytes], -1, None),  # first: what the user had removed is not stored again
     "journal": (tuple[str, str, bytes], -1, None),  # by it a revert that was cut off is taken back
-    "running": (tuple[str, str, str, int, bytes], 4, RunningCall),
+    "running": (tuple[str, str, str, int, bytes], 4, RunningCallRow),
     "running_changes": (tuple[str, str, str, bytes], 3, FileChange),
     "captures": (tuple[str, str, bytes, bytes, int, int], 3, Capture),
 }

@@ -12,15 +12,15 @@ from helix_desktop.domain.file_history.merge import merge
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan, RevertProblem
 from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.file_history.database.contents import ContentRows
-from helix_desktop.file_history.revert.folders import Folders
-from helix_desktop.file_history.revert.reading import (
-    PresentPath,
-    PresentReader,
+from helix_desktop.file_history.revert.current_paths import (
+    CurrentPath,
+    CurrentPathReader,
     RevertTree,
     is_alike,
     is_plain_path,
 )
-from helix_desktop.file_history.revert.surroundings import check_surroundings
+from helix_desktop.file_history.revert.folder_checks import check_folders
+from helix_desktop.file_history.revert.folders import Folders
 
 _MAX_LARGE = 128 * 1024 * 1024  # bytes of a file over the size limit that are stored when it is reverted
 
@@ -37,7 +37,7 @@ class Planner:
 
     def __init__(self, folders: Folders, contents: ContentRows, tree: RevertTree) -> None:
         self._folders, self._contents, self._tree = folders, contents, tree
-        self._reader = PresentReader(folders, tree)
+        self._reader = CurrentPathReader(folders, tree)
 
     def plan(self, changes: Sequence[FileChange], captures: Sequence[str]) -> RevertPlan:
         """Return what taking back changes would do; they are in the order in which they were made."""
@@ -46,11 +46,9 @@ class Planner:
             by_path.setdefault(change.path, []).append(change)
         present = {path: self._read_present(path, by_path[path]) for path in sorted(by_path)}
         files = {path: self._plan_path(path, by_path[path], found) for path, found in present.items()}
-        return RevertPlan(
-            tuple(check_surroundings(files, self._folders, self._reader).values()), tuple(captures)
-        )
+        return RevertPlan(tuple(check_folders(files, self._folders, self._reader).values()), tuple(captures))
 
-    def _plan_path(self, path: str, changes: Sequence[FileChange], found: PresentPath) -> PlannedFile:
+    def _plan_path(self, path: str, changes: Sequence[FileChange], found: CurrentPath) -> PlannedFile:
         spans = _join(changes)
         base, before = spans[-1].after, spans[0].before
         if not is_plain_path(path):
@@ -68,13 +66,13 @@ class Planner:
         problem = self._problem(file, found)
         return msgspec.structs.replace(file, status="blocked", problem=problem) if problem else file
 
-    def _read_present(self, path: str, changes: Sequence[FileChange]) -> PresentPath:
+    def _read_present(self, path: str, changes: Sequence[FileChange]) -> CurrentPath:
         """Return what stands there; a file that was changed later is stored, to be merged and compared.
 
         One that is ignored is stored too: it may be what was moved away from another path.
         """
         if not is_plain_path(path):
-            return PresentPath(None, "outside")
+            return CurrentPath(None, "outside")
         base, before = changes[-1].after, changes[0].before
         found = self._reader.read(path, base)
         state = found.state
@@ -162,7 +160,7 @@ class Planner:
         data = merged.build()
         return FileState("file", self._contents.put(data), len(data))
 
-    def _problem(self, file: PlannedFile, found: PresentPath) -> RevertProblem:
+    def _problem(self, file: PlannedFile, found: CurrentPath) -> RevertProblem:
         if found.problem not in ("", "outside", "not_a_folder"):  # of these, what is on the way decides
             return found.problem
         if self._tree.is_busy(file.path):

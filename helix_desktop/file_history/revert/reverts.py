@@ -16,9 +16,9 @@ from helix_desktop.domain.file_history.state import ChangeList, FileChange
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
+from helix_desktop.file_history.revert.current_paths import RevertTree
 from helix_desktop.file_history.revert.folders import Folders, FolderUnreachable
 from helix_desktop.file_history.revert.planner import Planner
-from helix_desktop.file_history.revert.reading import RevertTree
 from helix_desktop.file_history.revert.refusals import PathChanged, half_done, refusal_of, refused
 from helix_desktop.file_history.revert.steps import JournalEntry, Step, Target, build_steps, changes_of
 from helix_desktop.file_history.revert.swap import Swap

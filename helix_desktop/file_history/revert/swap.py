@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 
 from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.revert.attributes import give_attributes
+from helix_desktop.file_history.revert.current_paths import is_alike, read_bytes, read_state
 from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
-from helix_desktop.file_history.revert.reading import is_alike, read_bytes, read_state
 from helix_desktop.file_history.revert.refusals import PathChanged
 from helix_desktop.file_history.revert.steps import JournalEntry, Step
 from helix_desktop.system.disk_sync import CAN_SYNC_DISK

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan
 from helix_desktop.domain.file_history.state import FileState
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.file_history.revert.current_paths import CurrentPathReader, RevertTree, is_alike
+from helix_desktop.file_history.revert.folder_checks import parents_of
 from helix_desktop.file_history.revert.folders import Folders
-from helix_desktop.file_history.revert.reading import PresentReader, RevertTree, is_alike
 from helix_desktop.file_history.revert.refusals import refused, refused_by_change
 from helix_desktop.file_history.revert.steps import Target
-from helix_desktop.file_history.revert.surroundings import parents_of
 
 text = TextContext("Changes")
 
@@ -27,7 +27,7 @@ class TargetFinder:
         choices: Mapping[str, RevertChoice],
     ) -> None:
         self._folders, self._tree, self._plan, self._choices = folders, tree, plan, choices
-        self._reader = PresentReader(folders, tree)
+        self._reader = CurrentPathReader(folders, tree)
         self._targets: dict[str, Target] = {}
         self._folder_states: dict[str, FileState | None] = {}
 

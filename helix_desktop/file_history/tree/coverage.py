@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.file_history.coverage import Coverage, UncoveredPlace, UncoveredReason
+from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredPlace, UncoveredReason
 from helix_desktop.domain.file_history.state import FileState
 from helix_desktop.file_history.tree.tree import WorkspaceTree
 
 _PLACES = 500  # named; of the others the number is
 
 
-def coverage_of(tree: WorkspaceTree, stored_size: int) -> Coverage:
+def coverage_of(tree: WorkspaceTree, stored_size: int) -> FileCoverage:
     """Return what of a tree is covered; `stored_size` are the bytes that all contents take."""
     files = size = 0
     places = list(tree.skipped.values())
@@ -23,7 +23,7 @@ def coverage_of(tree: WorkspaceTree, stored_size: int) -> Coverage:
     places.sort(key=lambda place: (place.reason == "pending", not place.is_folder, place.path))
     pending = sum(place.reason == "pending" for place in places)
     first = tuple(places[:_PLACES])
-    return Coverage(files, size, stored_size, first, len(places), pending, is_complete=not tree.pending)
+    return FileCoverage(files, size, stored_size, first, len(places), pending, is_complete=not tree.pending)
 
 
 def _reason(tree: WorkspaceTree, path: str, state: FileState) -> UncoveredReason:

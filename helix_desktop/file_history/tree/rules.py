@@ -10,6 +10,12 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.coverage import CoverageSettings, UncoveredReason
 from helix_desktop.domain.files.ignore_rules import IgnoreRules
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.file_history.tree.excluded_names import (
+    BUILT_FOLDERS,
+    BUILT_MARKERS,
+    is_secret_file,
+    is_secret_folder,
+)
 from helix_desktop.file_history.tree.folder import Handle
 from helix_desktop.file_history.tree.ignore_files import (
     GIT_EXCLUDE,
@@ -18,12 +24,6 @@ from helix_desktop.file_history.tree.ignore_files import (
     load_above,
     load_rules,
     load_rules_below,
-)
-from helix_desktop.file_history.tree.place_names import (
-    BUILT_FOLDERS,
-    BUILT_MARKERS,
-    is_secret_file,
-    is_secret_folder,
 )
 
 text = TextContext("Changes")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from helix_desktop.context.summaries.conclusions import main_statement
-from helix_desktop.domain.user_words import own_words
+from helix_desktop.domain.typed_text import typed_text
 from helix_desktop.providers.demo.position import newest_position
 from helix_desktop.providers.demo.script import Script
 from helix_desktop.providers.demo.summary_input import Line, Point
@@ -61,7 +61,7 @@ def _background(lines: Sequence[Line]) -> list[Point]:
 
 def _requests(lines: Iterable[Line]) -> list[Line]:
     """Return what the user said, without commands of the terminal that a message holds."""
-    users = (Line(line.seq, line.role, own_words(line.text)) for line in lines if line.role == "user")
+    users = (Line(line.seq, line.role, typed_text(line.text)) for line in lines if line.role == "user")
     return [line for line in users if line.text]
 
 

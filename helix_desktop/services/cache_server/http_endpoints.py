@@ -14,10 +14,10 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.tools import CountTokens
+from helix_desktop.services.app_command import app_command
 from helix_desktop.services.cache_server.config_snippets import SharingState
 from helix_desktop.services.cache_server.lazy_store import AnyStore, LazyStore
 from helix_desktop.services.cache_server.tools import CacheServerTools
-from helix_desktop.services.own_command import own_command
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.words.errors import error_text
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -55,7 +55,7 @@ class CacheEndpoints:
         """Return the command that serves a workspace's cache to another program through its pipes."""
         is_default = DataDir.locate(None, {}).root == self._data_dir
         options = () if is_default else ("--data-dir", str(self._data_dir))
-        return own_command("mcp", *options, "--workspace", self._registry.get(workspace_id).path)
+        return app_command("mcp", *options, "--workspace", self._registry.get(workspace_id).path)
 
     async def start(self, workspace_id: str) -> None:
         """Start the endpoint of a workspace that has it switched on."""

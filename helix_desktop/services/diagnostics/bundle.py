@@ -17,10 +17,10 @@ from helix_desktop.config.paths import LOG_FILE, STACKS_FILE, resources_dir
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.redaction.report_text import ReportRedaction
 from helix_desktop.domain.user_text import TextContext, plain_text, system_reason
+from helix_desktop.services.app_command import app_command
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.diagnostics.facts import folder_sizes, policy_facts, settings_facts
 from helix_desktop.services.diagnostics.report_names import ReportNames
-from helix_desktop.services.own_command import own_command
 from helix_desktop.words.translation import current_language
 from helix_desktop.workspaces.record import WorkspaceRecord
 
@@ -84,7 +84,7 @@ class Diagnostics:
         """Run the self-check in a process of its own and return its report; a failure is a report too."""
         try:
             child = await asyncio.create_subprocess_exec(
-                *own_command("self-check", "--json", "--data-dir", str(self._services.data_folder)),
+                *app_command("self-check", "--json", "--data-dir", str(self._services.data_folder)),
                 env={**os.environ, LANGUAGE_VARIABLE: "en"},
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,

@@ -10,12 +10,13 @@ from typing import NamedTuple, TypeGuard
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, HelixError, InvalidInput, WorkspaceUntrusted
 from helix_desktop.domain.file_history.diff import FileDiff, diff_states
-from helix_desktop.domain.file_history.patch import ChangedFile, patch_text
+from helix_desktop.domain.file_history.patch import PatchFile, patch_text
 from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.domain.git import LINK_MODE, SUBMODULE_MODE, GitEntry, GitProblem
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext, UserText
-from helix_desktop.tools.git.files import PresentFile, PresentFiles
+from helix_desktop.tools.environment.description import WorkspaceEnvironment
+from helix_desktop.tools.git.files import WorkingTreeFile, WorkingTreeFiles
 from helix_desktop.tools.git.objects import (
     MAX_CONTENT_BYTES,
     SHA1_DIGITS,
@@ -26,7 +27,6 @@ from helix_desktop.tools.git.objects import (
     read_submodule,
 )
 from helix_desktop.tools.git.status import CheckoutState, read_state
-from helix_desktop.tools.surroundings.environment import Surroundings
 
 _text = TextContext("Git")
 
@@ -58,9 +58,9 @@ class GitChanges:
     Every method may raise HelixError: git failed, or the workspace is in no checkout or not trusted.
     """
 
-    def __init__(self, surroundings: Surroundings, is_trusted: Callable[[], bool]) -> None:
-        """`surroundings` are those of the workspace's commands."""
-        self._git, self._jail, self._is_trusted = surroundings.git, surroundings.jail, is_trusted
+    def __init__(self, environment: WorkspaceEnvironment, is_trusted: Callable[[], bool]) -> None:
+        """`environment` is that of the workspace's commands."""
+        self._git, self._jail, self._is_trusted = environment.git, environment.jail, is_trusted
         self._prefix = ""
         self._texts: dict[str, bytes] = {}  # contents that no file has: the commits of submodules
 
@@ -77,7 +77,7 @@ class GitChanges:
         sizes = await read_sizes(self._git, ids)
         small = {content_id: size for content_id, size in sizes.items() if size <= _SMALL}
         stored = _Stored(sizes, await read_contents(self._git, small))
-        present = PresentFiles(self._jail, _MAX_READ, len(ids[0]) if ids else SHA1_DIGITS)
+        present = WorkingTreeFiles(self._jail, _MAX_READ, len(ids[0]) if ids else SHA1_DIGITS)
         changes = [FileChange(path, *states) for path, states in submodules.items()]
         changes += await asyncio.to_thread(_file_changes, files, stored, present)
         return tuple(sorted(changes, key=lambda change: change.path))
@@ -86,9 +86,9 @@ class GitChanges:
         """Return what differs between a path in the last commit and on disk, as it is there now."""
         return await self._diff(path, before, await self._content(before), after)
 
-    async def diffs(self, changes: Iterable[FileChange]) -> tuple[ChangedFile, ...]:
+    async def diffs(self, changes: Iterable[FileChange]) -> tuple[PatchFile, ...]:
         """Return changes with what differs; files that cannot be read are only known to differ."""
-        files: list[ChangedFile] = []
+        files: list[PatchFile] = []
         for portion in _portions(changes):
             sizes = {
                 change.before.digest: change.before.size for change in portion if _is_stored(change.before)
@@ -100,7 +100,7 @@ class GitChanges:
                     diff = await self._diff(change.path, change.before, before_data, change.after)
                 except InvalidInput:
                     diff = FileDiff("hash_only", change.before, change.after)
-                files.append(ChangedFile(change, diff))
+                files.append(PatchFile(change, diff))
         return tuple(files)
 
     async def _diff(
@@ -111,7 +111,7 @@ class GitChanges:
             after_data = self._texts[after.digest]
         elif after is not None:
             digits = len(before.digest) if before is not None and before.digest else SHA1_DIGITS
-            present = PresentFiles(self._jail, digits=digits)
+            present = WorkingTreeFiles(self._jail, digits=digits)
             after, after_data = await asyncio.to_thread(present.read, path, after.mode)
         if after is not None and not after.stored:
             raise InvalidInput(
@@ -206,13 +206,15 @@ def select_paths(changes: Iterable[FileChange], paths: Sequence[str]) -> list[Fi
     ]
 
 
-def _file_changes(entries: Iterable[GitEntry], stored: _Stored, present: PresentFiles) -> list[FileChange]:
+def _file_changes(
+    entries: Iterable[GitEntry], stored: _Stored, present: WorkingTreeFiles
+) -> list[FileChange]:
     """Return the changes of files and links; blocks."""
     changes: list[FileChange] = []
     for entry in entries:
         before = _before(entry, stored)
         after, data = (
-            PresentFile() if entry.letter == "D" else present.read(entry.path, entry.after_mode & _BITS)
+            WorkingTreeFile() if entry.letter == "D" else present.read(entry.path, entry.after_mode & _BITS)
         )
         if before is not None and not before.stored and data is not None and before.digest == digest_of(data):
             after = before  # LFS would store it as the same

@@ -13,9 +13,9 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.services.git.changes import GitChanges
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.tools.environment.description import WorkspaceEnvironment
 from helix_desktop.tools.git.program import GitProgram
 from helix_desktop.tools.git.status import read_status
-from helix_desktop.tools.surroundings.environment import Surroundings
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 log = logging.getLogger(__name__)
@@ -43,12 +43,12 @@ class GitCheckouts:
     def __init__(
         self,
         registry: WorkspaceRegistry,
-        find_surroundings: Callable[[str, Path], Surroundings],
+        find_environment: Callable[[str, Path], WorkspaceEnvironment],
         debounce_s: float = DEBOUNCE_S,
     ) -> None:
-        """`find_surroundings` returns what the commands of a workspace in a folder run with."""
+        """`find_environment` returns what the commands of a workspace in a folder run with."""
         self._debounce_s = debounce_s
-        self._registry, self._find_surroundings = registry, find_surroundings
+        self._registry, self._find_environment = registry, find_environment
         self._watched: dict[str, _Watched] = {}
         self._changes: dict[str, GitChanges] = {}
         self._listeners: list[Listener] = []
@@ -78,7 +78,7 @@ class GitCheckouts:
         """Return what differs between a workspace's files and the last commit: always the same object."""
         if workspace_id not in self._changes:
             self._changes[workspace_id] = GitChanges(
-                self._surroundings(workspace_id), lambda: self._registry.get(workspace_id).trusted
+                self._environment(workspace_id), lambda: self._registry.get(workspace_id).trusted
             )
         return self._changes[workspace_id]
 
@@ -94,8 +94,8 @@ class GitCheckouts:
         """End what is being read."""
         await self._scope.close(for_good=True)
 
-    def _surroundings(self, workspace_id: str) -> Surroundings:
-        return self._find_surroundings(workspace_id, Path(self._registry.get(workspace_id).path))
+    def _environment(self, workspace_id: str) -> WorkspaceEnvironment:
+        return self._find_environment(workspace_id, Path(self._registry.get(workspace_id).path))
 
     def _may_read(self, workspace_id: str) -> bool:
         return any(
@@ -118,7 +118,7 @@ class GitCheckouts:
     async def _read(self, workspace_id: str, watched: _Watched) -> GitStatus | None:
         try:
             if watched.git is None:
-                watched.git = await asyncio.to_thread(lambda: self._surroundings(workspace_id).git)
+                watched.git = await asyncio.to_thread(lambda: self._environment(workspace_id).git)
             return await read_status(watched.git)
         except (HelixError, OSError) as error:  # the folder is gone, or there is no room for a temporary one
             log.warning("the state of a checkout could not be read: %s", error)

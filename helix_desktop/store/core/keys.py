@@ -143,7 +143,7 @@ def events_of(session: str) -> Span:
     return b"e" + name + b"\0", b"e" + name + b"\1"
 
 
-def events_behind(session: str, seq: int) -> Span:
+def events_after(session: str, seq: int) -> Span:
     """Return the range of the event keys of one session behind an event."""
     return event(session, seq + 1), events_of(session)[1]
 

@@ -102,7 +102,7 @@ def _remove_rest(batch: WriteBatch, database: Database, session: str) -> None:
 
 def _rows_behind(view: ReadView, session: str, end: int) -> tuple[list[bytes], set[str]]:
     """Return the keys of what a session has behind event `end`, and the subagents that were started there."""
-    events = keys.events_behind(session, end)
+    events = keys.events_after(session, end)
     others = (keys.handovers_of(session), keys.back_references_of(session))
     found = [key for key, _ in view.scan(events)]
     found += [key for span in others for key, _ in view.scan(span) if _seq_of(key) > end]

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.tools.cache.covered import CoveredEntry
-from helix_desktop.tools.cache.line_matches import LineMatch, PlainPattern, match_lines, plain_pattern
-from helix_desktop.tools.cache.surroundings import (
+from helix_desktop.tools.cache.context_lines import (
     MAX_LINE,
     WIDEST,
-    Surroundings,
+    ContextLines,
     clean_line,
     lines_if_small,
 )
+from helix_desktop.tools.cache.index_coverage import CoveredEntry
+from helix_desktop.tools.cache.line_matches import LineMatch, PlainPattern, match_lines, plain_pattern
 from helix_desktop.tools.process.ripgrep import Ripgrep
 
 _BATCH_BYTES, _BATCH_TEXTS = 2 * 1024 * 1024, 1_000  # matched at once: a run of ripgrep takes 10 ms
@@ -44,8 +44,8 @@ class Spot:
     before: tuple[bytes, ...] = ()
     after: tuple[bytes, ...] = ()
 
-    def key(self, around: Surroundings) -> object:
-        """Return what makes it equal to another one with these surroundings."""
+    def key(self, around: ContextLines) -> object:
+        """Return what makes it equal to another one with these context lines."""
         before = self.before[len(self.before) - around.before :] if around.before else ()
         return self.line, before, self.after[: around.after]
 

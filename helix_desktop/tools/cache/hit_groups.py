@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.cache.entry_search import EntryHit, Spot
-from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin
-from helix_desktop.tools.cache.surroundings import (
+from helix_desktop.tools.cache.context_lines import (
     SMALL_BYTES,
-    Surroundings,
+    ContextLines,
     clean_line,
     is_tiny,
     split_content,
 )
+from helix_desktop.tools.cache.entry_search import EntryHit, Spot
+from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin
 
 MAX_NAMED = 6
 """Other contents with the same lines, or left out, that are named."""
@@ -36,18 +36,18 @@ class HitGroup:
     equal: list[EntryHit] = field(default_factory=list)
     joined: list[tuple[Spot, Spot, EntryHit]] = field(default_factory=list)
 
-    def is_same_within(self, around: Surroundings) -> bool:
-        """Return True if everything that was joined is still the same with these surroundings."""
+    def is_same_within(self, around: ContextLines) -> bool:
+        """Return True if everything that was joined is still the same with these context lines."""
         if around.has_all and self.hit.all_lines:
             return all(other.all_lines == self.hit.all_lines for _, _, other in self.joined)
         return all(own.key(around) == other.key(around) for own, other, _ in self.joined)
 
 
-def group_hits(hits: Sequence[EntryHit], around: Surroundings) -> list[HitGroup]:
+def group_hits(hits: Sequence[EntryHit], around: ContextLines) -> list[HitGroup]:
     """Return the hits as groups in their order: with whole words, with parts of words, by description only.
 
     Of the first two the agent's conclusions come first. Lines that one before it has too, with the same
-    surroundings, are left out; a content that has no others joins that one.
+    context lines, are left out; a content that has no others joins that one.
     """
     groups: list[HitGroup] = []
     by_key: dict[object, tuple[HitGroup, Spot]] = {}
@@ -76,7 +76,7 @@ def group_hits(hits: Sequence[EntryHit], around: Surroundings) -> list[HitGroup]
 
 
 def group_text(
-    group: HitGroup, origin: Origin, around: Surroundings, uncut_reach: int | None = None
+    group: HitGroup, origin: Origin, around: ContextLines, uncut_reach: int | None = None
 ) -> list[Sequence[str]]:
     """Return the parts of a group: its name, then the lines of each spot.
 
@@ -114,7 +114,7 @@ def count_matching(rows: Sequence[Sequence[str]]) -> int:
     return sum(row.partition(":")[0].isdigit() for part in rows for row in part)
 
 
-def _rows(group: HitGroup, around: Surroundings) -> list[Sequence[str]]:
+def _rows(group: HitGroup, around: ContextLines) -> list[Sequence[str]]:
     """Return the lines of each spot, each line once; all lines together if the whole content is displayed."""
     hit = group.hit
     excerpts = {spot.number: spot.text for spot in hit.spots}

@@ -15,6 +15,7 @@ from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
+from helix_desktop.tools.cache.coverage_recall import CoverageRecall, RecallLimits
 from helix_desktop.tools.cache.handles import EntryRange, HandleResolver, parse_handle
 from helix_desktop.tools.cache.origins import CallingSession, Origins, content_name, heading
 from helix_desktop.tools.cache.paging import (
@@ -26,7 +27,6 @@ from helix_desktop.tools.cache.paging import (
     with_line_numbers,
 )
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
-from helix_desktop.tools.cache.recall_covered import CoverageRecall, RecallLimits
 from helix_desktop.tools.cache.regex_lines import LineMatches, find_lines
 from helix_desktop.tools.errors import store_errors_as_tool_errors
 from helix_desktop.tools.process.ripgrep import Ripgrep

@@ -16,27 +16,27 @@ from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.text_search import MatchingLine
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin, Origins
-from helix_desktop.tools.cache.surroundings import (
+from helix_desktop.tools.cache.context_lines import (
     TINY_BYTES,
     WIDER,
-    Surroundings,
+    ContextLines,
     clean_line,
     is_small,
     is_tiny,
     split_content,
 )
+from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin, Origins
 
 _MAX_NAME = 100  # characters of a hit's tool and target
 _MAX_EQUAL = 5  # contents with the same lines that are named
 _MAX_LINES = 3  # lines of one hit
-_MAX_SPLIT = 10  # contents with the same lines whose surroundings are compared
+_MAX_SPLIT = 10  # contents with the same lines whose context lines are compared
 _MAX_BODY_BYTES, _MAX_READ_BYTES = (
     256 * 1024,
     2 * 1024 * 1024,
-)  # of one content, of all, read for surroundings
+)  # of one content, of all, read for context lines
 _WIDE_TOKENS = 1_000  # up to which an answer takes lines around the matches
-_NARROW = Surroundings(0, 0)
+_NARROW = ContextLines(0, 0)
 _PARTIAL_SHARE = 0.6  # of the best one's weight that a hit with some of the words has at least
 
 
@@ -164,8 +164,8 @@ class HitWriter:
                     blocks[place], sizes[place] = wider, size
         return ["\n".join(block) for block in blocks]
 
-    async def _wider_lines(self, hit: Hit, around: Surroundings) -> list[str]:
-        """Return the lines of a hit and of those it stands for, each with its surroundings.
+    async def _wider_lines(self, hit: Hit, around: ContextLines) -> list[str]:
+        """Return the lines of a hit and of those it stands for, each with its context lines.
 
         Empty if one of them is too large to be read for it, or if there are too many.
         """
@@ -183,7 +183,7 @@ class HitWriter:
             lines += await self._hit_lines(merged, around)
         return lines
 
-    async def _hit_lines(self, hit: Hit, around: Surroundings) -> list[str]:
+    async def _hit_lines(self, hit: Hit, around: ContextLines) -> list[str]:
         """Return the lines of a hit: hash, name and where it arose, then the best lines with numbers."""
         match_text = pluralize(hit.count, "matching line") if hit.count else "found in its name only"
         if hit.entry is None:
@@ -202,7 +202,7 @@ class HitWriter:
         texts = [f"  {position}{sign} {text}" for position, sign, text in rows]
         return [f"{', '.join(head)}: {match_text}{equal}", *texts]
 
-    async def _rows(self, hit: Hit, around: Surroundings) -> list[tuple[str, str, str]] | None:
+    async def _rows(self, hit: Hit, around: ContextLines) -> list[tuple[str, str, str]] | None:
         """Return position, `:` or `-`, and text of each line; None if the content is too large to be read."""
         matches = {match.line: match for match in hit.lines}
         is_narrow = around == _NARROW

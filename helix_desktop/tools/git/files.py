@@ -14,14 +14,14 @@ from helix_desktop.tools.git.objects import MAX_CONTENT_BYTES, SHA1_DIGITS, blob
 _PLAIN, _EXECUTABLE = 0o644, 0o755
 
 
-class PresentFile(NamedTuple):
+class WorkingTreeFile(NamedTuple):
     """What stands at a path (None: nothing), and the bytes of a file that is not too large."""
 
     state: FileState | None = None
     data: bytes | None = None
 
 
-class PresentFiles:
+class WorkingTreeFiles:
     """Reads files for one list of changes; folders are listed once."""
 
     def __init__(self, jail: Jail, room: int = MAX_CONTENT_BYTES, digits: int = SHA1_DIGITS) -> None:
@@ -29,7 +29,7 @@ class PresentFiles:
         self._jail, self._room, self._digits = jail, room, digits
         self._folders: dict[str, dict[str, DirEntry]] = {}
 
-    def read(self, path: str, mode: int = 0) -> PresentFile:
+    def read(self, path: str, mode: int = 0) -> WorkingTreeFile:
         """Return what stands at a path; `mode` are its permissions, 0: as they are on disk.
 
         A file that may not be read, by permissions or the ignore file, is one that is not stored.
@@ -37,24 +37,24 @@ class PresentFiles:
         try:
             return self._read(path, mode)
         except (ToolError, OSError):
-            return PresentFile(FileState(mode=mode, stored=False))
+            return WorkingTreeFile(FileState(mode=mode, stored=False))
 
-    def _read(self, path: str, mode: int) -> PresentFile:
+    def _read(self, path: str, mode: int) -> WorkingTreeFile:
         entry = self._find(path)
         if entry is None:
-            return PresentFile()
+            return WorkingTreeFile()
         if entry.kind == "link":
-            return PresentFile(FileState("link", target=entry.link_target))
+            return WorkingTreeFile(FileState("link", target=entry.link_target))
         if entry.kind != "file":
-            return PresentFile(FileState("folder"))
+            return WorkingTreeFile(FileState("folder"))
         with self._jail.open_file(path) as opened:
             found = os.fstat(opened.file.fileno())
             mode = mode or (_EXECUTABLE if found.st_mode & stat.S_IXUSR else _PLAIN)
             if found.st_size > min(self._room, MAX_CONTENT_BYTES):
-                return PresentFile(FileState(size=found.st_size, mode=mode))
+                return WorkingTreeFile(FileState(size=found.st_size, mode=mode))
             data = opened.file.read(MAX_CONTENT_BYTES)
         self._room -= len(data)
-        return PresentFile(FileState(digest=blob_id(data, self._digits), size=len(data), mode=mode), data)
+        return WorkingTreeFile(FileState(digest=blob_id(data, self._digits), size=len(data), mode=mode), data)
 
     def _find(self, path: str) -> DirEntry | None:
         folder, _, name = path.rpartition("/")

@@ -21,7 +21,7 @@ from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheRow, CacheSort, Cache
 from helix_desktop.ui.cache.state_labels import STATE_TIPS
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.drops import entries_data
-from helix_desktop.words.left_context import explain_changed
+from helix_desktop.words.rewrite_explanations import explain_changed
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Cache")

@@ -36,11 +36,11 @@ from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
+from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.boxes import column as stack_of
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
@@ -177,7 +177,7 @@ class CacheBrowser(Themed, QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        self._first_sight = WhatIsThis("cached", tr("Every tool output is stored here, byte for byte."))
+        self._first_sight = HelpLink("cached", tr("Every tool output is stored here, byte for byte."))
         above = QWidget(self)
         above.setLayout(stack_of(self.filter_bar, self._first_sight, self.handover_hits, self._notice, gap=0))
         column.addWidget(above)

@@ -6,15 +6,15 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QProgressBar, QWidget
 
-from helix_desktop.domain.file_history.coverage import Coverage
+from helix_desktop.domain.file_history.coverage import FileCoverage
 from helix_desktop.ui.changes.rows import Obstacle
 from helix_desktop.ui.changes.texts import copied_share, coverage_text, uncovered_texts
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import IconLabel, TextLine
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -38,15 +38,15 @@ class CoverageStrip(Themed, QWidget):
         self._bar.setFixedWidth(_BAR_PX)
         self.places = PushButton("", "link", name="uncovered_places")
         self.places.clicked.connect(self.places_requested)
-        self._help = WhatIsThis("changes")
+        self._help = HelpLink("changes")
         self._names = TextLine("", 12, role="faint")
         self._flow = FlowBox(
             [self._icon, self.text, self._bar, self.places, self._names, self._help], right_from=5
         )
         self.setLayout(column(self._flow, margins=(18, 3, 12, 3)))
-        self.show_coverage(Coverage(is_complete=True), "")
+        self.show_coverage(FileCoverage(is_complete=True), "")
 
-    def show_coverage(self, coverage: Coverage, obstacle: Obstacle) -> None:
+    def show_coverage(self, coverage: FileCoverage, obstacle: Obstacle) -> None:
         """Show what is covered; nothing where files cannot be captured at all."""
         words = coverage_text(coverage, obstacle)
         self.setVisible(bool(words))

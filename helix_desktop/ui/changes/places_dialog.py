@@ -5,13 +5,13 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.file_history.coverage import Coverage, UncoveredPlace, UncoveredReason
+from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredPlace, UncoveredReason
 from helix_desktop.ui.changes.texts import coverage_text, path_text, place_note
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, retint
@@ -52,7 +52,7 @@ class PlacesDialog(Themed, SizedDialog):
         layout.setStretch(2, 1)
         self.setLayout(layout)
 
-    def show_coverage(self, coverage: Coverage) -> None:
+    def show_coverage(self, coverage: FileCoverage) -> None:
         """Show what is covered and what is not."""
         self._lead.setText(_lead_text(coverage))
         self._summary.setText(coverage_text(coverage))
@@ -95,10 +95,10 @@ class PlacesDialog(Themed, SizedDialog):
         include = PushButton(verb, name=f"{name}:{place.path}")
         include.setAccessibleName(tr("{verb}: {path}", verb=verb, path=path_text(place.path)))
         include.clicked.connect(lambda: self._include(place, not is_included))
-        return BesideOrBelow(words, [include], _PATH_PX)
+        return ResponsiveRow(words, [include], _PATH_PX)
 
 
-def _lead_text(coverage: Coverage) -> str:
+def _lead_text(coverage: FileCoverage) -> str:
     """Return what the places have in common, and when one is copied that the user includes."""
     if coverage.is_paused:
         return tr(

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec.structs import replace
 
 from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
-from helix_desktop.domain.file_history.coverage import Coverage
+from helix_desktop.domain.file_history.coverage import FileCoverage
 from helix_desktop.domain.file_history.listing import folders_of, without_implied
 from helix_desktop.domain.file_history.session_changes import (
     ChangedFileStatus,
@@ -30,7 +30,7 @@ Obstacle: TypeAlias = Literal["", "untrusted", "missing"]
 """Why files cannot be captured or reverted: the folder is not trusted, or not there."""
 SOURCES: tuple[ChangeSource, ...] = get_args(ChangeSource)
 Contents: TypeAlias = tuple[str, str]
-NO_COVERAGE = Coverage()
+NO_COVERAGE = FileCoverage()
 LineCounts: TypeAlias = tuple[int, int]
 """Lines added and removed."""
 
@@ -184,7 +184,7 @@ class ChangesState:
     """
 
     grouped: GroupedChanges | None = None
-    coverage: Coverage = NO_COVERAGE
+    coverage: FileCoverage = NO_COVERAGE
     obstacle: Obstacle = ""
     has_git: bool = False
     source: ListSource = "session"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
-from helix_desktop.domain.file_history.coverage import Coverage, UncoveredReason
+from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredReason
 from helix_desktop.domain.file_history.session_changes import ChangedFileStatus, RecordedChanges
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -194,7 +194,7 @@ def empty_button_text(obstacle: Obstacle) -> str:
     return tr("Write a message")
 
 
-def coverage_text(coverage: Coverage, obstacle: Obstacle = "") -> str:
+def coverage_text(coverage: FileCoverage, obstacle: Obstacle = "") -> str:
     """Return what is covered, in one line."""
     if obstacle:
         return ""
@@ -214,12 +214,12 @@ def coverage_text(coverage: Coverage, obstacle: Obstacle = "") -> str:
     )
 
 
-def copied_share(coverage: Coverage) -> float:
+def copied_share(coverage: FileCoverage) -> float:
     """Return how much of the first copy is done, from 0 to 1."""
     return coverage.files / (coverage.files + coverage.pending) if coverage.files else 0.0
 
 
-def uncovered_texts(coverage: Coverage) -> tuple[str, str]:
+def uncovered_texts(coverage: FileCoverage) -> tuple[str, str]:
     """Return how many places are not covered, and the first of them by name."""
     places = [place for place in coverage.places if place.reason != "pending"]
     count = coverage.uncovered - coverage.pending

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.coverage import Coverage
+from helix_desktop.domain.file_history.coverage import FileCoverage
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.changes.change_actions import ChangeActions
@@ -113,7 +113,7 @@ class ChangesPage(Themed, QWidget):
         self._line_counts.update(counts)
         self.list.viewport().update()
 
-    def show_coverage(self, coverage: Coverage) -> None:
+    def show_coverage(self, coverage: FileCoverage) -> None:
         """Show what is covered now."""
         self._state = replace(self._state, coverage=coverage)
         self.coverage.show_coverage(coverage, self._state.obstacle)

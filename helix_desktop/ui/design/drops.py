@@ -23,7 +23,7 @@ _EDGE_PX, _PAD_PX, _TEXT_PX = 10, 16, 14
 
 
 @dataclass(frozen=True, slots=True)
-class Dragged:
+class DragContent:
     """What is dragged: cached contents by digest, local folders and files, an image, or something else."""
 
     digests: tuple[str, ...] = ()
@@ -37,16 +37,16 @@ class Dragged:
         return bool(self.digests or self.folders or self.files or self.has_image)
 
 
-def read_drag(data: QMimeData) -> Dragged:
+def read_drag(data: QMimeData) -> DragContent:
     """Return what is dragged; paths that are on no disk of this computer are left out."""
     if data.hasFormat(ENTRIES_FORMAT):
         lines = bytes(data.data(ENTRIES_FORMAT).data()).decode("ascii", "ignore").split()
-        return Dragged(tuple(line for line in lines[:_MAX_DIGESTS] if len(line) == _DIGEST_CHARS))
+        return DragContent(tuple(line for line in lines[:_MAX_DIGESTS] if len(line) == _DIGEST_CHARS))
     if data.hasUrls():
         paths = [Path(url.toLocalFile()) for url in data.urls()[:_MAX_PATHS] if url.isLocalFile()]
         folders = tuple(path for path in paths if path.is_dir())
-        return Dragged(folders=folders, files=tuple(path for path in paths if path not in folders))
-    return Dragged(has_image=data.hasImage())
+        return DragContent(folders=folders, files=tuple(path for path in paths if path not in folders))
+    return DragContent(has_image=data.hasImage())
 
 
 def entries_data(digests: Sequence[str], text: str) -> QMimeData:

@@ -12,9 +12,9 @@ from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle
 from helix_desktop.ui.handover.compare_rows import ComparedPair, HandoverChoice, compared_counts
@@ -51,7 +51,7 @@ class CompareDialog(Themed, SizedDialog):
         self.undo_button = PushButton(tr("Undo"), "link", "undo-2", px=14, name="undo")
         self.close_button = PushButton(tr("Close"), name="close")
         self.compared = ComparedView()
-        self._notice_row = BesideOrBelow(self.notice, [self.undo_button])
+        self._notice_row = ResponsiveRow(self.notice, [self.undo_button])
         self._lay_out()
         self.before_box.activated.connect(lambda _: self._request())
         self.after_box.activated.connect(lambda _: self._request())

@@ -17,10 +17,10 @@ from helix_desktop.context.summaries.compare_handovers import (
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import FocusableScrollArea
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import clear_layout, column
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.themed import Themed, retint
@@ -113,7 +113,7 @@ class ComparedView(Themed, FocusableScrollArea):
         pill = Pill(kind, _TONES[item.change])
         text = (item.before or item.after or Bullet("")).text
         if item.change in MISSING_CHANGES and can_put_back:
-            rows.addWidget(BesideOrBelow(FlowBox([pill]), [self._put_back_button(title, item.before)]))
+            rows.addWidget(ResponsiveRow(FlowBox([pill]), [self._put_back_button(title, item.before)]))
         else:
             rows.addWidget(FlowBox([pill]))
         if item.change == "changed":

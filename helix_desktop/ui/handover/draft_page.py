@@ -11,10 +11,10 @@ from helix_desktop.context.summaries.compare_handovers import ComparedSection
 from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import ledger_disclosure
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.compare_rows import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
@@ -42,7 +42,7 @@ class DraftPage(QWidget):
         self.counts.setObjectName("draft-counts")
         self.switch_button = PushButton("", "link", name="draft-switch")
         self.switch_button.clicked.connect(self._switch)
-        self._head = BesideOrBelow(self.counts, [self.switch_button])
+        self._head = ResponsiveRow(self.counts, [self.switch_button])
         self._head.hide()
         for page in (self.editor, self.compared):
             self._pages.addWidget(page)

@@ -14,9 +14,9 @@ from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import clear_layout, column
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.sized_dialog import SizedDialog
@@ -63,7 +63,7 @@ class EditDialog(Themed, SizedDialog):
         self.reason = label("", "note", wrap=True)
         self.reason.setObjectName("edit-reason")
         self.action_button = PushButton("", "link", name="edit-action")
-        self._reason_row = BesideOrBelow(self.reason, [self.action_button])
+        self._reason_row = ResponsiveRow(self.reason, [self.action_button])
         self._fields, self._pages, self.compared = column(gap=12), QStackedWidget(), ComparedView()
         self.counts = label("", "muted", wrap=True)
         self.tokens = Pill("", "accent", "gauge")

@@ -11,8 +11,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.edited_handover import editable_sections, to_fields
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.handover.compare_rows import handover_titles
-from helix_desktop.words.coverage import coverage_text, missing_text
 from helix_desktop.words.numbers import format_token_difference, format_tokens
+from helix_desktop.words.summary_coverage import coverage_text, missing_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Edit handover")

@@ -10,9 +10,9 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import covered_count
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.words.coverage import coverage_text, missing_text
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.summary_coverage import coverage_text, missing_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compact")

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
@@ -39,7 +39,7 @@ class ChangesBar(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(*_MARGINS)
         column.setSpacing(4)
-        column.addWidget(BesideOrBelow(TextLine(tr("Changes since"), 12, role="faint"), [self.turn]))
+        column.addWidget(ResponsiveRow(TextLine(tr("Changes since"), 12, role="faint"), [self.turn]))
         column.addWidget(self.summary)
         self.turn.currentIndexChanged.connect(lambda _: self.turn_changed.emit(self.turn.currentData()))
         self.hide()

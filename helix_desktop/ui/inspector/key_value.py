@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAccessibleWidget, QHBoxLayout, QWidget
 
 from helix_desktop.ui.design.accessibility import LabelInterface
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
@@ -33,7 +33,7 @@ class KeyValue(Themed, QWidget):
         self._value = TextLine(value, 12, 400 if mono else 500, role="muted" if mono else "text", mono=mono)
         self._value.align = Qt.AlignmentFlag.AlignRight
         self._value.is_fixed_width = True
-        row.addWidget(BesideOrBelow(self._name, [self._value]))
+        row.addWidget(ResponsiveRow(self._name, [self._value]))
         self.setAccessibleName(tr("{name}: {value}", name=name, value=value))
 
     def make_accessible(self) -> QAccessibleWidget:

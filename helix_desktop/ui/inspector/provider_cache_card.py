@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import line
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.inspector.key_value import KeyValue
@@ -32,7 +32,7 @@ class ProviderCacheCard(Card):
         self._share.setToolTip(tr("Share of the input tokens that were read from the provider cache."))
         requests = IconButton("eye", tr("Show all requests"), px=15, edge=28)
         requests.clicked.connect(self.requests_requested)
-        self.body.addWidget(BesideOrBelow(TextLine(tr("Provider cache"), 13, 600), [self._share, requests]))
+        self.body.addWidget(ResponsiveRow(TextLine(tr("Provider cache"), 13, 600), [self._share, requests]))
         self._figures = tuple(KeyValue("", "") for _ in range(5))
         for figure in self._figures:
             self.body.addWidget(figure)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
-from helix_desktop.words.left_context import (
+from helix_desktop.words.numbers import format_integer, format_token_difference, format_tokens
+from helix_desktop.words.rewrite_explanations import (
     changed_since,
     explain_cached,
     explain_changed,
     explain_noted,
     explain_summarized,
 )
-from helix_desktop.words.numbers import format_integer, format_token_difference, format_tokens
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")

@@ -11,30 +11,35 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, 
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card, EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
+from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import line
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
 from helix_desktop.ui.inspector.key_value import KeyValue
 from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, ChangesState, InspectorState, Segment, SegmentKind
-from helix_desktop.words.left_context import explain_cached, explain_hold, explain_noted, explain_summarized
 from helix_desktop.words.numbers import (
     format_integer,
     format_size,
     format_token_difference,
     format_tokens,
     format_whole_percent,
+)
+from helix_desktop.words.rewrite_explanations import (
+    explain_cached,
+    explain_hold,
+    explain_noted,
+    explain_summarized,
 )
 from helix_desktop.words.translation import Translator
 
@@ -151,8 +156,8 @@ class Inspector(Themed, QWidget):
 
     def _title(self) -> QWidget:
         self.share = Pill("", "accent")
-        words = FlowBox([TextLine(tr("Context"), 15, 600), WhatIsThis("context")])
-        return BesideOrBelow(words, [self.share], _MIN_TITLE_PX, at_top=True)
+        words = FlowBox([TextLine(tr("Context"), 15, 600), HelpLink("context")])
+        return ResponsiveRow(words, [self.share], _MIN_TITLE_PX, at_top=True)
 
     def _past_card(self) -> Card:
         """Return what says that a request of the past is shown, with the way back."""
@@ -160,7 +165,7 @@ class Inspector(Themed, QWidget):
         self._past_text, self._past_note = SelectableText("", 13), SelectableText("", 12, "muted")
         now = PushButton(tr("Back to now"), "link", name="back_to_now")
         now.clicked.connect(self.now_requested)
-        card.body.addWidget(BesideOrBelow(self._past_text, [now]))
+        card.body.addWidget(ResponsiveRow(self._past_text, [now]))
         card.body.addWidget(self._past_note)
         card.hide()
         return card
@@ -241,7 +246,7 @@ class Inspector(Themed, QWidget):
         show_request.clicked.connect(self.request_requested)
         self._request_title = TextLine(tr("Next request"), 13, 600)
         title = FlowBox([self._request_title, self._count])
-        head.addWidget(BesideOrBelow(title, [], corner=show_request))
+        head.addWidget(ResponsiveRow(title, [], corner=show_request))
         card.body.addLayout(head)
         card.body.addWidget(self.changes)
         card.body.addWidget(self.requests)

@@ -6,7 +6,7 @@ from typing import get_args
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.session_updates import EventRecorded, SpendAsksChanged, Update
+from helix_desktop.agent.session_updates import EventRecorded, SpendRequestsChanged, Update
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
@@ -46,7 +46,7 @@ class SessionBanners(QObject):
         if isinstance(update, EventRecorded):
             self._banners.remove(FAILED_WRITE)
         match update:
-            case SpendAsksChanged():
+            case SpendRequestsChanged():
                 self._show_spend_asks()
             case EventRecorded(recorded=RecordedEvent(event=HandoverFailed() | HandoverMade())):
                 self._show_breaker()
@@ -55,7 +55,7 @@ class SessionBanners(QObject):
 
     def _show_spend_asks(self) -> None:
         conversation = self._session_controller.conversation
-        asks = {ask.work: ask for ask in conversation.spend_asks} if conversation is not None else {}
+        asks = {ask.work: ask for ask in conversation.spend_requests} if conversation is not None else {}
         for work, banner in _SPENDING.items():
             self._banners.remove(banner)
             if work in asks:

@@ -11,7 +11,7 @@ from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.words.left_context import hold_text
+from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")

@@ -20,7 +20,7 @@ from helix_desktop.ui.handover.edit_presenter import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.timeline.enclosing import cover_around
+from helix_desktop.ui.timeline.enclosing_covers import cover_around
 
 _text = TextContext("Session")
 

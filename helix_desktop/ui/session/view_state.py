@@ -15,7 +15,7 @@ from helix_desktop.ui.session.controller import SessionController
 _PAUSE_MS = 1_000
 
 
-class ViewStateKeeper(QObject):
+class ViewStateController(QObject):
     """Keeps where the user is whenever that changed, and when another session is shown."""
 
     def __init__(

@@ -9,8 +9,8 @@ from helix_desktop.domain.user_text import join_sentences
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.focus import FocusReturn
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.words.translation import Translator, translate
@@ -42,7 +42,7 @@ class _BannerCard(QFrame):
             words.addWidget(label(rest, "note", wrap=True))
         text = QWidget()
         text.setLayout(words)
-        message = BesideOrBelow(text, self._buttons(banner), _TEXT_PX) if banner.actions else text
+        message = ResponsiveRow(text, self._buttons(banner), _TEXT_PX) if banner.actions else text
         close = IconButton("x", tr("Dismiss"), px=15, edge=26)
         close.clicked.connect(lambda: self.dismissed.emit(banner.id))
         if not banner.dismissable:

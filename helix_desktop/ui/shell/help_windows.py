@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMainWindow
 
+from helix_desktop.ui.design.help_link import HelpLink, TopicLinks
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.design.what_is_this import TopicLinks, WhatIsThis
 from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.ui.shell.panes import LayoutStore
 from helix_desktop.ui.shell.switcher.commands import CommandList
@@ -65,7 +65,7 @@ class HelpWindows:
     def hide_followed_links(self) -> None:
         """Hide the links to topics that the user has opened."""
         opened_topics = self._opened_topics()
-        for link in self._window.findChildren(WhatIsThis):
+        for link in self._window.findChildren(HelpLink):
             link.setVisible(link.topic not in opened_topics)
         for links in self._window.findChildren(TopicLinks):
             links.changed.emit(frozenset(opened_topics))

@@ -7,7 +7,7 @@ from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.ui.design.drops import Dragged, DropHint, read_drag
+from helix_desktop.ui.design.drops import DragContent, DropHint, read_drag
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
@@ -46,7 +46,7 @@ class WindowDrops(QObject):
         return True
 
 
-def _words(dragged: Dragged) -> str:
+def _words(dragged: DragContent) -> str:
     """Return what a drop on the window does, or why it does nothing."""
     if dragged.folders:
         folder = escape_hidden_name(dragged.folders[0].name)

@@ -20,7 +20,7 @@ from helix_desktop.ui.timeline.card_data import (
     TimelineCard,
     UndoCard,
 )
-from helix_desktop.ui.timeline.rail import Node, RailRow
+from helix_desktop.ui.timeline.timeline_row import Node, TimelineRow
 
 _BATCH = 16  # cards that are built at once
 _FOLLOW_MS = 700  # in which a card that is sought is followed where the layout puts it
@@ -39,7 +39,7 @@ class CardList(QObject):
         self._first_index = column.count() - 1
         self._theme = LIGHT
         self._cards: tuple[TimelineCard, ...] = ()
-        self._rows: dict[int, tuple[TimelineCard, RailRow]] = {}
+        self._rows: dict[int, tuple[TimelineCard, TimelineRow]] = {}
         self._target_seq = 0  # the event whose card is to come into sight
         self._to_top = False
         self._has_running_above = False
@@ -121,7 +121,7 @@ class CardList(QObject):
             else:
                 if entry is not None:
                     self._drop(card.seq)
-                row = RailRow(self._create_view(card, card.seq == live), node, _node_y(card))
+                row = TimelineRow(self._create_view(card, card.seq == live), node, _node_y(card))
                 retint(row, self._theme)
                 self._rows[card.seq] = (card, row)
             if self._column.indexOf(row) != self._first_index + place:
@@ -143,7 +143,7 @@ class CardList(QObject):
         row.hide()
         row.deleteLater()
 
-    def _anchor(self) -> tuple[RailRow, int] | None:
+    def _anchor(self) -> tuple[TimelineRow, int] | None:
         top = self._scroll.verticalScrollBar().value()
         if top == 0:
             return None
@@ -151,7 +151,7 @@ class CardList(QObject):
         first = min(below, key=lambda row: row.y(), default=None)
         return None if first is None else (first, first.y() - top)
 
-    def _restore_anchor(self, row: RailRow, offset: int) -> None:
+    def _restore_anchor(self, row: TimelineRow, offset: int) -> None:
         if any(row is held_row for _, held_row in self._rows.values()):
             self._scroll.verticalScrollBar().setValue(row.y() - offset)
 

@@ -21,7 +21,7 @@ from helix_desktop.ui.timeline.card_data import (
     TimelineCard,
     UndoCard,
 )
-from helix_desktop.words.left_context import (
+from helix_desktop.words.rewrite_explanations import (
     explain_cached,
     explain_facts,
     explain_merged_facts,

@@ -12,10 +12,10 @@ from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.disclosure import refused_disclosure
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
@@ -34,9 +34,9 @@ from helix_desktop.ui.timeline.card_data import (
 )
 from helix_desktop.ui.timeline.card_texts import card_title, chooser_text, send_form_text
 from helix_desktop.words.costs import cost_text
-from helix_desktop.words.left_context import explain_cached, explain_noted
 from helix_desktop.words.models import writer_name
 from helix_desktop.words.numbers import format_token_change, format_tokens
+from helix_desktop.words.rewrite_explanations import explain_cached, explain_noted
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
@@ -193,7 +193,7 @@ def rewrite_line(
     signals: CardSignals,
     now_ms: int,
     corner: QWidget | None = None,
-) -> BesideOrBelow:
+) -> ResponsiveRow:
     """Return what a rewrite did, when it was, and its undo, in one line where there is room."""
     inside = "" if isinstance(card, SweepCard) else card.inside
     end = (TimeLabel(card.at_ms, now_ms), undo_button(signals, card.seq, card.is_undone, inside))
@@ -202,7 +202,7 @@ def rewrite_line(
 
 def icon_line(
     icon: IconLabel, content: QWidget, end: Sequence[QWidget], corner: QWidget | None = None
-) -> BesideOrBelow:
+) -> ResponsiveRow:
     """Return an icon, words, and what stands at the end of their line, or below it where there is no room.
 
     `corner` stays at the end of the line.
@@ -212,7 +212,7 @@ def icon_line(
     line = row(icon, content, gap=9)
     line.setStretch(1, 1)
     words.setLayout(line)
-    return BesideOrBelow(words, end, _LEAST_WORDS_PX, corner=corner)
+    return ResponsiveRow(words, end, _LEAST_WORDS_PX, corner=corner)
 
 
 def _headline(icon: str, text: str, undone: bool) -> tuple[IconLabel, SelectableText]:

@@ -16,8 +16,8 @@ from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.timeline.card_data import FoldCard
 from helix_desktop.ui.timeline.card_texts import card_title, fold_text
 from helix_desktop.ui.timeline.cards import CardSignals, index_pill, inside_pill, rewrite_line
-from helix_desktop.words.left_context import explain_noted
 from helix_desktop.words.numbers import format_token_change
+from helix_desktop.words.rewrite_explanations import explain_noted
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")

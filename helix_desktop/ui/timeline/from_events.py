@@ -53,14 +53,14 @@ from helix_desktop.ui.timeline.card_data import (
     UndoCard,
 )
 from helix_desktop.ui.timeline.card_texts import card_title, handover_number
-from helix_desktop.ui.timeline.enclosing import covers_around
+from helix_desktop.ui.timeline.enclosing_covers import covers_around
 from helix_desktop.ui.timeline.form_cards import form_card
-from helix_desktop.words.coverage import coverage_text, missing_text
 from helix_desktop.words.efforts import effort_refused_text
-from helix_desktop.words.left_context import hold_text
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.policies import session_policy_text
+from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrites import excluded_text, form_text, pin_text
+from helix_desktop.words.summary_coverage import coverage_text, missing_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")

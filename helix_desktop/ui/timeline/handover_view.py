@@ -13,7 +13,6 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import line
 from helix_desktop.ui.design.layout.disclosure import (
     Disclosure,
@@ -22,6 +21,7 @@ from helix_desktop.ui.design.layout.disclosure import (
     refused_disclosure,
 )
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.menus import popup_below
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
@@ -42,8 +42,8 @@ from helix_desktop.ui.timeline.cards import (
     undo_button,
     undone_pill,
 )
-from helix_desktop.words.left_context import explain_summarized
 from helix_desktop.words.numbers import format_integer, format_token_change, format_tokens
+from helix_desktop.words.rewrite_explanations import explain_summarized
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.rewrites import revision_size_text
 from helix_desktop.words.sessions import session_title
@@ -136,7 +136,7 @@ class HandoverView(Card):
         more = IconButton("ellipsis", tr("More actions"), px=15, edge=28)
         more.clicked.connect(lambda: popup_below(self._menu(), more))
         words = FlowBox([title, undone_pill()]) if card.is_undone else title
-        return BesideOrBelow(words, end, corner=more)
+        return ResponsiveRow(words, end, corner=more)
 
     def _summary(self) -> QWidget:
         gist, column = QWidget(), QVBoxLayout()

@@ -35,8 +35,8 @@ from helix_desktop.ui.timeline.cards import (
     model_pill,
     undo_button,
 )
-from helix_desktop.words.left_context import explain_facts, explain_merged_facts, explain_noted
 from helix_desktop.words.numbers import format_integer, format_token_change
+from helix_desktop.words.rewrite_explanations import explain_facts, explain_merged_facts, explain_noted
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 

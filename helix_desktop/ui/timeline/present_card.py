@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.edited_handover import to_markdown
 from helix_desktop.context.summaries.present_handover import PresentHandover, PresentHandoverWriter
-from helix_desktop.domain.events.summary import Coverage
+from helix_desktop.domain.events.summary import SummaryCoverage
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.timeline.card_data import Bullet, PresentCard, Section
-from helix_desktop.words.coverage import coverage_text
 from helix_desktop.words.numbers import format_integer
+from helix_desktop.words.summary_coverage import coverage_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
@@ -39,7 +39,7 @@ def build_present_card(
     )
 
 
-def _missing_text(coverage: Sequence[Coverage]) -> str:
+def _missing_text(coverage: Sequence[SummaryCoverage]) -> str:
     """Return what the handover does not name; empty if it names all."""
     names = [fact.text for kind in coverage for fact in kind.missing]
     if not names:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -123,7 +123,7 @@ class RunningView(Card):
         below.addWidget(self.steps)
         below.addWidget(self._usage)
         below.addWidget(self.text)
-        self.body.addWidget(BesideOrBelow(self._title, [cancel]))
+        self.body.addWidget(ResponsiveRow(self._title, [cancel]))
         self.body.addLayout(below)
 
     def show_card(self, card: RunningCard) -> None:

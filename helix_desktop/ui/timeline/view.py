@@ -16,15 +16,15 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card as CardFrame
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.focus import FocusableScrollArea, mark_pane_stop
+from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import SelectableText, TextLine
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.usage_bar import share_tone
-from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.timeline.card_data import (
     FailureCard,
     FoldCard,
@@ -57,8 +57,8 @@ from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.ui.timeline.present_texts import status_text
 from helix_desktop.ui.timeline.present_view import PresentView
-from helix_desktop.ui.timeline.rail import RailRow
 from helix_desktop.ui.timeline.running_view import RunningView
+from helix_desktop.ui.timeline.timeline_row import TimelineRow
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.steps import looking_at_text
@@ -111,7 +111,7 @@ class Timeline(Themed, QWidget):
         self.present = PresentView(self._signals)
         self.present.hide()
         self.running = RunningView(self._signals)
-        self._running_row = RailRow(self.running, "live", 20)
+        self._running_row = TimelineRow(self.running, "live", 20)
         self._running_row.hide()
         self._lay_out()
         self._wire()
@@ -228,11 +228,11 @@ class Timeline(Themed, QWidget):
         self._window_text = TextLine("", 12, role="muted")
         self._share = Pill("", "accent")
         numbers = FlowBox([self._used, self._window_text])
-        self._topic = WhatIsThis("undo")
+        self._topic = HelpLink("undo")
         self.now_button = PushButton(tr("Back to now"), "link", name="back_to_now")
         self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
         self.now_button.hide()
-        card.body.addWidget(BesideOrBelow(numbers, [self._topic, self._share, self.now_button]))
+        card.body.addWidget(ResponsiveRow(numbers, [self._topic, self._share, self.now_button]))
         card.body.addWidget(self.chart)
         self._fallbacks = SelectableText("", 12, "muted")
         self._fallbacks.setToolTip(explain_fallback())

@@ -22,7 +22,7 @@ from helix_desktop.ui.session.recall import RecallController
 from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.side_questions import SideQuestionController
 from helix_desktop.ui.session.tool_actions import ToolCardController
-from helix_desktop.ui.session.view_state import ViewStateKeeper
+from helix_desktop.ui.session.view_state import ViewStateController
 from helix_desktop.ui.shell.tour_stops import TourController
 from helix_desktop.ui.shell.tray import Tray
 from helix_desktop.ui.workspaces.backup import BackupController
@@ -71,7 +71,7 @@ class WindowControllers:
 
     def _add_session_controllers(self, context: ControllerContext) -> None:
         session = self.session_controller
-        ViewStateKeeper(session, context.services.view_states, context.async_actions)
+        ViewStateController(session, context.services.view_states, context.async_actions)
         self.rewrites = RewriteController(context, session, self.workspace_controller.continue_with)
         self.navigation = SessionNavigation(context, session)
         self.recalls = RecallController(context, session)

@@ -157,8 +157,8 @@ async def test_what_must_not_be_told_is_named_or_stays_data(project: Path) -> No
         assert "10.0 MB; read the rest with read_file.]" in system_of(server.bodies[0])
         messages = [message for message in server.bodies[-1]["messages"] if message["content"]]
         assert [part["role"] for part in messages if "Delete all" in part["content"]] == ["tool"]
-        surroundings = services.tools.surroundings(workspace.id, project)
-        untrusted = WorkspaceInstructions(surroundings, {}, lambda: False)
+        environment = services.tools.environment(workspace.id, project)
+        untrusted = WorkspaceInstructions(environment, {}, lambda: False)
         assert [text.kind for text in await untrusted.opening(100_000)] == ["environment"]
         assert await untrusted.in_folders(["src"], {}, 100_000) == ()
 

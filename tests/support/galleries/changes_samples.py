@@ -10,7 +10,7 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.capture import RevertScope
-from helix_desktop.domain.file_history.coverage import Coverage, UncoveredPlace
+from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.file_history.diff import FileDiff, diff_states
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan, RevertProblem, RevertStatus
 from helix_desktop.domain.file_history.session_changes import (
@@ -145,7 +145,7 @@ STEPS = tuple(
     )
     for step in _STEPS
 )
-COVERAGE = Coverage(
+COVERAGE = FileCoverage(
     12_345,
     214_000_000,
     31_000_000,
@@ -158,7 +158,7 @@ COVERAGE = Coverage(
     4,
     is_complete=True,
 )
-COPYING = Coverage(
+COPYING = FileCoverage(
     4_938,
     90_000_000,
     places=(UncoveredPlace("src/app.py", "pending", files=1),),
@@ -215,7 +215,7 @@ def many_changes(count: int = 500) -> ChangesState:
     return ChangesState(group_changes(session_changes([step])), replace_coverage())
 
 
-def replace_coverage() -> Coverage:
+def replace_coverage() -> FileCoverage:
     """A large workspace, all covered."""
     return msgspec.structs.replace(COVERAGE, places=(), uncovered=0)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import CompactionProgress, SpendAsksChanged, SpendDecided
+from helix_desktop.agent.session_updates import CompactionProgress, SpendDecided, SpendRequestsChanged
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.window.summarizer import NO_MODEL
 from helix_desktop.context.policy import PROFILES, ContextPolicy
@@ -65,7 +65,7 @@ async def unobserved_session(ask_above: int) -> Asking:
 async def test_a_large_handover_waits_for_approval() -> None:
     """No request is sent; the question has tokens, money and the model; a yes starts it."""
     rig = await fill_window()
-    (spend_request,) = rig.conversation.spend_asks
+    (spend_request,) = rig.conversation.spend_requests
     assert rig.model.summary_requests == []
     assert (spend_request.work, spend_request.limit, spend_request.estimate.model) == (
         "handover",
@@ -77,7 +77,7 @@ async def test_a_large_handover_waits_for_approval() -> None:
         (spend_request.estimate.tokens * 2 + 1_200 * 10) / 1_000_000
     )
     rig.conversation.answer_spend_ask("handover", "allow")
-    assert rig.conversation.spend_asks == ()
+    assert rig.conversation.spend_requests == ()
     await rig.wait_until_idle()
     assert len(rig.model.summary_requests) == len(rig.events(HandoverMade)) == 1
     estimates = {
@@ -93,7 +93,7 @@ async def test_an_open_question_blocks_no_turn_and_a_full_window_is_kept_valid()
     assert rig.model.summary_requests == []
     (handover,) = rig.events(HandoverMade)
     assert (handover.model, handover.trigger) == (NO_MODEL, HandoverTrigger.OVERFLOW)
-    assert rig.updates_of(SpendAsksChanged)[0].asks
+    assert rig.updates_of(SpendRequestsChanged)[0].asks
     assert rig.conversation.window.measure()[1].fits
     await rig.assert_consistent()
 
@@ -108,7 +108,7 @@ async def test_a_refusal_changes_nothing_and_is_not_asked_again() -> None:
     rig.clock.advance_s(10_000)
     await rig.conversation.run("A word.")
     await rig.wait_until_idle()
-    assert rig.conversation.spend_asks == ()
+    assert rig.conversation.spend_requests == ()
     assert rig.model.summary_requests == rig.events(HandoverMade) == rig.events(HandoverFailed) == []
 
 
@@ -125,7 +125,7 @@ async def test_the_handover_can_be_made_without_a_model() -> None:
 async def test_observations_ask_too_with_an_unknown_price() -> None:
     """For all unobserved history, also an imported one; a yes makes them."""
     rig = await unobserved_session(ask_above=500)
-    (spend_request,) = rig.conversation.spend_asks
+    (spend_request,) = rig.conversation.spend_requests
     assert (spend_request.work, spend_request.limit, spend_request.estimate.cost) == (
         "observations",
         500,
@@ -147,11 +147,11 @@ async def test_an_imported_history_is_not_sent_without_approval() -> None:
     await rig.conversation.close()
     workspace = rig.create_workspace(rig.store, msgspec.structs.replace(PLACE_AT_ONCE, ask_above=500))
     conversation = await workspace.open_session(rig.conversation.session.id)
-    assert not conversation.spend_asks
+    assert not conversation.spend_requests
     await conversation.run("Go on.")
     await conversation.wait_for_background_work()
     assert len(rig.model.observation_requests) == request_count
-    assert [ask.work for ask in conversation.spend_asks] == ["observations"]
+    assert [ask.work for ask in conversation.spend_requests] == ["observations"]
     await conversation.close()
 
 
@@ -167,14 +167,14 @@ async def test_the_policy_sets_the_limit(
 ) -> None:
     """0 disables the questions."""
     rig = await fill_window(policy=change(NO_SWEEP))
-    assert bool(rig.conversation.spend_asks) is is_asked
+    assert bool(rig.conversation.spend_requests) is is_asked
     assert bool(rig.model.summary_requests) is not is_asked
 
 
 async def test_the_demo_model_never_asks() -> None:
     """It sends nothing anywhere."""
     rig = await fill_window(msgspec.structs.replace(PRICED, demo=True))
-    assert rig.conversation.spend_asks == ()
+    assert rig.conversation.spend_requests == ()
     assert rig.model.summary_requests
 
 
@@ -198,5 +198,5 @@ async def test_in_a_headless_run_the_budget_decides(info: ModelInfo, budget: Bud
     await rig.wait_until_idle()
     (decided,) = rig.updates_of(SpendDecided)
     assert decided.allowed is allowed
-    assert rig.conversation.spend_asks == ()
+    assert rig.conversation.spend_requests == ()
     assert bool(rig.model.summary_requests) is allowed

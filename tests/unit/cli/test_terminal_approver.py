@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from helix_desktop.cli.terminal_approver import TerminalApprover, parse_reply
-from helix_desktop.domain.file_history.coverage import Coverage, UncoveredPlace
+from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.question import Question, QuestionOption, QuestionReply
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
 
@@ -73,7 +73,7 @@ async def test_where_a_call_cannot_be_undone_is_printed_once_before_it_runs(
     place = UncoveredPlace("dist\u202e", "ignored", is_folder=True)
     ask = ApprovalRequest(
         *("c1", "run_command", "make", "Run it", "make", PermissionRule("run_command", "make")),
-        coverage=Coverage(places=(place,), uncovered=1, is_complete=True),
+        coverage=FileCoverage(places=(place,), uncovered=1, is_complete=True),
     )
     approver = TerminalApprover("once")
     for _ in range(2):

@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from helix_desktop.replay.app_prompt import AppPrompt, count_app_prompt
 from helix_desktop.replay.measure import MeasureOptions
-from helix_desktop.replay.own_prompt import OwnPrompt, count_own_prompt
 from helix_desktop.replay.parallel import ReplayFactory, measure_all
 from helix_desktop.replay.report import (
+    app_prompt_line,
     format_table,
-    own_prompt_line,
     to_document,
     totals_by_column,
     warning_lines,
@@ -33,7 +33,7 @@ def measured(folder: Path, make: ReplayFactory = MarkerReplay) -> list[MeasuredR
 
 def test_the_document_has_files_sources_and_the_total(tmp_path: Path) -> None:
     results = measured(tmp_path)
-    document = json.loads(json.dumps(to_document(results, OwnPrompt(7, 5))))
+    document = json.loads(json.dumps(to_document(results, AppPrompt(7, 5))))
     assert [Path(file["file"]).name for file in document["files"]] == [
         "session-00.jsonl.gz", "session-01.jsonl.gz", "session-00.jsonl.gz",
     ]  # fmt: skip
@@ -52,12 +52,12 @@ def test_the_document_has_files_sources_and_the_total(tmp_path: Path) -> None:
     assert document["prompt"] == {"system_tokens": 7, "tool_tokens": 5, "environment_tokens": 0}
 
 
-def test_the_own_prompt_is_that_of_a_new_workspace() -> None:
-    prompt = count_own_prompt()
+def test_the_app_prompt_is_that_of_a_new_workspace() -> None:
+    prompt = count_app_prompt()
     assert 100 < prompt.system_tokens < prompt.system_tokens + prompt.tool_tokens < 5_000
-    assert own_prompt_line(OwnPrompt(1_000, 234)).endswith(": 1,234 tokens (1,000 and 234)")
+    assert app_prompt_line(AppPrompt(1_000, 234)).endswith(": 1,234 tokens (1,000 and 234)")
     assert 50 < prompt.environment_tokens < 300
-    line = own_prompt_line(OwnPrompt(1_000, 234, 120))
+    line = app_prompt_line(AppPrompt(1_000, 234, 120))
     assert line.endswith("(1,000 and 234); environment, told once per session: 120 tokens")
 
 

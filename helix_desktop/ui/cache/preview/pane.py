@@ -19,8 +19,8 @@ from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.words.left_context import changed_since
 from helix_desktop.words.numbers import format_size, format_tokens
+from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator
 

@@ -15,8 +15,8 @@ from helix_desktop.ui.changes.texts import KIND_ICONS, counts_texts, files_text,
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.revert_plans import effect_text, plan_status_text, problem_text
@@ -131,8 +131,8 @@ class PlanView(Themed, QWidget):
         name.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         options = choices_of(file)
         if not options:
-            return BesideOrBelow(name, [words], _PATH_PX)
-        return BesideOrBelow(name, [*self._choice(file, options, choice)], _PATH_PX)
+            return ResponsiveRow(name, [words], _PATH_PX)
+        return ResponsiveRow(name, [*self._choice(file, options, choice)], _PATH_PX)
 
     def _choice(
         self, file: PlannedFile, options: Sequence[RevertChoice], choice: RevertChoice | None

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.chat.composer.added_files import AddedFile, files_from_mime
 from helix_desktop.ui.chat.composer.composer import Composer
-from helix_desktop.ui.design.drops import Dragged, DropHint, read_drag
+from helix_desktop.ui.design.drops import DragContent, DropHint, read_drag
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -49,10 +49,10 @@ class MessageDrops(QObject):
             return False
         return True
 
-    def _takes(self, dragged: Dragged) -> bool:
+    def _takes(self, dragged: DragContent) -> bool:
         return dragged.is_for_message and (self._takes_folders or not dragged.folders)
 
-    def _drop(self, event: QDropEvent, dragged: Dragged) -> None:
+    def _drop(self, event: QDropEvent, dragged: DragContent) -> None:
         if dragged.digests:
             self._composer.entries_dropped.emit(list(dragged.digests))
             return
@@ -62,7 +62,7 @@ class MessageDrops(QObject):
             self._composer.files_added.emit(files)
 
 
-def _words(dragged: Dragged) -> str:
+def _words(dragged: DragContent) -> str:
     """Return what a drop on the chat does."""
     if dragged.digests:
         count = len(dragged.digests)

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -31,7 +31,7 @@ class ComposerStrip(QWidget):
         self._title, self._text = label("", "strong", wrap=True), label("", "muted", wrap=True)
         text = QWidget()
         text.setLayout(column(self._title, self._text, gap=2))
-        message = BesideOrBelow(text, [self.button], _TEXT_PX)
+        message = ResponsiveRow(text, [self.button], _TEXT_PX)
         picture = IconLabel(icon_name, px=19, color_token=color_token)
         parts = row(picture, message, margins=(16, 11, 12, 11), gap=12)
         parts.setStretch(1, 1)

@@ -27,7 +27,7 @@ from helix_desktop.ui.chat.rows.row_texts import divider_text
 from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow, NoticeRow
 from helix_desktop.ui.chat.style import BODY, SMALL, UI
 from helix_desktop.words.action_labels import action_label
-from helix_desktop.words.left_context import explain_cached, explain_noted, explain_summarized
+from helix_desktop.words.rewrite_explanations import explain_cached, explain_noted, explain_summarized
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")

@@ -22,8 +22,8 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import clean_output, escape_invisible
-from helix_desktop.words.left_context import explain_changed
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.rewrite_explanations import explain_changed
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")

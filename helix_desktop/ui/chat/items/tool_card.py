@@ -30,8 +30,8 @@ from helix_desktop.ui.chat.rows.row_texts import FORM_TEXTS, STATE_TEXTS, badge_
 from helix_desktop.ui.chat.rows.row_types import Badge, ToolRow, ToolState
 from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.words.left_context import explain_changed
 from helix_desktop.words.numbers import format_size, format_tokens
+from helix_desktop.words.rewrite_explanations import explain_changed
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator, translate
 

@@ -46,8 +46,8 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
-from helix_desktop.words.left_context import hold_text
 from helix_desktop.words.policies import session_policy_text
+from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrites import (
     budget_text,
     changed_file_text,

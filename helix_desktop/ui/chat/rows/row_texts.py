@@ -23,8 +23,8 @@ from helix_desktop.ui.chat.rows.row_types import (
     TurnFooterRow,
     UserRow,
 )
-from helix_desktop.words.left_context import changed_since
 from helix_desktop.words.numbers import format_integer
+from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")

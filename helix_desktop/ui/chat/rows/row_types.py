@@ -17,7 +17,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
-from helix_desktop.words.left_context import changed_since
+from helix_desktop.words.rewrite_explanations import changed_since
 
 MAX_LINES, MAX_BYTES = 1_000, 96 * 1024  # that a card lays out within 16 ms
 

@@ -38,11 +38,11 @@ from helix_desktop.ui.chat.viewport.selection import Selection
 from helix_desktop.ui.chat.viewport.tool_menu import ToolMenu
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.focus import FocusRing, mark_pane_stop
+from helix_desktop.ui.design.help_link import TopicLinks
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.tab_order import keep_own_tab_order
 from helix_desktop.ui.design.themed import Themed, set_style_sheet
-from helix_desktop.ui.design.what_is_this import TopicLinks
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.file_history.coverage import Coverage
+from helix_desktop.domain.file_history.coverage import FileCoverage
 from helix_desktop.ui.changes.texts import copied_share
 from helix_desktop.ui.design.window_state import JobRow
 from helix_desktop.ui.session.context import ControllerContext
@@ -46,13 +46,13 @@ class FirstCopyJob(QObject):
 
     def _show(self) -> None:
         """Show how many files are in; after a restart it goes on, or still is paused."""
-        coverage = self._workspace.changes.coverage if self._workspace is not None else Coverage()
+        coverage = self._workspace.changes.coverage if self._workspace is not None else FileCoverage()
         has_begun = bool(coverage.files) or coverage.is_paused
         is_over = coverage.is_complete or bool(coverage.error)
         self._jobs.show_jobs([_row(coverage)] if has_begun and not is_over else [], _GROUP)
 
 
-def _row(coverage: Coverage) -> JobRow:
+def _row(coverage: FileCoverage) -> JobRow:
     share = copied_share(coverage)
     if coverage.is_paused:
         words = tr.plural(

@@ -12,8 +12,8 @@ from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import LayoutItem, card, column, row
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.settings.keyboard.key_recorder import KeyRecorder
 from helix_desktop.words.translation import Translator
@@ -54,7 +54,7 @@ class _CommandLine(QWidget):
         ends = QWidget()
         ends.setLayout(row(self.reset, *([fixed] if fixed else []), self.recorder, gap=6))
         self._entry = entry
-        self.below = column(BesideOrBelow(label(entry.title, wrap=True), [ends], 120), gap=6)
+        self.below = column(ResponsiveRow(label(entry.title, wrap=True), [ends], 120), gap=6)
         self.setLayout(self.below)
         self.show_entry(entry)
 
@@ -83,7 +83,7 @@ class _Notice(QFrame):
         self.replace = PushButton(tr("Replace"), "primary", name="replace_keys")
         self.replace.clicked.connect(self.replace_confirmed)
         self.cancel = PushButton(tr("Cancel"), name="cancel_keys")
-        parts = column(BesideOrBelow(self.text, [self.replace, self.cancel]), margins=(12, 8, 8, 8))
+        parts = column(ResponsiveRow(self.text, [self.replace, self.cancel]), margins=(12, 8, 8, 8))
         self.setLayout(parts)
         self.hide()
 

@@ -14,8 +14,8 @@ from helix_desktop.services.cache_server.config_snippets import (
 )
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.labels import align_as_code, label
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import column, line, row
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.words.translation import Translator, translate
 
@@ -47,7 +47,7 @@ class SharingCard(QFrame):
             PushButton(tr("New token"), name="renew_token"),
         )
         self._endpoint_row = QFrame()
-        self._endpoint_row.setLayout(row(BesideOrBelow(self._url, [renew, self._copy_http])))
+        self._endpoint_row.setLayout(row(ResponsiveRow(self._url, [renew, self._copy_http])))
         http_note = label(
             tr("For programs that can't start commands. Only on this computer, with the token."),
             "note",

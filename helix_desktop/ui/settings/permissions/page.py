@@ -13,9 +13,9 @@ from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.safe_text import escape_invisible
@@ -173,7 +173,7 @@ class PermissionsPage(QWidget):
         words = QWidget()
         words.setLayout(column(label(status, wrap=True), label(path, "faint", wrap=True), gap=3))
         parts = row(
-            IconLabel(icon, px=18, color_token=color), BesideOrBelow(words, [change]),
+            IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, [change]),
             margins=(14, 10, 10, 10), gap=12,
         )  # fmt: skip
         parts.setStretch(1, 1)
@@ -209,7 +209,7 @@ class PermissionsPage(QWidget):
         words.setLayout(column(_rule_label(translate(rule.rule)), label(about, "faint", wrap=True), gap=3))
         end = [Badge(tr("This session"), "accent"), revoke] if rule.session else [revoke]
         parts = row(
-            IconLabel(icon, px=18, color_token=color), BesideOrBelow(words, end),
+            IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, end),
             margins=(14, 10, 10, 10), gap=12,
         )  # fmt: skip
         parts.setStretch(1, 1)

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.settings.policy.comparison import Comparison, figure_rows
 from helix_desktop.ui.settings.policy.replay_chart import ReplayChart
@@ -108,7 +108,7 @@ class ReplayCard(QWidget):
         choices = FlowBox([self._choice(False, self.policy), self._choice(True, self.reference)])
         self._result = QWidget()
         self._result.setLayout(column(choices, self.chart, self.figures, gap=10))
-        title = BesideOrBelow(label(tr("This session, replayed"), "strong", wrap=True), [self.status], 120)
+        title = ResponsiveRow(label(tr("This session, replayed"), "strong", wrap=True), [self.status], 120)
         body = (title, self._message, FlowBox([self._retry]), self._result)
         self.setLayout(column(card(column(*body, margins=(16, 13, 16, 14), gap=9))))
         self.show_comparison(Comparison())

@@ -21,13 +21,13 @@ from PySide6.QtWidgets import QAccessibleWidget, QSizePolicy, QWidget
 
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.settings.forms import PolicyForm, Profile
 from helix_desktop.words.translation import Translator
 
@@ -254,7 +254,7 @@ class PolicySlider(Themed, QWidget):
         self.track.stop_selected.connect(self._on_selected)
         self._names.stop_selected.connect(self._on_selected)
         ends = row(label(tr("Keep more"), "muted"), None, label(tr("Spend less"), "muted"))
-        title = BesideOrBelow(self._title, [WhatIsThis("policy")], 160)
+        title = ResponsiveRow(self._title, [HelpLink("policy")], 160)
         parts = (ends, self.track, self._names, title, self._description, self._restore_room)
         self.setLayout(column(*parts, gap=3))
 

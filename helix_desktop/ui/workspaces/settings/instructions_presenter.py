@@ -26,7 +26,7 @@ class InstructionsPresenter(QObject):
 
     async def show(self) -> None:
         """Show the texts as they are stored now. Raises HelixError."""
-        own, page = self._services.own_instructions, self._page
+        own, page = self._services.user_instructions, self._page
         page.personal.show_text(tr("For all workspaces"), await own.read(), str(own.path()))
         workspace = self._active_workspace.opened
         page.workspace.setVisible(workspace is not None)
@@ -39,5 +39,5 @@ class InstructionsPresenter(QObject):
         page.workspace.show_text(title, await own.read(workspace.id), str(own.path(workspace.id)))
 
     async def _save(self, words: str, workspace_id: str) -> None:
-        await self._services.own_instructions.save(words, workspace_id)
+        await self._services.user_instructions.save(words, workspace_id)
         (self._page.workspace if workspace_id else self._page.personal).show_saved(words)

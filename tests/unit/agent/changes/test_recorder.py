@@ -12,7 +12,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.session import ToolAnswered
-from helix_desktop.domain.file_history.coverage import Coverage, UncoveredPlace
+from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.user_text import verbatim
 from helix_desktop.words.file_coverage import uncovered_line
 from tests.support.changing_tools import ChangesRig, writes
@@ -122,7 +122,7 @@ async def test_what_a_kill_left_unrecorded_is_recorded_once_when_its_session_is_
 async def test_what_is_not_covered_is_named_before_a_command_runs_and_not_for_an_edit() -> None:
     rig = await started([writes(a_txt="1\n"), writes(kind="edit", b_txt="2\n")])
     place = UncoveredPlace("dist", "ignored", is_folder=True)
-    rig.history.coverage = coverage = Coverage(places=(place,), uncovered=1, is_complete=True)
+    rig.history.coverage = coverage = FileCoverage(places=(place,), uncovered=1, is_complete=True)
     await rig.run()
     assert [update.ask.coverage for update in rig.updates_of(ApprovalRequested)] == [coverage, None]
     assert uncovered_line(coverage) == "Can't be undone in 1 place: dist"

@@ -15,7 +15,7 @@ from helix_desktop.context.summaries.coverage_check import (
     instructions_in,
 )
 from helix_desktop.domain.events.session import ToolAnswered
-from helix_desktop.domain.events.summary import Coverage, FactKind
+from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
 from tests.support.histories import SessionSimulator, histories
 
 COMMAND = "cd /repo && uv run pytest -q tests/unit/parser --maxfail=3 | tail -5"
@@ -32,7 +32,7 @@ def history() -> SessionSimulator:
     return simulator
 
 
-def coverage_of(summary: str, max_chars: int = 2_000) -> dict[FactKind, Coverage]:
+def coverage_of(summary: str, max_chars: int = 2_000) -> dict[FactKind, SummaryCoverage]:
     """Return what this summary names of the history."""
     facts = covered_facts(history().transcript.items)
     return {kind.kind: kind for kind in check_coverage(facts, summary, max_chars)}

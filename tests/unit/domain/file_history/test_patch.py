@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.diff import diff_states
-from helix_desktop.domain.file_history.patch import ChangedFile, patch_text
+from helix_desktop.domain.file_history.patch import PatchFile, patch_text
 from helix_desktop.domain.file_history.state import FileChange, FileState
 
 Place = tuple[bytes, int] | str | None
@@ -47,9 +47,9 @@ def _state(place: Place) -> tuple[FileState | None, bytes | None]:
     return FileState(digest=digest_of(place[0]), size=len(place[0]), mode=place[1]), place[0]
 
 
-def _changed(path: str, before: Place, after: Place, moved_from: str = "") -> ChangedFile:
+def _changed(path: str, before: Place, after: Place, moved_from: str = "") -> PatchFile:
     old, new = _state(before), _state(after)
-    return ChangedFile(FileChange(path, old[0], new[0], moved_from), diff_states(*old, *new))
+    return PatchFile(FileChange(path, old[0], new[0], moved_from), diff_states(*old, *new))
 
 
 def _put(folder: Path, places: dict[str, Place]) -> None:
@@ -137,4 +137,4 @@ def test_what_is_no_text_is_only_named() -> None:
     old, new = (b"\0a", 0o644), (b"\0b", 0o644)
     assert patch_text([_changed("x", old, new)]) == ("diff --git a/x b/x\nBinary files a/x and b/x differ\n")
     folder = FileChange("dir", None, FileState("folder", mode=0o755))
-    assert not patch_text([ChangedFile(folder, diff_states(None, None, folder.after, None))])
+    assert not patch_text([PatchFile(folder, diff_states(None, None, folder.after, None))])

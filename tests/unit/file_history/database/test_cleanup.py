@@ -16,7 +16,7 @@ from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.file_history.capture import CallMark, Capture
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.store.retention import HOUR_MS
-from helix_desktop.file_history.database.captures import RunningCall
+from helix_desktop.file_history.database.captures import RunningCallRow
 from helix_desktop.file_history.database.cleanup import clean_up, make_room, plan_clean_up
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
@@ -99,7 +99,7 @@ def test_room_is_made_for_what_is_new(history: History) -> None:
 
 def test_running_calls_and_reverts_under_way_need_theirs(history: History) -> None:
     mark = CallMark("s", "call")
-    history.database.captures.put_running(RunningCall(mark, "process", NOW))
+    history.database.captures.put_running(RunningCallRow(mark, "process", NOW))
     history.database.captures.put_changes(mark, [FileChange("a", history.put("before"), None)])
     merged = history.put("merged by hand")
     history.database.journal.put("r", "", msgspec.json.encode(merged))

@@ -10,10 +10,10 @@ from pathlib import Path
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.services.git.checkouts import GitCheckouts
+from helix_desktop.tools.environment.description import WorkspaceEnvironment
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
-from helix_desktop.tools.surroundings.environment import Surroundings
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.git_checkouts import make_checkout, needs_git
 
@@ -28,13 +28,13 @@ class _Rig:
         make_checkout(self.root, {"a": "1\n"})
         self.registry = WorkspaceRegistry(folder / "workspaces", TomlFiles(), lambda: 0)
         self.id = self.registry.add(self.root, trusted=trusted).id
-        self.states = GitCheckouts(self.registry, self._surroundings, debounce_s=0.01)
+        self.states = GitCheckouts(self.registry, self._environment, debounce_s=0.01)
         self.published: asyncio.Queue[GitStatus | None] = asyncio.Queue()
         counter = folder / "bin"
         counter.mkdir()
         (counter / "git").write_text(f'#!/bin/sh\necho x >> "{folder}/runs"\nPATH=$OLD exec git "$@"\n')
         (counter / "git").chmod(0o755)
-        self._environment = {**os.environ, "OLD": os.environ["PATH"], "PATH": str(counter)}
+        self._variables = {**os.environ, "OLD": os.environ["PATH"], "PATH": str(counter)}
         self._runs = folder / "runs"
 
     def listen(self) -> Callable[[], None]:
@@ -46,8 +46,8 @@ class _Rig:
         """How often the git program was started."""
         return len(self._runs.read_text().split()) if self._runs.exists() else 0
 
-    def _surroundings(self, _id: str, root: Path) -> Surroundings:
-        return Surroundings(root, PosixJail(root), self._environment, no_sandbox_provider(), ToolGrants)
+    def _environment(self, _id: str, root: Path) -> WorkspaceEnvironment:
+        return WorkspaceEnvironment(root, PosixJail(root), self._variables, no_sandbox_provider(), ToolGrants)
 
 
 async def test_many_reasons_are_one_reading_and_a_change_is_published(tmp_path: Path) -> None:

@@ -34,10 +34,10 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
 from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.tools.cache.coverage_recall import RecallLimits
 from helix_desktop.tools.cache.line_matches import match_lines, plain_pattern
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
-from helix_desktop.tools.cache.recall_covered import RecallLimits
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.workspace_tools import create_cache_tools

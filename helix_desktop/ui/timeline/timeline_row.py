@@ -18,7 +18,7 @@ _CARD_X = 38
 _TOP_PX = 5  # between two cards, half of it
 
 
-class RailRow(Themed, QWidget):
+class TimelineRow(Themed, QWidget):
     """One card with its piece of the rail."""
 
     def __init__(self, card: QWidget, node: Node, node_y: int) -> None:

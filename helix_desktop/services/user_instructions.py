@@ -10,7 +10,7 @@ from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.unicode_safety import repair_surrogates
 from helix_desktop.domain.user_text import ByteSize, TextContext, system_reason
 from helix_desktop.system.files import replace_text
-from helix_desktop.tools.surroundings.instruction_files import MAX_FILE_BYTES
+from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES
 
 text = TextContext("Services")
 
@@ -19,7 +19,7 @@ _LIMIT = ByteSize(MAX_FILE_BYTES)
 _MOST_EDITED = 8 * MAX_FILE_BYTES  # bytes
 
 
-class OwnInstructions:
+class UserInstructions:
     """Reads and saves the user's instructions; an empty workspace id stands for all workspaces."""
 
     def __init__(self, data: DataDir) -> None:

@@ -7,12 +7,12 @@ from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.timeline.rail import RailRow
+from helix_desktop.ui.timeline.timeline_row import TimelineRow
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import NOW_MS, timeline_state
 
 
-def _lines(row: RailRow) -> list[QWidget]:
+def _lines(row: TimelineRow) -> list[QWidget]:
     return [*row.findChildren(TextLine), *row.findChildren(QLabel)]
 
 
@@ -23,7 +23,7 @@ def test_the_node_of_each_card_stands_beside_its_first_line(qtbot: QtBot) -> Non
     timeline.resize(800, 700)
     timeline.set_state(timeline_state())
     timeline.show()
-    rows = [row for row in timeline.findChildren(RailRow) if row.isVisible()]
+    rows = [row for row in timeline.findChildren(TimelineRow) if row.isVisible()]
     assert {row.node for row in rows} >= {"live", "mark", "sweep"}
     for row in rows:
         first = min(

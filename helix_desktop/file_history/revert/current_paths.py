@@ -41,7 +41,7 @@ class RevertTree(Protocol):
         ...
 
 
-class PresentPath(NamedTuple):
+class CurrentPath(NamedTuple):
     """What stands at a path; `links` is how many names it has. With a problem it is not known, or nothing."""
 
     state: FileState | None = None
@@ -49,41 +49,41 @@ class PresentPath(NamedTuple):
     links: int = 1
 
 
-class PresentReader:
+class CurrentPathReader:
     """Reads what stands at paths of a workspace."""
 
     def __init__(self, folders: Folders, tree: RevertTree) -> None:
         self._folders, self._tree = folders, tree
 
-    def read(self, path: str, expected: FileState | None = None) -> PresentPath:
+    def read(self, path: str, expected: FileState | None = None) -> CurrentPath:
         """Return what stands there, a file with the hash of what was read. Raises OSError.
 
         What is not covered is read only if it may be what is expected.
         """
         if not is_plain_path(path):
-            return PresentPath(None, "outside")
+            return CurrentPath(None, "outside")
         parent, _, name = path.rpartition("/")
         try:
             folder = self._folders.open(parent)
         except FolderUnreachable as error:
-            return PresentPath(None, error.problem)
+            return CurrentPath(None, error.problem)
         try:
             return self._read(folder, name, path, expected)
         except PermissionError:
-            return PresentPath(None, "no_permission")
+            return CurrentPath(None, "no_permission")
 
     def read_content(self, path: str) -> bytes:
         """Return the content of a file. Raises FolderUnreachable, OSError."""
         parent, _, name = path.rpartition("/")
         return read_bytes(self._folders.open(parent), name)
 
-    def _read(self, folder: Folder, name: str, path: str, expected: FileState | None) -> PresentPath:
+    def _read(self, folder: Folder, name: str, path: str, expected: FileState | None) -> CurrentPath:
         found = folder.stat(name)
         if found is None:
-            return PresentPath()
+            return CurrentPath()
         if not stat.S_ISREG(found.st_mode):
             state = read_state(folder, name)
-            return PresentPath(state, "" if state is not None else "not_covered")
+            return CurrentPath(state, "" if state is not None else "not_covered")
         is_covered = self._tree.covers(path, found.st_size)
         if expected is not None and _is_hidden(found, expected):
             state = msgspec.structs.replace(expected, stored=is_covered)
@@ -94,7 +94,7 @@ class PresentReader:
         else:
             mode = stat.S_IMODE(found.st_mode)
             state = FileState("file", "", found.st_size, mode, "", False, found.st_mtime_ns)
-        return PresentPath(state, links=found.st_nlink)
+        return CurrentPath(state, links=found.st_nlink)
 
 
 def _is_hidden(found: os.stat_result, expected: FileState) -> bool:

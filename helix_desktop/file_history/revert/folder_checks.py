@@ -8,13 +8,13 @@ import msgspec
 
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertProblem
 from helix_desktop.domain.file_history.state import FileState
+from helix_desktop.file_history.revert.current_paths import CurrentPathReader
 from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
-from helix_desktop.file_history.revert.reading import PresentReader
 
 PlannedFiles = dict[str, PlannedFile]
 
 
-def check_surroundings(files: PlannedFiles, folders: Folders, reader: PresentReader) -> PlannedFiles:
+def check_folders(files: PlannedFiles, folders: Folders, reader: CurrentPathReader) -> PlannedFiles:
     """Return the files of a plan by path; those that what is around them keeps from it are blocked."""
     checked = dict(sorted(files.items()))
     check = _Check(checked, folders, reader)
@@ -37,7 +37,7 @@ def parents_of(path: str) -> Iterator[str]:
 
 
 class _Check:
-    def __init__(self, files: PlannedFiles, folders: Folders, reader: PresentReader) -> None:
+    def __init__(self, files: PlannedFiles, folders: Folders, reader: CurrentPathReader) -> None:
         self._files, self._folders, self._reader = files, folders, reader
         self._found: dict[str, RevertProblem] = {}
         self._writable: dict[str, bool] = {}

@@ -20,7 +20,7 @@ class TopicLinks(QObject):
     changed = Signal(object)  # a frozenset of topics
 
 
-class WhatIsThis(QWidget):
+class HelpLink(QWidget):
     """Opens the guide at a topic; a sentence may stand before the link.
 
     It sends Qt's event for such links to the main window, so a view needs no way to the guide. The window

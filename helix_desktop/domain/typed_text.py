@@ -12,7 +12,7 @@ _PUT_IN = re.compile(
 _COMMAND = re.compile(r"\s*/[\w-]{1,40}\s*")
 
 
-def own_words(text: str) -> str:
+def typed_text(text: str) -> str:
     """Return a message's own words; empty for a message that is a command such as `/exit`."""
     words = _PUT_IN.sub("", text).strip() if "</" in text else text
     return "" if _COMMAND.fullmatch(words) else words

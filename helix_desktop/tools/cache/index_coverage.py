@@ -40,7 +40,7 @@ class CoveredEntry:
 
 
 @dataclass(frozen=True)
-class Coverage:
+class IndexCoverage:
     """What an index covers, newest first; `unreadable` counts the earlier indexes that were not read."""
 
     entries: tuple[CoveredEntry, ...]
@@ -64,7 +64,7 @@ async def read_index(contents: ContentReader, origins: Origins, digest: str) -> 
 
 async def read_coverage(
     contents: ContentReader, origins: Origins, digest: str, may_go_on: Callable[[], bool] = always
-) -> Coverage:
+) -> IndexCoverage:
     """Return everything that an index leads to, through earlier ones too. Raises StoreError for the first."""
     found: _Entries = {}
     waiting, visited, unreadable = [digest], {digest}, 0
@@ -83,7 +83,7 @@ async def read_coverage(
         waiting += [name for name in earlier if name not in visited]
         visited.update(earlier)
     entries = await asyncio.to_thread(lambda: _newest_first(_without_questions(found.values())))
-    return Coverage(entries, unreadable)
+    return IndexCoverage(entries, unreadable)
 
 
 def _add_lines(found: _Entries, lines: Sequence[IndexLine], session: str) -> list[str]:
@@ -116,11 +116,11 @@ def entries_between(transcript: Transcript, session: str, first: int, last: int)
     return _covered_entries(sorted(lines, key=lambda line: line.seq), session)
 
 
-def session_coverage(session: CallingSession) -> Coverage:
+def session_coverage(session: CallingSession) -> IndexCoverage:
     """Return everything in the log of a session before the step that asks, newest first."""
     transcript = session.transcript
     entries = entries_between(transcript, session.id, 1, newest_searchable_seq(transcript))
-    return Coverage(_newest_first(_without_questions(entries)))
+    return IndexCoverage(_newest_first(_without_questions(entries)))
 
 
 def _without_questions(entries: Collection[CoveredEntry]) -> list[CoveredEntry]:

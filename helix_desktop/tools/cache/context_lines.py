@@ -19,8 +19,8 @@ _TINY_LINES, TINY_BYTES = 10, 400  # the bytes are about 100 tokens
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """The lines `before` and `after` each matching one; with `whole` all lines of a small content."""
+class ContextLines:
+    """The lines `before` and `after` each matching one; with `has_all` all lines of a small content."""
 
     before: int
     after: int
@@ -28,22 +28,22 @@ class Surroundings:
 
 
 WIDER = (
-    Surroundings(0, 1),
-    Surroundings(1, 2),
-    Surroundings(1, 2, has_all=True),
-    Surroundings(2, 4, has_all=True),
+    ContextLines(0, 1),
+    ContextLines(1, 2),
+    ContextLines(1, 2, has_all=True),
+    ContextLines(2, 4, has_all=True),
 )
 """What an answer with tokens left is widened to, one after the other."""
 WIDEST = 4  # lines before or after
 
 
-def widths(context: int | None) -> list[Surroundings]:
-    """Return the surroundings to try, the first one in any case; a `context` of 0 that is asked for stays."""
+def widths(context: int | None) -> list[ContextLines]:
+    """Return the context lines to try, the first ones in any case; a `context` of 0 stays."""
     if context == 0:
-        return [Surroundings(0, 0)]
+        return [ContextLines(0, 0)]
     least = context or 0
-    wider = [Surroundings(max(least, each.before), max(least, each.after), each.has_all) for each in WIDER]
-    return list(dict.fromkeys((Surroundings(least, least), *wider)))
+    wider = [ContextLines(max(least, each.before), max(least, each.after), each.has_all) for each in WIDER]
+    return list(dict.fromkeys((ContextLines(least, least), *wider)))
 
 
 def split_content(data: bytes) -> tuple[bytes, ...]:

@@ -1,4 +1,4 @@
-"""Count what the program itself sends: its system prompt and tools, and the environment of a session."""
+"""Count what the app itself sends: its system prompt and tools, and the environment of a session."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.tools.environment.description import WorkspaceEnvironment, describe_environment
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.process.environment import clean_environment
 from helix_desktop.tools.registry import description_of, parse_description
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
-from helix_desktop.tools.surroundings.environment import Surroundings, describe_environment
 from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools, open_jail
 
 
-class OwnPrompt(msgspec.Struct, frozen=True):
+class AppPrompt(msgspec.Struct, frozen=True):
     """The tokens of the system prompt, and of the schemas of all tools that a new workspace offers.
 
-    `environment_tokens` are those of what a session in an empty folder of this machine is told at its start.
+    `environment_tokens` are those of what a session in an empty folder of this machine gets at its start.
     """
 
     system_tokens: int
@@ -36,11 +36,11 @@ class OwnPrompt(msgspec.Struct, frozen=True):
     environment_tokens: int = 0
 
 
-def count_own_prompt() -> OwnPrompt:
+def count_app_prompt() -> AppPrompt:
     """Count the shipped prompt and tools with the bundled vocabulary, as sent: the schemas as JSON."""
     tokens = MessageTokenCounter.bundled()
     system = split_versions(load_prompts())[0]["system"]
-    return OwnPrompt(
+    return AppPrompt(
         tokens.text_tokens(system),
         tokens.text_tokens(schemas_json(_builtin_specs())),
         tokens.text_tokens(_environment()),
@@ -51,8 +51,12 @@ def _environment() -> str:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         sandboxes = no_sandbox_provider()
-        found = Surroundings(root, open_jail(root), clean_environment(os.environ), sandboxes, ToolGrants)
-        return asyncio.run(describe_environment(found)).replace(folder, "/workspace")  # any name, any time
+        environment = WorkspaceEnvironment(
+            root, open_jail(root), clean_environment(os.environ), sandboxes, ToolGrants
+        )
+        return asyncio.run(describe_environment(environment)).replace(
+            folder, "/workspace"
+        )  # any name, any time
 
 
 def _builtin_specs() -> tuple[ToolSpec, ...]:

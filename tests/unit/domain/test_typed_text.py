@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from helix_desktop.domain.user_words import own_words
+from helix_desktop.domain.typed_text import typed_text
 
 CAVEAT = "<local-command-caveat>Caveat: DO NOT respond to these messages.</local-command-caveat>"
 
@@ -27,10 +27,10 @@ CAVEAT = "<local-command-caveat>Caveat: DO NOT respond to these messages.</local
     ],
 )
 def test_only_what_the_user_said_counts(text: str, words: str) -> None:
-    assert own_words(text) == words
+    assert typed_text(text) == words
 
 
 def test_a_message_full_of_open_tags_takes_no_time() -> None:
     started = time.thread_time()
-    assert own_words("<command-name>" * 2_000 + "</") == "<command-name>" * 2_000 + "</"
+    assert typed_text("<command-name>" * 2_000 + "</") == "<command-name>" * 2_000 + "</"
     assert time.thread_time() - started < 5

@@ -8,12 +8,12 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.labels import SelectableText
-from helix_desktop.ui.design.layout.beside import BesideOrBelow
+from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 
 SENTENCE = "Noted as facts 2 · \N{MINUS SIGN}22.9k tokens · context reached the threshold"
 
 
-def _boxes(line: BesideOrBelow, width: int) -> list[QRect]:
+def _boxes(line: ResponsiveRow, width: int) -> list[QRect]:
     line.resize(width, line.heightForWidth(width))
     line.show()
     others = line.findChildren(QPushButton)
@@ -23,7 +23,7 @@ def _boxes(line: BesideOrBelow, width: int) -> list[QRect]:
 def test_a_text_that_would_wrap_in_a_narrow_rest_has_the_whole_width(qtbot: QtBot) -> None:
     """A label that wraps asks for little; that is no reason to break it into five lines."""
     words, undo = SelectableText(SENTENCE), QPushButton("Undo")
-    line = BesideOrBelow(words, [QLabel("9 minutes ago"), undo])
+    line = ResponsiveRow(words, [QLabel("9 minutes ago"), undo])
     qtbot.addWidget(line)
     (box,) = _boxes(line, 300)
     assert words.width() == 300
@@ -36,7 +36,7 @@ def test_a_text_that_would_wrap_in_a_narrow_rest_has_the_whole_width(qtbot: QtBo
 def test_a_corner_ends_the_first_line_at_every_width(qtbot: QtBot, width: int) -> None:
     """It never stands alone in a line of its own."""
     words, more = SelectableText(SENTENCE), QPushButton("…")
-    line = BesideOrBelow(words, [QPushButton("Compare…"), QPushButton("Undo")], corner=more)
+    line = ResponsiveRow(words, [QPushButton("Compare…"), QPushButton("Undo")], corner=more)
     qtbot.addWidget(line)
     _boxes(line, width)
     assert more.geometry().right() == width - 1
@@ -46,7 +46,7 @@ def test_a_corner_ends_the_first_line_at_every_width(qtbot: QtBot, width: int) -
 
 def test_what_stands_beside_it_is_mirrored(qtbot: QtBot) -> None:
     words, more = SelectableText("Handover 3"), QPushButton("…")
-    line = BesideOrBelow(words, [QPushButton("Undo")], corner=more)
+    line = ResponsiveRow(words, [QPushButton("Undo")], corner=more)
     line.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
     qtbot.addWidget(line)
     _boxes(line, 600)

@@ -14,7 +14,7 @@ from helix_desktop.domain.file_history.capture import (
     ChangeSource,
 )
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
-from helix_desktop.file_history.database.captures import RunningCall
+from helix_desktop.file_history.database.captures import RunningCallRow
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.tree.moves import with_moves
 from helix_desktop.file_history.tree.process_lock import ProcessLock
@@ -48,7 +48,7 @@ class Captures:
             titles = tuple(dict.fromkeys(call.mark.title for call in others))
             self._database.captures.end(mark)
             self._database.captures.put_running(
-                RunningCall(mark, self._lock.name, self._clock(), others=titles)
+                RunningCallRow(mark, self._lock.name, self._clock(), others=titles)
             )
             self._database.captures.put_changes(
                 mark, (FileChange(path, state, state) for path, state in self._present_outside(mark).items())
@@ -90,7 +90,7 @@ class Captures:
             _may_write(call.mark, path) and self._runs(call) for call in self._database.captures.running()
         )
 
-    def _look(self, paths: Sequence[str] | None) -> tuple[list[FileChange], list[RunningCall]]:
+    def _look(self, paths: Sequence[str] | None) -> tuple[list[FileChange], list[RunningCallRow]]:
         """Look for changes, at paths alone or everywhere; return those of no call, and the calls that run."""
         changes = None if paths is None else self._tree.changes_at(paths)
         if changes is None:
@@ -103,7 +103,7 @@ class Captures:
                 self._end(call)
         return outside, running
 
-    def _share(self, changes: Iterable[FileChange], calls: Sequence[RunningCall]) -> list[FileChange]:
+    def _share(self, changes: Iterable[FileChange], calls: Sequence[RunningCallRow]) -> list[FileChange]:
         """Add changes to the calls that may have made them; return those of no call."""
         outside = []
         parts: dict[int, list[FileChange]] = {}
@@ -122,7 +122,7 @@ class Captures:
             )
         return outside
 
-    def _end(self, call: RunningCall) -> CapturedChanges | None:
+    def _end(self, call: RunningCallRow) -> CapturedChanges | None:
         changes = self._database.captures.changes(call.mark)
         for path, state in self._present_outside(call.mark).items():
             begun = changes.get(path, FileChange(path))
@@ -158,11 +158,11 @@ class Captures:
         self._database.captures.add(capture)
         return CapturedChanges(capture, listed)
 
-    def _put_other(self, call: RunningCall, title: str) -> None:
+    def _put_other(self, call: RunningCallRow, title: str) -> None:
         if title not in call.others:
             self._database.captures.put_running(msgspec.structs.replace(call, others=(*call.others, title)))
 
-    def _runs(self, call: RunningCall) -> bool:
+    def _runs(self, call: RunningCallRow) -> bool:
         return call.process == self._lock.name or self._lock.is_held(call.process)
 
 

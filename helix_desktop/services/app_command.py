@@ -12,7 +12,7 @@ def is_frozen() -> bool:
     return bool(getattr(sys, "frozen", False))
 
 
-def own_command(*args: str) -> tuple[str, ...]:
+def app_command(*args: str) -> tuple[str, ...]:
     """Return the program with its arguments: the built app, its AppImage, or Python with the package."""
     if not is_frozen():
         return (sys.executable, "-m", "helix_desktop", *args)

@@ -7,14 +7,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.layout.boxes import column
-from helix_desktop.ui.design.what_is_this import WhatIsThis
 from helix_desktop.ui.shell.main_window import MainWindow
 from tests.support.window.bare_window import make_window
 
 
-def _dialog_with_links(window: MainWindow) -> tuple[QDialog, WhatIsThis, WhatIsThis]:
-    dialog, cached, noted = QDialog(window), WhatIsThis("cached"), WhatIsThis("noted")
+def _dialog_with_links(window: MainWindow) -> tuple[QDialog, HelpLink, HelpLink]:
+    dialog, cached, noted = QDialog(window), HelpLink("cached"), HelpLink("noted")
     dialog.setLayout(column(cached, noted))
     dialog.show()
     return dialog, cached, noted

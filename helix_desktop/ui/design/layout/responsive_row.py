@@ -22,7 +22,7 @@ _CHANGES = {
 """After these, the parts may need other places than before."""
 
 
-class BesideOrBelow(QWidget):
+class ResponsiveRow(QWidget):
     """A text that takes the room there is; others at its right, or below it where it would be too narrow."""
 
     def __init__(

@@ -12,22 +12,22 @@ from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tools import CountTokens, ToolResult
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.tools.cache.answer_writer import AnswerWriter
 from helix_desktop.tools.cache.contents_table import table_rows
-from helix_desktop.tools.cache.covered import (
-    Coverage,
+from helix_desktop.tools.cache.context_lines import widths
+from helix_desktop.tools.cache.entry_search import EntrySearch, EntrySearcher
+from helix_desktop.tools.cache.handles import EntryRange
+from helix_desktop.tools.cache.index_coverage import (
     CoveredEntry,
+    IndexCoverage,
     entries_between,
     read_coverage,
     read_index,
     session_coverage,
 )
-from helix_desktop.tools.cache.entry_search import EntrySearch, EntrySearcher
-from helix_desktop.tools.cache.fill_answer import AnswerWriter
-from helix_desktop.tools.cache.handles import EntryRange
 from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin, Origins
 from helix_desktop.tools.cache.paging import Paginator, split_lines
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
-from helix_desktop.tools.cache.surroundings import widths
 from helix_desktop.tools.process.ripgrep import Ripgrep
 
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of outputs that are read for a range of entries
@@ -110,7 +110,7 @@ class CoverageRecall:
     async def _search(
         self,
         opening: str,
-        coverage: Coverage,
+        coverage: IndexCoverage,
         args: RecallArguments,
         origins: Origins,
         may_go_on: Callable[[], bool],
@@ -185,7 +185,7 @@ class CoverageRecall:
         """Return the words, calls and outputs of entries, or the lines in them that match a pattern."""
         name = " · ".join(("Recalled", f"{handle.index[:SHORT_DIGITS]} {handle.text}".strip()))
         if args.pattern:
-            newest_first = Coverage(tuple(sorted(entries, key=lambda entry: -entry.seq)))
+            newest_first = IndexCoverage(tuple(sorted(entries, key=lambda entry: -entry.seq)))
             text = (await self._search(f"{name} · ", newest_first, args, origins, self._time_limit())).text
         else:
             lines, left_out = await self._entry_lines(entries, origins)
@@ -247,7 +247,7 @@ def _span(entries: Sequence[CoveredEntry]) -> str:
     return f" of e{min(seqs)}-e{max(seqs)}" if seqs else ""
 
 
-def _notes(search: EntrySearch, coverage: Coverage) -> list[str]:
+def _notes(search: EntrySearch, coverage: IndexCoverage) -> list[str]:
     """Return what keeps a search from being complete, as lines."""
     notes = []
     if search.skipped or coverage.unreadable:

@@ -1,4 +1,4 @@
-"""Says what changed of files that the model knows: the diff from its version to the present one, bounded."""
+"""Tell what changed of files that the model knows: the diff from its version to the current one, bounded."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 from helix_desktop.agent.changes.capture_events import read_state
 from helix_desktop.agent.ports import FileHistory, TokenCounter
-from helix_desktop.context.log.file_notes import FileNews
+from helix_desktop.context.log.file_notes import FileUpdate
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.diff import FileDiff, diff_contents
-from helix_desktop.domain.file_history.patch import ChangedFile as PatchedFile
-from helix_desktop.domain.file_history.patch import patch_text
+from helix_desktop.domain.file_history.patch import PatchFile, patch_text
 from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.unicode_safety import escape_hidden_name, repair_surrogates
@@ -25,9 +24,9 @@ _DEADLINE_S = 2.0  # seconds: the message, or the edit, waits for it
 log = logging.getLogger(__name__)
 
 
-async def file_news(
+async def file_updates(
     files: Sequence[ChangedFile], history: FileHistory | None, counter: TokenCounter
-) -> list[FileNews]:
+) -> list[FileUpdate]:
     """Return what changed of files that are still there, as far as the history has both versions.
 
     Together some 1,500 tokens of diffs; of what does not fit, how many lines changed. Never raises.
@@ -43,18 +42,18 @@ async def file_news(
         return []
 
 
-async def _fitting(diffs: Sequence[tuple[str, FileDiff | None]], counter: TokenCounter) -> list[FileNews]:
+async def _fitting(diffs: Sequence[tuple[str, FileDiff | None]], counter: TokenCounter) -> list[FileUpdate]:
     texts = [_patch(path, diff) if diff is not None else "" for path, diff in diffs]
     counts = await counter.count(texts)
-    news: list[FileNews] = []
+    updates: list[FileUpdate] = []
     left = _MAX_TOKENS
     for (path, diff), text, tokens in zip(diffs, texts, counts, strict=True):
         if text and tokens <= left:
             left -= tokens
-            news.append(FileNews(path, text))
+            updates.append(FileUpdate(path, text))
         elif diff is not None:
-            news.append(FileNews(path, _summary(path, diff)))
-    return news
+            updates.append(FileUpdate(path, _summary(path, diff)))
+    return updates
 
 
 async def _diff(file: ChangedFile, history: FileHistory) -> FileDiff | None:
@@ -75,7 +74,7 @@ async def _diff(file: ChangedFile, history: FileHistory) -> FileDiff | None:
 
 def _patch(path: str, diff: FileDiff) -> str:
     state = FileState()
-    text = patch_text([PatchedFile(FileChange(path, state, FileState(digest="0")), diff)])
+    text = patch_text([PatchFile(FileChange(path, state, FileState(digest="0")), diff)])
     text = repair_surrogates(text.partition("\n")[2].rstrip("\n"))
     return text if len(text) <= _MAX_CHARS else ""
 

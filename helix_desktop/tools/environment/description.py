@@ -15,13 +15,13 @@ from typing import TypeVar
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.tools.environment.project import python_environment, test_commands
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.git.program import GitProgram
 from helix_desktop.tools.git.status import read_status
 from helix_desktop.tools.grants import CurrentGrants
 from helix_desktop.tools.shell.run_command import shell_path
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
-from helix_desktop.tools.surroundings.project import python_environment, test_commands
 
 _Found = TypeVar("_Found")
 GIT_TIMEOUT_S = 1.0  # a first message waits no longer for git
@@ -35,27 +35,28 @@ _MANAGERS = (
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What the environment is found with: that of the workspace's commands."""
+class WorkspaceEnvironment:
+    """What the commands of a workspace run with; `variables` are those of its processes."""
 
     root: Path
     jail: Jail
-    environment: Mapping[str, str]
+    variables: Mapping[str, str]
     sandboxes: SandboxProvider
     current_grants: CurrentGrants
 
     @property
     def git(self) -> GitProgram:
         """The git program in the workspace."""
-        return GitProgram(self.root, self.environment, self.sandboxes, self.current_grants)
+        return GitProgram(self.root, self.variables, self.sandboxes, self.current_grants)
 
 
-async def describe_environment(surroundings: Surroundings, git_timeout_s: float = GIT_TIMEOUT_S) -> str:
+async def describe_environment(
+    environment: WorkspaceEnvironment, git_timeout_s: float = GIT_TIMEOUT_S
+) -> str:
     """Return the text on the environment; what is not found in time is left out."""
-    there = surroundings
     git, project = await asyncio.gather(
-        _bounded(read_status(there.git, git_timeout_s)),
-        _bounded(asyncio.to_thread(_project_lines, there)),
+        _bounded(read_status(environment.git, git_timeout_s)),
+        _bounded(asyncio.to_thread(_project_lines, environment)),
     )
     moment = datetime.now().astimezone()
     lines = [
@@ -63,7 +64,7 @@ async def describe_environment(surroundings: Surroundings, git_timeout_s: float 
         f"Date: {moment:%Y-%m-%d (%A)}, time zone {moment:%z}",
         f"Platform: {_platform()}",
         f"Shell of run_command: {shell_path()}",
-        f"Workspace folder: {escape_hidden_name(str(there.root))}",
+        f"Workspace folder: {escape_hidden_name(str(environment.root))}",
         *([f"git: {describe_git(git, git_timeout_s)}"] if git else []),
         *(project or ()),
     ]
@@ -96,9 +97,9 @@ async def _bounded(found: Awaitable[_Found]) -> _Found | None:
         return None
 
 
-def _project_lines(surroundings: Surroundings) -> list[str]:
-    python, tests = python_environment(surroundings.jail), test_commands(surroundings.jail)
-    path = surroundings.environment.get("PATH")
+def _project_lines(environment: WorkspaceEnvironment) -> list[str]:
+    python, tests = python_environment(environment.jail), test_commands(environment.jail)
+    path = environment.variables.get("PATH")
     return [
         f"Interpreters: {_found(_INTERPRETERS, path)}",
         f"Package managers and tools: {_found(_MANAGERS, path)}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helix_desktop.domain.events.summary import Coverage
+from helix_desktop.domain.events.summary import SummaryCoverage
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
@@ -15,13 +15,13 @@ _LISTED = 6  # names of a list
 _NAME_CHARS = 70  # characters of a name, which may be a sentence
 
 
-def coverage_text(coverage: Sequence[Coverage]) -> str:
+def coverage_text(coverage: Sequence[SummaryCoverage]) -> str:
     """Return how many facts of each kind a summary and its ledger name; empty where it was not checked."""
     counts = " · ".join(_count(kind) for kind in coverage if kind.total)
     return tr("Mentions {counts}", counts=counts) if counts else ""
 
 
-def missing_text(coverage: Sequence[Coverage]) -> str:
+def missing_text(coverage: Sequence[SummaryCoverage]) -> str:
     """Return what was added below the summary because it does not name it; empty if nothing was."""
     names = [ellipsize(fact.text, _NAME_CHARS) for kind in coverage for fact in kind.missing]
     if not names:
@@ -33,7 +33,7 @@ def missing_text(coverage: Sequence[Coverage]) -> str:
     return tr("Added below it: {names} and {count} more", names=listed, count=format_integer(more))
 
 
-def _count(coverage: Coverage) -> str:
+def _count(coverage: SummaryCoverage) -> str:
     count, total = format_integer(coverage.named), coverage.total
     match coverage.kind:
         case "instructions":
@@ -56,7 +56,7 @@ def _count(coverage: Coverage) -> str:
             return tr.plural(total, "{named} of %n command", "{named} of %n commands", named=count)
 
 
-def _with_verbatim(text: str, coverage: Coverage) -> str:
+def _with_verbatim(text: str, coverage: SummaryCoverage) -> str:
     if not coverage.verbatim:
         return text
     return tr(

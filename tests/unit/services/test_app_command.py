@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from helix_desktop.services.own_command import own_command
+from helix_desktop.services.app_command import app_command
 
 INSIDE = "/mnt/.mount_helix/usr/lib/helix-desktop/helix-desktop"
 
@@ -14,7 +14,7 @@ INSIDE = "/mnt/.mount_helix/usr/lib/helix-desktop/helix-desktop"
 def test_a_checkout_starts_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python with -m, whatever an AppImage that started us has left in the environment."""
     monkeypatch.setenv("APPIMAGE", "/home/ada/x.AppImage")
-    assert own_command("mcp") == (sys.executable, "-m", "helix_desktop", "mcp")
+    assert app_command("mcp") == (sys.executable, "-m", "helix_desktop", "mcp")
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ def test_a_frozen_app_starts_itself_or_its_appimage(
     monkeypatch.setattr(sys, "executable", INSIDE)
     monkeypatch.setenv("APPIMAGE", image)
     monkeypatch.setenv("APPDIR", mounted)
-    assert own_command("mcp") == (expected, "mcp")
+    assert app_command("mcp") == (expected, "mcp")

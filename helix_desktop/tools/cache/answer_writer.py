@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.cache.covered import CoveredEntry
+from helix_desktop.tools.cache.context_lines import ContextLines
 from helix_desktop.tools.cache.entry_search import EntryHit
 from helix_desktop.tools.cache.hit_groups import (
     MAX_NAMED,
@@ -16,8 +16,8 @@ from helix_desktop.tools.cache.hit_groups import (
     group_text,
     handle,
 )
+from helix_desktop.tools.cache.index_coverage import CoveredEntry
 from helix_desktop.tools.cache.origins import Origin
-from helix_desktop.tools.cache.surroundings import Surroundings
 
 _MAX_GROUPS = 40  # groups whose tokens are counted: more never fit
 _SPOTS = 3  # lines of one group, as long as others have none
@@ -32,7 +32,7 @@ _Block = list[Sequence[str]]
 
 
 class AnswerWriter:
-    """Writes hits in at most `max_tokens`, with the widest surroundings that fit."""
+    """Writes hits in at most `max_tokens`, with the most context lines that fit."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class AnswerWriter:
         self._origins: dict[CoveredEntry, Origin] = {}
         self._uncut: dict[CoveredEntry, int] = {}
 
-    async def write(self, hits: Sequence[EntryHit], widths: Sequence[Surroundings]) -> str:
+    async def write(self, hits: Sequence[EntryHit], widths: Sequence[ContextLines]) -> str:
         """Return the hits; with the first of `widths` what does not fit is named or counted at the end.
 
         The agent's conclusions come first, and whole where there is room: they say in a sentence what others
@@ -79,7 +79,7 @@ class AnswerWriter:
         )
         return "\n".join([_text(blocks), _ENDING] if is_cut else [_text(blocks)])
 
-    async def _choose_uncut(self, groups: Sequence[HitGroup], around: Surroundings) -> None:
+    async def _choose_uncut(self, groups: Sequence[HitGroup], around: ContextLines) -> None:
         """Choose how much of the agent's conclusions stands in the answer uncut: all where there is room.
 
         They take what the first lines of all groups leave, and their share at least; together no more than
@@ -106,7 +106,7 @@ class AnswerWriter:
         return self._max_tokens - _ENDING_TOKENS - 20 * min(len(groups), MAX_NAMED + 1)
 
     async def _widen_some(
-        self, groups: Sequence[HitGroup], blocks: list[_Block], width: Surroundings, size: int
+        self, groups: Sequence[HitGroup], blocks: list[_Block], width: ContextLines, size: int
     ) -> int:
         """Widen the groups that still fit, in their order; return the tokens of all."""
         for place, group in enumerate(groups):
@@ -118,7 +118,7 @@ class AnswerWriter:
                 blocks[place], size = wider, size + more
         return size
 
-    async def _blocks(self, groups: Sequence[HitGroup], around: Surroundings) -> list[_Block]:
+    async def _blocks(self, groups: Sequence[HitGroup], around: ContextLines) -> list[_Block]:
         """Return the groups as text, with the tokens of each line counted."""
         blocks = []
         for group in groups:

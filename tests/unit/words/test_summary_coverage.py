@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.events.summary import Bullet, Coverage
-from helix_desktop.words.coverage import coverage_text, missing_text
+from helix_desktop.domain.events.summary import Bullet, SummaryCoverage
+from helix_desktop.words.summary_coverage import coverage_text, missing_text
 
 
 def test_what_a_summary_names_and_what_was_added() -> None:
     """Each kind that there is; the names that were added, and how many more."""
     missing = tuple(Bullet(f"src/module_{n}.py", (n,)) for n in range(9))
     coverage = (
-        Coverage("instructions", 2, 5, (), verbatim=3),
-        Coverage("conclusions", 0, 1, (), verbatim=1),
-        Coverage("files", 41, 50, missing),
-        Coverage("numbers", 0, 0),
-        Coverage("commands", 1, 1),
+        SummaryCoverage("instructions", 2, 5, (), verbatim=3),
+        SummaryCoverage("conclusions", 0, 1, (), verbatim=1),
+        SummaryCoverage("files", 41, 50, missing),
+        SummaryCoverage("numbers", 0, 0),
+        SummaryCoverage("commands", 1, 1),
     )
     assert (
         coverage_text(coverage)
@@ -30,7 +30,7 @@ def test_what_a_summary_names_and_what_was_added() -> None:
 def test_a_long_name_is_shortened() -> None:
     """An instruction may be a sentence; the card shows its beginning."""
     (line,) = missing_text(
-        (Coverage("instructions", 0, 1, (Bullet("Never push " * 20, (3,)),)),)
+        (SummaryCoverage("instructions", 0, 1, (Bullet("Never push " * 20, (3,)),)),)
     ).splitlines()
     assert line.endswith("…")
     assert len(line) < 100

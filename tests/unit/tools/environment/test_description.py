@@ -9,20 +9,24 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.git import GitStatus
+from helix_desktop.tools.environment.description import (
+    WorkspaceEnvironment,
+    describe_environment,
+    describe_git,
+)
+from helix_desktop.tools.environment.project import test_commands as commands_of
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider
-from helix_desktop.tools.surroundings.environment import Surroundings, describe_environment, describe_git
-from helix_desktop.tools.surroundings.project import test_commands as commands_of
 from tests.support.git_checkouts import git, needs_git
 
 posix = pytest.mark.skipif(os.name == "nt", reason="a program in a script")
 
 
-def surroundings(root: Path, path: str = "") -> Surroundings:
+def workspace_environment(root: Path, path: str = "") -> WorkspaceEnvironment:
     """Return what the environment of a folder is found with."""
-    environment = {**os.environ, "PATH": path or os.environ["PATH"]}
-    return Surroundings(root, PosixJail(root), environment, no_sandbox_provider(), ToolGrants)
+    variables = {**os.environ, "PATH": path or os.environ["PATH"]}
+    return WorkspaceEnvironment(root, PosixJail(root), variables, no_sandbox_provider(), ToolGrants)
 
 
 @posix
@@ -37,7 +41,7 @@ async def test_a_checkout_and_its_tests_are_described(tmp_path: Path) -> None:
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     (tmp_path / ".venv" / "bin" / "python").touch()
     (tmp_path / ".gitignore").write_text(".venv\n")
-    text = await describe_environment(surroundings(tmp_path))
+    text = await describe_environment(workspace_environment(tmp_path))
     assert "\ngit: branch main; 1 changed file, 1 untracked\n" in text
     assert "\nUsual test command: .venv/bin/python -m pytest" in text
     assert f"\nWorkspace folder: {tmp_path}\n" in text
@@ -47,7 +51,7 @@ async def test_a_checkout_and_its_tests_are_described(tmp_path: Path) -> None:
 @needs_git
 async def test_looking_leaves_nothing_in_the_folder(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
-    there = replace(surroundings(tmp_path), sandboxes=SandboxProvider())
+    there = replace(workspace_environment(tmp_path), sandboxes=SandboxProvider())
     assert "git: branch" in await describe_environment(there)
     assert os.listdir(tmp_path) == [".git"]
 
@@ -62,7 +66,7 @@ async def test_a_git_that_hangs_holds_nothing_up(tmp_path: Path) -> None:
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
-    text = await describe_environment(surroundings(root, path), git_timeout_s=0.1)
+    text = await describe_environment(workspace_environment(root, path), git_timeout_s=0.1)
     assert "\ngit: branch fix/it; its state is not known, git did not answer in 0.1 s\n" in text
 
 
