@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.events.choices import BudgetSet
 from helix_desktop.domain.events.files import FilesChanged
@@ -145,10 +146,11 @@ def observations_placed_text(
     return f"{change} · {_saved_text(event.saved * ratio)}"
 
 
-def form_text(event: FormChosen, transcript: Transcript, ratio: float) -> str:
-    """Return which form of an output the user sent, and its tokens; `ratio` as in `sweep_text`."""
+def form_text(event: FormChosen, transcript: Transcript) -> str:
+    """Return which form of an output the user sent, and its tokens as the model counts them."""
     choice = _form_choice_text(event.form, _output_name(event.target, transcript))
-    return f"{choice} · {tr('{tokens} tokens', tokens=format_tokens(round(event.tokens * ratio)))}"
+    tokens = output_tokens(transcript, event.target, event.tokens)
+    return f"{choice} · {tr('{tokens} tokens', tokens=format_tokens(tokens))}"
 
 
 def _form_choice_text(form: Form, output: str) -> str:

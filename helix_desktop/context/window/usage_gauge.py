@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.context.summaries.handover import user_text_budget
@@ -184,6 +185,14 @@ def ratio_before(transcript: Transcript, seq: int) -> float:
         if isinstance(item.event, AssistantSpoke)
     ]
     return calibrated_ratio([report for report in reports if report[1].model == reports[-1][1].model])
+
+
+def output_tokens(transcript: Transcript, seq: int, tokens: int) -> int:
+    """Return `tokens` of the text of output `seq` as the model counts them in a request.
+
+    Framing is included, as in the inspector's rows; the ratio is that of the output's arrival.
+    """
+    return round((tokens + FRAMING_TOKENS) * ratio_before(transcript, seq))
 
 
 def _reports(transcript: Transcript, model: str) -> list[tuple[int, AssistantSpoke]]:

@@ -20,7 +20,7 @@ from helix_desktop.ui.handover.edit_presenter import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.timeline.enclosing_covers import cover_around
+from helix_desktop.ui.timeline.enclosing_covers import covers_around
 
 _text = TextContext("Session")
 
@@ -72,7 +72,7 @@ class RewriteController(QObject):
 
         def undo(conversation: Conversation) -> None:
             transcript = conversation.session.transcript
-            if transcript.can_undo(seq) and cover_around(transcript, seq):
+            if transcript.can_undo(seq) and seq in covers_around(transcript):
                 raise CompactionRefused(
                     _text("Nothing to undo here."),
                     _text("A later summary or note stands for this part of the conversation."),
@@ -270,12 +270,13 @@ def last_change(transcript: Transcript) -> int:
     A sweep that was recorded with another rewrite does not count: it is undone with that one. Nor does what
     stands inside a wider rewrite: its undo would change no request.
     """
+    inside = covers_around(transcript)
     active_seqs = (
         seq
         for seq, rewrite in reversed(transcript.rewrites.by_seq.items())
         if not (isinstance(rewrite, SweepMade) and rewrite.reason in ATTACHED_SWEEP_REASONS)
         and transcript.can_undo(seq)
-        and not cover_around(transcript, seq)
+        and seq not in inside
     )
     return next(active_seqs, 0)
 

@@ -99,7 +99,8 @@ class HandoverCard:
 class SweepCard:
     """A sweep: how many outputs became markers and the model's tokens that saves; `digests` are theirs.
 
-    `steps` counts steps whose arguments became markers too, `image_messages` messages whose images did.
+    `steps` counts steps whose arguments became markers too, `image_messages` messages whose images did;
+    `inside` is what covers all of them now.
     """
 
     seq: int
@@ -111,6 +112,7 @@ class SweepCard:
     is_undone: bool = False
     steps: int = 0
     image_messages: int = 0
+    inside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,10 @@ class PlacedCard:
 
 @dataclass(frozen=True, slots=True)
 class ManualActionCard:
-    """What the user decided: about one output (`target`), or (0) about the policy of the session."""
+    """What the user decided: about one output (`target`), or (0) about the policy of the session.
+
+    `inside` is what covers that output now.
+    """
 
     seq: int
     at_ms: int
@@ -210,6 +215,7 @@ class ManualActionCard:
     text: str
     target: int
     is_undone: bool = False
+    inside: str = ""
 
 
 @dataclass(frozen=True, slots=True)

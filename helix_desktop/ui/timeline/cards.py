@@ -186,6 +186,13 @@ def undone_pill() -> Pill:
     return Pill(tr("Undone"), "warn")
 
 
+def state_pills(card: SweepCard | PlacedCard | FoldCard | ManualActionCard) -> list[Pill]:
+    """Return what says that a rewrite was undone, or stands inside a later one."""
+    if card.is_undone:
+        return [undone_pill()]
+    return [inside_pill(card.inside)] if card.inside else []
+
+
 def rewrite_line(
     icon: IconLabel,
     content: QWidget,
@@ -195,9 +202,8 @@ def rewrite_line(
     corner: QWidget | None = None,
 ) -> ResponsiveRow:
     """Return what a rewrite did, when it was, and its undo, in one line where there is room."""
-    inside = "" if isinstance(card, SweepCard) else card.inside
-    end = (TimeLabel(card.at_ms, now_ms), undo_button(signals, card.seq, card.is_undone, inside))
-    return icon_line(icon, content, (undone_pill(), *end) if card.is_undone else end, corner)
+    end = (TimeLabel(card.at_ms, now_ms), undo_button(signals, card.seq, card.is_undone, card.inside))
+    return icon_line(icon, content, (*state_pills(card), *end), corner)
 
 
 def icon_line(
@@ -396,14 +402,14 @@ class ManualActionView(QWidget):
 
     def __init__(self, card: ManualActionCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__()
-        end: list[QWidget] = [undone_pill()] if card.is_undone else []
+        end: list[QWidget] = [*state_pills(card)]
         show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
         show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         show.setAccessibleName(tr("Show in chat: {title}", title=card.text))
         show.clicked.connect(lambda: signals.source.emit(card.target or card.seq))
         end.append(show)
         if card.kind in ("form", "exclude"):
-            end.append(undo_button(signals, card.seq, card.is_undone))
+            end.append(undo_button(signals, card.seq, card.is_undone, card.inside))
         end.append(TimeLabel(card.at_ms, now_ms))
         words = SelectableText(card_title(card), 12, "muted")
         line = icon_line(IconLabel(_GLYPHS[card.kind], px=13, color_token="faint"), words, end)

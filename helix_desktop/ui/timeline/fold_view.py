@@ -15,7 +15,7 @@ from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.timeline.card_data import FoldCard
 from helix_desktop.ui.timeline.card_texts import card_title, fold_text
-from helix_desktop.ui.timeline.cards import CardSignals, index_pill, inside_pill, rewrite_line
+from helix_desktop.ui.timeline.cards import CardSignals, index_pill, rewrite_line
 from helix_desktop.words.numbers import format_token_change
 from helix_desktop.words.rewrite_explanations import explain_noted
 from helix_desktop.words.translation import Translator
@@ -66,8 +66,6 @@ class FoldView(Card):
         pills: list[QWidget] = [Pill(change, "neutral" if card.is_undone else "accent", "gauge"), covers]
         if card.index:
             pills.append(index_pill(card.index, card.index_entries, self._signals))
-        if card.inside and not card.is_undone:
-            pills.append(inside_pill(card.inside))
         return pills
 
     def _note(self) -> QWidget:

@@ -115,8 +115,11 @@ class _CardReducer:
         """Say it on a rewrite's card; facts have two, where they were noted and where they came into use."""
         for place in {seq, self._card_of.get(seq, seq)}:
             card = self._cards.get(place)
-            if isinstance(card, HandoverCard | FoldCard | ObservationsCard | PlacedCard):
-                self._cards[place] = replace(card, inside=title)
+            match card:
+                case HandoverCard() | FoldCard() | ObservationsCard() | PlacedCard():
+                    self._cards[place] = replace(card, inside=title)
+                case SweepCard() | ManualActionCard():
+                    self._cards[place] = replace(card, inside=title)
 
     def _covering_card(self, recorded: RecordedEvent) -> TimelineCard | None:
         """Return the card of what stands for other messages."""
@@ -173,7 +176,7 @@ class _CardReducer:
         seq, at = recorded.seq, recorded.at
         match recorded.event:
             case FormChosen(target=target) as choice:
-                text = form_text(choice, self._transcript, self._ratio(seq))
+                text = form_text(choice, self._transcript)
                 return ManualActionCard(seq, at, "form", text, target, self._undone(seq))
             case Excluded(targets=targets) as excluded:
                 text = excluded_text(excluded, self._transcript, self._ratio(seq))

@@ -12,32 +12,39 @@ from PySide6.QtWidgets import QApplication, QDialog
 from helix_desktop.context.intake.output_form_choice import OPENING as QUESTION
 from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.domain.events.session import OutputHeld, ToolAnswered
+from helix_desktop.ui.chat.actions import ReadOriginal
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
+from helix_desktop.ui.timeline.card_data import FormCard, ManualActionCard
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
     Reply,
     StreamedReply,
     Text,
+    TokenCounts,
     Wait,
     text_reply,
 )
 from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import press_action
+from tests.support.window.usage_checks import inspector_rows
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
 FILES = {"long.txt": "".join(f"line {n} of a long file\n" for n in range(600))}
+ROUNDING = 2  # tokens, which the inspector adds to its largest row
 LARGE = {"intake_above": 500, "preview_tokens": 120, "protect_steps": 50, "protect_tokens": 100_000}
 
 
 class Reader:
-    """A model that reads one file, and chooses its form on request."""
+    """A model that reads one file, and chooses its form on request; `usage` is what it reports."""
 
-    def __init__(self, choice: str = "1: preview") -> None:
-        self.choice, self.go = choice, asyncio.Event()
+    def __init__(self, choice: str = "1: preview", usage: TokenCounts | None = None) -> None:
+        self.choice, self.usage, self.go = choice, usage, asyncio.Event()
         self.go.set()
         self.prompts: list[str] = []
 
@@ -50,8 +57,9 @@ class Reader:
             self.prompts.append(last)
             return text_reply("The gist of it.")
         if request["messages"][-1]["role"] == "user":
-            return StreamedReply(Call("read_file", '{"path": "long.txt"}', id=f"c{len(request['messages'])}"))
-        return text_reply("Read.")
+            call = Call("read_file", '{"path": "long.txt"}', id=f"c{len(request['messages'])}")
+            return StreamedReply(call, usage=self.usage)
+        return StreamedReply(Text("Read."), usage=self.usage)
 
 
 async def _read(rig: WindowRig, server: ChatServer, **policy: object) -> None:
@@ -103,15 +111,17 @@ async def _check_the_choice_of_the_agent(rig: WindowRig) -> None:
 
 
 async def _check_choices_of_the_user(rig: WindowRig) -> None:
-    """The user displays all of it and undoes that."""
-    reader = Reader()
+    """The user displays all of it and undoes that; its tokens are those of a model that counts fewer."""
+    reader = Reader(usage=TokenCounts(1, 5))
     async with ChatServer(reader) as server:
         await _read(rig, server)
         await _check_leaving_the_dialog(rig, reader)
         before = rig.conversation.window.measure()[0]
         assert card(rig).form == "preview"
+        await _check_one_number(rig)
         press_action(rig.chat.view, card(rig), "form:full")
         await until(lambda: card(rig).form == "full", "all of it")
+        await _check_one_number(rig)
         assert card(rig).lines == 600
         assert card(rig).chosen_by == "user"
         assert rig.conversation.window.measure()[0].estimate > before.estimate + 3_000
@@ -121,6 +131,30 @@ async def _check_choices_of_the_user(rig: WindowRig) -> None:
         await until(lambda: card(rig).form == "preview", "the preview again")
         assert rig.conversation.window.measure()[0] == before
         await _check_an_extract(rig, reader)
+
+
+async def _check_one_number(rig: WindowRig) -> None:
+    """The output has the same tokens in the chat, the inspector and the timeline."""
+    row, transcript = card(rig), rig.conversation.session.transcript
+
+    def inspected() -> int:
+        (tokens,) = [item.tokens for item in inspector_rows(rig) if item.seq == row.answer_seq]
+        return tokens
+
+    await until(lambda: abs(inspected() - row.tokens) <= ROUNDING, "the inspector's row")
+    newest, *_ = (
+        found
+        for found in build_cards(rig.conversation.session.log, transcript)
+        if isinstance(found, FormCard | ManualActionCard)
+    )
+    if isinstance(newest, FormCard):
+        assert newest.after == row.tokens
+        rig.chat.view.action_triggered.emit(ReadOriginal(row.key, row.digest))
+        await until(lambda: card(rig).original, "the original")
+        assert (original := card(rig).original) is not None
+        assert newest.before == original.tokens
+    else:
+        assert newest.text.endswith(f"{format_tokens(row.tokens)} tokens")
 
 
 async def _check_leaving_the_dialog(rig: WindowRig, reader: Reader) -> None:

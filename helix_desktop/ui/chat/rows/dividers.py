@@ -182,7 +182,7 @@ def _manual_change(
     """Return what the user changed by hand, in words, and the event it is about."""
     match event:
         case FormChosen(target=target):
-            return "form", form_text(event, transcript, ratio), target
+            return "form", form_text(event, transcript), target
         case Excluded(targets=targets):
             return "exclude", excluded_text(event, transcript, ratio), targets[0]
         case Pinned(target=target) | Unpinned(target=target):

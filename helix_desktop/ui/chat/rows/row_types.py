@@ -138,7 +138,10 @@ class HeadAndTail:
 
 @dataclass(frozen=True, slots=True)
 class OriginalOutput:
-    """What the cache holds of an output: its lines, the tokens of all of it, or why it cannot be read."""
+    """What the cache holds of an output: its lines, the tokens of all of it, or why it cannot be read.
+
+    On a card, the tokens are the model's.
+    """
 
     head_and_tail: HeadAndTail = HeadAndTail()
     tokens: int = 0

@@ -9,7 +9,7 @@ from dataclasses import replace
 from helix_desktop.agent.session_updates import SubagentProgress
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates
-from helix_desktop.context.window.usage_gauge import ratio_before
+from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import (
@@ -179,10 +179,16 @@ class ToolRows:
             return None
         return self._put(replace(row, running_output=output))
 
-    def with_original(self, key: RowKey, original: OriginalOutput) -> ToolRow | None:
-        """Return the row of a key with what the cache holds; None when no such row is known."""
+    def with_original(self, key: RowKey, original: OriginalOutput, transcript: Transcript) -> ToolRow | None:
+        """Return the row of a key with what the cache holds; None when no such row is known.
+
+        The cache counts for no model: the card has tokens as its model counts them.
+        """
         row = self._rows.get(key)
-        return self._put(replace(row, original=original)) if row is not None else None
+        if row is None:
+            return None
+        tokens = output_tokens(transcript, row.answer_seq, original.tokens)
+        return self._put(replace(row, original=replace(original, tokens=tokens)))
 
     def with_excerpt_content(self, key: RowKey, content: ExcerptContent) -> ToolRow | None:
         """Return the row of a key with what the cache holds of its excerpt; None if it is unknown."""
@@ -267,7 +273,7 @@ def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript)
         head=ends.head,
         tail=ends.tail,
         lines=ends.lines,
-        tokens=round((choice or answer).tokens * ratio_before(transcript, row.answer_seq)),
+        tokens=output_tokens(transcript, row.answer_seq, (choice or answer).tokens),
         form=form,
         instructions=requested,
         chosen_by=chooser,

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.window.usage_gauge import ratio_before
@@ -190,7 +191,7 @@ def test_the_user_s_choice_is_shown_on_the_card() -> None:
         "names only",
         "user",
     )
-    assert card.tokens == count_tokens("the gist")
+    assert card.tokens == count_tokens("the gist") + FRAMING_TOKENS
     assert needs_original(card)
     simulator.record(Undone(simulator.transcript.last_seq))
     back = next(
@@ -273,6 +274,10 @@ def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
     for card in cards:
         if isinstance(card, PlacedCard) and card.seq in noted:
             assert card.inside == noted[card.seq]
+        if isinstance(card, SweepCard) and not card.is_undone:
+            masked = transcript.rewrites.of_kind(SweepMade)[card.seq].masked
+            covered = [any(c.after < seq <= c.upto for c in transcript.covers) for seq in masked]
+            assert bool(card.inside) == all(covered)
         if not isinstance(card, HandoverCard | FoldCard | ObservationsCard):
             continue
         seq = card.placed_seq if isinstance(card, ObservationsCard) else card.seq
