@@ -18,7 +18,7 @@ INSTALL = {
 
 
 @dataclass(frozen=True)
-class Piece:
+class SystemPart:
     """A library (`lib….so.N`), program or file of the system: when it is needed, and who has it."""
 
     when: str
@@ -37,9 +37,9 @@ class Piece:
         return self.debian
 
 
-def pieces() -> tuple[Piece, ...]:
+def system_parts() -> tuple[SystemPart, ...]:
     """Read what the app and its tests need from the system."""
-    return tuple(Piece(*words) for words in _rows("system-packages.txt"))
+    return tuple(SystemPart(*words) for words in _rows("system-packages.txt"))
 
 
 def os_release(path: Path = RELEASE) -> dict[str, str]:

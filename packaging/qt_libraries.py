@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import leveldb
-from distribution import Piece, described, install_line, known_pythons, os_release, pieces, unique
+from distribution import SystemPart, described, install_line, known_pythons, os_release, system_parts, unique
 from environment import SetupFailed, say
 
 
-def missing(need: str | None, environ: Mapping[str, str]) -> list[Piece]:
+def missing(need: str | None, environ: Mapping[str, str]) -> list[SystemPart]:
     """Return what `need` ("run", "test", "package" or nothing) lacks; "run" depends on the display."""
     if need is None or not sys.platform.startswith("linux"):
         return []
@@ -28,13 +28,13 @@ def missing(need: str | None, environ: Mapping[str, str]) -> list[Piece]:
         when.add("x11")
     if environ.get("WAYLAND_DISPLAY"):
         when.add("wayland")
-    return [piece for piece in pieces() if piece.when in when and not _is_there(piece.name)]
+    return [part for part in system_parts() if part.when in when and not _is_there(part.name)]
 
 
 def missing_packages(need: str | None, environ: Mapping[str, str]) -> list[str]:
     """List the packages that `need` lacks, as this system calls them."""
     manager, _ = known_pythons(os_release())
-    return unique(piece.package(manager) for piece in missing(need, environ))
+    return unique(part.package(manager) for part in missing(need, environ))
 
 
 def missing_binding(python: str) -> list[str]:

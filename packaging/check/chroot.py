@@ -27,14 +27,14 @@ _NO_SERVICES = "#!/bin/sh\n# Nothing that is installed here starts a service.\ne
 
 
 @dataclass(frozen=True)
-class Done:
+class CommandResult:
     """The result of a command in a chroot."""
 
     code: int
     output: str
     seconds: float
 
-    def must(self, code: int = 0) -> Done:
+    def must(self, code: int = 0) -> CommandResult:
         """Return itself if it ended with this code. Raise Wrong with the end of its output."""
         if self.code != code:
             raise Wrong(f"exit code {self.code} instead of {code}: …{self.output.strip()[-600:]}")
@@ -56,7 +56,7 @@ class Chroot:
         user: str = "root",
         limit: float = 900,
         environ: Mapping[str, str] | None = None,
-    ) -> Done:
+    ) -> CommandResult:
         """Run a line of shell in it, as root or as a plain user in their home."""
         started = time.monotonic()
         try:
@@ -77,7 +77,7 @@ class Chroot:
                 late.output.decode(errors="replace") if isinstance(late.output, bytes) else late.output or ""
             )
             raise Wrong(f"not done after {limit:.0f} s: {command}: …{output[-600:]}") from None
-        return Done(done.returncode, done.stdout, time.monotonic() - started)
+        return CommandResult(done.returncode, done.stdout, time.monotonic() - started)
 
     def start(
         self, command: str, log: Path, *, user: str = "root", environ: Mapping[str, str] | None = None
@@ -92,7 +92,7 @@ class Chroot:
                 start_new_session=True,
             )
 
-    def install(self, *packages: str) -> Done:
+    def install(self, *packages: str) -> CommandResult:
         """Install packages with apt. Raises Wrong."""
         names = shlex.join(packages)
         return self.run(f"apt-get install -qq -y --no-install-recommends {names}").must()

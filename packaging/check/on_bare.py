@@ -7,7 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from check.chroot import USER, Chroot, Chroots, Done
+from check.chroot import USER, Chroot, Chroots, CommandResult
 from check.table import Step, Table, Wrong
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -15,7 +15,7 @@ _LINE = re.compile(r"^helix: .*:  sudo (apt-get install -y .*)$")
 
 
 def steps(chroots: Chroots, suite: str, table: Table) -> None:
-    """Try the door in two clean systems of one suite: root's, then a plain user's."""
+    """Try `./helix` in two clean systems of one suite: root's, then a plain user's."""
     with chroots.chroot(suite) as chroot:
         _as_root(chroot, table)
     with chroots.chroot(suite) as chroot:
@@ -102,7 +102,7 @@ def _clone(chroot: Chroot, user: str) -> str:
     return place
 
 
-def _command_in(done: Done, *, sudo: bool = True) -> str:
+def _command_in(done: CommandResult, *, sudo: bool = True) -> str:
     """Return the command in the only line that ./helix printed. Raise Wrong."""
     lines = done.output.strip().splitlines()
     pattern = _LINE if sudo else re.compile(_LINE.pattern.replace("sudo ", ""))
@@ -113,12 +113,12 @@ def _command_in(done: Done, *, sudo: bool = True) -> str:
     return commands[0]
 
 
-def _self_check(done: Done, step: Step) -> None:
+def _self_check(done: CommandResult, step: Step) -> None:
     if "all checks passed" not in done.output:
         raise Wrong(done.output[-600:])
     report = re.search(r"^ok +versions +(.*)$", done.output, re.MULTILINE)
     step.detail = report[1] if report else ""
 
 
-def _last_line(done: Done) -> str:
+def _last_line(done: CommandResult) -> str:
     return done.output.strip().splitlines()[-1]

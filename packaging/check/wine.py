@@ -11,7 +11,7 @@ from pathlib import Path
 
 from environment import SetupFailed, call
 
-from check.chroot import USER, Chroot, Done
+from check.chroot import USER, Chroot, CommandResult
 from check.displays import X11, ended, tail
 from check.table import Wrong
 
@@ -70,7 +70,7 @@ class Windows:
             place.unlink(missing_ok=True)
             place.write_bytes(library.read_bytes())
 
-    def run(self, line: str, *, limit: float = 300) -> Done:
+    def run(self, line: str, *, limit: float = 300) -> CommandResult:
         """Run a line of shell as the user, with Wine's variables; TMPDIR makes Wine 10 abort."""
         return self.chroot.run(f"unset TMPDIR; {line}", user=USER, environ=self.environ, limit=limit)
 

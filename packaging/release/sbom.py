@@ -33,7 +33,7 @@ _ENTRY = re.compile(
 
 
 @dataclass(frozen=True)
-class Locked:
+class LockedPackage:
     """One entry of the lock: a package, when it is installed, and which packages require it."""
 
     name: str
@@ -48,10 +48,10 @@ class Locked:
         return f"pkg:pypi/{self.name}@{self.version}"
 
 
-def locked(text: str) -> list[Locked]:
+def locked(text: str) -> list[LockedPackage]:
     """Read a lock. Raise ValueError if it has an entry that cannot be parsed."""
     packages = [
-        Locked(
+        LockedPackage(
             entry["name"],
             entry["version"],
             entry["marker"] or "",
@@ -118,7 +118,7 @@ def _app(version_: str) -> Json:
     }
 
 
-def _package(package: Locked, licence: str) -> Json:
+def _package(package: LockedPackage, licence: str) -> Json:
     component: Json = {
         "type": "library",
         "bom-ref": package.purl,
@@ -153,7 +153,9 @@ def _licences(expression: str) -> list[Json]:
     return [{"expression": expression} if " " in expression else {"license": {"id": expression}}]
 
 
-def _dependencies(app: str, packages: Sequence[Locked], other: Sequence[dict[str, str]]) -> Iterator[Json]:
+def _dependencies(
+    app: str, packages: Sequence[LockedPackage], other: Sequence[dict[str, str]]
+) -> Iterator[Json]:
     """Return the needs of each part: packages by the lock, others by what includes them."""
     needs: dict[str, set[str]] = {app: set()}
     for package in packages:

@@ -29,7 +29,7 @@ _SIGNERS = ("O=Python Software Foundation", "O=Microsoft Corporation")
 
 
 @dataclass(frozen=True)
-class Unpacked:
+class EmbeddedPython:
     """An unpacked CPython, its full version, and where it came from."""
 
     folder: Path
@@ -37,7 +37,7 @@ class Unpacked:
     origin: str
 
 
-def unpack(work: Path) -> Unpacked:
+def unpack(work: Path) -> EmbeddedPython:
     """Unpack a CPython below `work`. Raises SetupFailed, also when a file is not what its makers signed."""
     archive, origin = _archive(work)
     folder = work / "python"
@@ -54,7 +54,7 @@ def unpack(work: Path) -> Unpacked:
     _check_signatures(folder, archive)
     for path in folder.glob("*._pth"):
         path.unlink()
-    return Unpacked(folder, version, origin)
+    return EmbeddedPython(folder, version, origin)
 
 
 def _archive(work: Path) -> tuple[Path, str]:

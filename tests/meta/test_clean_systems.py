@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import qt_libraries
 from check import host, namespace
-from check.chroot import Chroot, Done, discard, mounted_below
+from check.chroot import Chroot, CommandResult, discard, mounted_below
 from check.host import Source
 from check.installed import ran_well
 from check.model import serving
@@ -158,9 +158,9 @@ def test_a_chroot_reports_how_a_command_ended(tmp_path: Path) -> None:
 def test_the_printed_command_is_extracted() -> None:
     """One line, one command; a second line is wrong."""
     line = "helix: no suitable Python was found. Run this again:  sudo apt-get install -y python3\n"
-    assert _command_in(Done(1, line, 0.1)) == "apt-get install -y python3"
+    assert _command_in(CommandResult(1, line, 0.1)) == "apt-get install -y python3"
     with pytest.raises(Wrong):
-        _command_in(Done(1, f"{line}and more\n", 0.1))
+        _command_in(CommandResult(1, f"{line}and more\n", 0.1))
 
 
 def test_only_a_complete_self_check_counts() -> None:

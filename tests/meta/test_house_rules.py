@@ -313,8 +313,8 @@ def test_documented_commands_exist(page: str) -> None:
     targets |= {
         f"package-{name}" for name in ("all", *re.findall(r'^    "(\w+)": Target', packages, re.MULTILINE))
     }
-    door = (ROOT / "packaging" / "door.py").read_text(encoding="utf-8")
-    commands = set(re.findall(r'^    "([\w-]+)": \w+,$', door, re.MULTILINE))
+    source = (ROOT / "packaging" / "commands.py").read_text(encoding="utf-8")
+    commands = set(re.findall(r'^    "([\w-]+)": \w+,$', source, re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z-]+)", quoted)) <= targets
     assert set(re.findall(r"\./helix ([a-z-]+)", quoted)) <= commands
 

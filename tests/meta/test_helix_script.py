@@ -12,11 +12,11 @@ import threading
 import venv
 from pathlib import Path
 
-import door
+import commands
 import leveldb
 import pytest
 import qt_libraries
-from distribution import INSTALL, Piece, install_line, known_pythons, pieces
+from distribution import INSTALL, SystemPart, install_line, known_pythons, system_parts
 from environment import LOCKS, Environment, SetupFailed
 
 from helix_desktop import __version__
@@ -140,7 +140,7 @@ def test_a_python_without_venv_is_named(tmp_path: Path) -> None:
 
 def test_an_unknown_command_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit 2, the name quoted, no traceback."""
-    assert door.main(["walk"]) == 2
+    assert commands.main(["walk"]) == 2
     assert capsys.readouterr().err == "helix: Unknown command: 'walk'. `./helix help` lists the commands.\n"
 
 
@@ -150,27 +150,27 @@ def test_help_lists_every_command(
 ) -> None:
     """Each command is listed with its purpose."""
     monkeypatch.chdir(ROOT)
-    assert door.main(arguments) == 0
+    assert commands.main(arguments) == 0
     listed = re.findall(r"^  ([\w-]+) +(\w.+\.)$", capsys.readouterr().out, re.MULTILINE)
-    assert [name for name, _ in listed] == list(door.COMMANDS)
+    assert [name for name, _ in listed] == list(commands.COMMANDS)
 
 
 def test_make_offers_the_same_commands_as_helix() -> None:
     """The Makefile is a wrapper: same names, each listed by `make help`."""
     targets = re.findall(r"^([a-z-]+): ## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    assert set(targets) == set(door.COMMANDS) | {"clean"}
+    assert set(targets) == set(commands.COMMANDS) | {"clean"}
     assert "\npackage-%:\n\t@./helix package $*\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def lacking(monkeypatch: pytest.MonkeyPatch, system: dict[str, str]) -> None:
     """Require a library that no system has, and pretend another system."""
     names = (
-        Piece("offscreen", "libnowhere-helix.so.1", "libnowhere1", "nowhere"),
-        Piece("x11", "libnowhere-x.so.1", "x", "nowhere-x"),
-        Piece("wayland", "libnowhere-w.so.1", "wayland", "nowhere-w"),
-        Piece("test", "no-such-program", "program", "nowhere-program"),
+        SystemPart("offscreen", "libnowhere-helix.so.1", "libnowhere1", "nowhere"),
+        SystemPart("x11", "libnowhere-x.so.1", "x", "nowhere-x"),
+        SystemPart("wayland", "libnowhere-w.so.1", "wayland", "nowhere-w"),
+        SystemPart("test", "no-such-program", "program", "nowhere-program"),
     )
-    monkeypatch.setattr(qt_libraries, "pieces", lambda: names)
+    monkeypatch.setattr(qt_libraries, "system_parts", lambda: names)
     monkeypatch.setattr(qt_libraries, "os_release", lambda: system)
 
 
@@ -210,17 +210,17 @@ def test_the_doctor_names_what_is_missing_in_one_line(
     """Each package once, as a line to copy, and exit 1; a lock that is not installed yet is no fault."""
     lacking(monkeypatch, {"ID": "debian", "VERSION_ID": "12"})
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert door.main(["doctor"]) == 1
+    assert commands.main(["doctor"]) == 1
     assert f"\nTo install what is missing:\n  {APT} libnowhere1 x program\n" in capsys.readouterr().out
-    monkeypatch.setattr(qt_libraries, "pieces", tuple)
-    assert door.main(["doctor"]) == 0
+    monkeypatch.setattr(qt_libraries, "system_parts", tuple)
+    assert commands.main(["doctor"]) == 0
 
 
 def test_the_facts_about_systems_can_be_read() -> None:
     """Every library has a package everywhere; a known system has a line, or none."""
-    assert {piece.when for piece in pieces()} == {"offscreen", "x11", "wayland", "test"}
+    assert {part.when for part in system_parts()} == {"offscreen", "x11", "wayland", "test"}
     for manager in INSTALL:
-        assert all(piece.package(manager) for piece in pieces())
+        assert all(part.package(manager) for part in system_parts())
     assert known_pythons({"ID": "debian", "VERSION_ID": "11"}) == ("none", [])
     assert install_line("none", []) == ""
     assert known_pythons({"ID": "ubuntu", "VERSION_ID": "22.04"}) == (
