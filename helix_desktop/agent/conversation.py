@@ -109,11 +109,11 @@ class Conversation:
     @property
     def spend_requests(self) -> tuple[SpendRequest, ...]:
         """The open questions about what background work may read, oldest first."""
-        return self._spend_approvals.asks
+        return self._spend_approvals.requests
 
-    def answer_spend_ask(self, work: BackgroundWork, answer: SpendReply) -> None:
+    def answer_spend_request(self, work: BackgroundWork, answer: SpendReply) -> None:
         """Answer a spend request: run the background work with a model, without one, or not at all."""
-        (self.handovers if work == "handover" else self.observations).answer_ask(answer)
+        (self.handovers if work == "handover" else self.observations).answer_request(answer)
 
     async def wait_for_background_work(self) -> None:
         """Wait for the running handover and observations, if any."""
@@ -380,7 +380,7 @@ class Conversation:
     def _on_update(self, update: Update) -> None:
         """Take a session that waits for the user out of the archive, where nobody would see it."""
         match update:
-            case ApprovalRequested() | QuestionAsked() | SpendRequestsChanged(asks=(_, *_)) if (
+            case ApprovalRequested() | QuestionAsked() | SpendRequestsChanged(requests=(_, *_)) if (
                 self.session.transcript.place.archived
             ):
                 unarchived = self._record_place(lambda place: ListPlace(place.pinned))

@@ -171,7 +171,7 @@ class TurnEngine:
 
             await self._runtime.session.record_decided(decide)
             await self._file_changes.record()
-            self._changes.look_in_background()
+            self._changes.scan_in_background()
         finally:
             start.end()
 

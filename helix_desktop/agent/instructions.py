@@ -15,7 +15,7 @@ from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningG
 from helix_desktop.domain.events.session import ToolAnswered
 
 _DEADLINE_S = 4.0  # a disk that does not answer holds up no turn
-_MOST_FOLDERS = 40  # that the answers of one step name
+_MAX_FOLDERS = 40  # that the answers of one step name
 _ROOM = 5  # instructions take at most a fifth of the window
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class SessionInstructions:
         try:
             async with asyncio.timeout(_DEADLINE_S):
                 found = await self._source.in_folders(
-                    folders[:_MOST_FOLDERS], transcript.standing_texts, self._runtime.frame.info.window
+                    folders[:_MAX_FOLDERS], transcript.standing_texts, self._runtime.frame.info.window
                 )
         except (HelixError, OSError) as error:
             log.warning("the instructions of a folder could not be read: %s", error)

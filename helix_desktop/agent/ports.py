@@ -345,7 +345,7 @@ class FileHistory(Protocol):
         """Note that a call of a session ended, and return what changed during it; None: nothing did."""
         ...
 
-    async def look(self, session: str) -> CapturedChanges | None:
+    async def scan(self, session: str) -> CapturedChanges | None:
         """Return what changed outside all calls since the last look of any session, for this one."""
         ...
 
@@ -369,7 +369,7 @@ class FileHistory(Protocol):
         """Store a content that a revert is to write, and return its digest."""
         ...
 
-    async def present(self, paths: Sequence[str]) -> dict[str, FileState | None]:
+    async def current_states(self, paths: Sequence[str]) -> dict[str, FileState | None]:
         """Return what stands at paths now; their contents are stored where they are covered."""
         ...
 

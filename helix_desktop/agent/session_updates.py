@@ -133,13 +133,13 @@ class ObservationProgress(msgspec.Struct, frozen=True):
 class SpendRequestsChanged(msgspec.Struct, frozen=True):
     """The open spend requests of background work changed to these."""
 
-    asks: tuple[SpendRequest, ...]
+    requests: tuple[SpendRequest, ...]
 
 
 class SpendDecided(msgspec.Struct, frozen=True):
     """In an unattended run, the budget decided a spend request of background work."""
 
-    ask: SpendRequest
+    request: SpendRequest
     allowed: bool
 
 

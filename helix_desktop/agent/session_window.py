@@ -64,7 +64,7 @@ class SessionWindow:
         is_cold = planner.is_prompt_cache_cold(transcript, runtime.policy, info.label, runtime.clock())
         return next_request_cost(window, gauge, transcript, info, is_cold)
 
-    async def look_ahead(self) -> Forecast:
+    async def forecast(self) -> Forecast:
         """Return which rewrites fall due next, those that a model writes too. Computed in a thread."""
         runtime, now_ms = self._runtime, self._runtime.clock()
         transcript, policy, frame = runtime.transcript.fork(), runtime.policy, runtime.frame

@@ -31,16 +31,16 @@ class SpendApprovals:
 
     def __init__(self, runtime: SessionRuntime, budget: SessionBudget, is_unattended: bool = False) -> None:
         self._runtime, self._budget, self._is_unattended = runtime, budget, is_unattended
-        self._asks: dict[BackgroundWork, SpendRequest] = {}
+        self._requests: dict[BackgroundWork, SpendRequest] = {}
         self._agreed: dict[BackgroundWork, int] = {}  # tokens
         self._refused: dict[BackgroundWork, tuple[Hashable, int]] = {}
         self._subjects: dict[BackgroundWork, tuple[Hashable, int]] = {}
         runtime.session.listen(self._on_update)
 
     @property
-    def asks(self) -> tuple[SpendRequest, ...]:
+    def requests(self) -> tuple[SpendRequest, ...]:
         """The open spend requests, oldest first."""
-        return tuple(self._asks.values())
+        return tuple(self._requests.values())
 
     def is_blocked(self, work: BackgroundWork, subject: Hashable, size: int, refresh: bool = False) -> bool:
         """Return True if work must not be tried: its request is open, or was refused.
@@ -51,7 +51,7 @@ class SpendApprovals:
         """
         changed = self._subjects.get(work) != (subject, size)
         self._subjects[work] = (subject, size)
-        if work in self._asks:
+        if work in self._requests:
             return not (refresh and changed)
         policy, frame = self._runtime.policy, self._runtime.frame
         refused, limit = self._refused.get(work), policy.unattended_tokens(frame.info.window)
@@ -67,24 +67,24 @@ class SpendApprovals:
         if estimate.demo or not limit or estimate.tokens <= max(limit, agreed * _GROWTH_LIMIT):
             self.withdraw(work)
             return
-        ask = SpendRequest(work, estimate, limit)
+        request = SpendRequest(work, estimate, limit)
         if not self._is_unattended:
-            self._asks[work] = ask
+            self._requests[work] = request
             self._publish()
             raise SpendNotApproved
         allowed = self._budget.can_afford(estimate)
-        self._runtime.session.publish(SpendDecided(ask, allowed))
+        self._runtime.session.publish(SpendDecided(request, allowed))
         if not allowed:
             self._refuse(work)
             raise SpendNotApproved
 
     def answer(self, work: BackgroundWork, allowed: bool) -> bool:
         """Apply the user's answer to an open spend request. Return True if there was one."""
-        ask = self._asks.get(work)
-        if ask is None:
+        request = self._requests.get(work)
+        if request is None:
             return False
         if allowed:
-            self._agreed[work] = ask.estimate.tokens
+            self._agreed[work] = request.estimate.tokens
         else:
             self._refuse(work)
         self.withdraw(work)
@@ -92,14 +92,14 @@ class SpendApprovals:
 
     def withdraw(self, work: BackgroundWork) -> None:
         """Withdraw a spend request: the work is no longer due, or was done otherwise."""
-        if self._asks.pop(work, None) is not None:
+        if self._requests.pop(work, None) is not None:
             self._publish()
 
     def _refuse(self, work: BackgroundWork) -> None:
         self._refused[work] = self._subjects.get(work, (None, 0))
 
     def _publish(self) -> None:
-        self._runtime.session.publish(SpendRequestsChanged(self.asks))
+        self._runtime.session.publish(SpendRequestsChanged(self.requests))
 
     def _on_update(self, update: Update) -> None:
         match update:

@@ -69,7 +69,7 @@ def _document(catalog: PromptCatalog) -> dict[str, Any]:
 def _file_document(file: PromptFile) -> dict[str, Any]:
     return {
         "name": file.name,
-        "source": file.place,
+        "source": file.scope,
         "description": file.description,
         "arguments": file.argument_hint,
         "path": file.path,

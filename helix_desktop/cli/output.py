@@ -177,7 +177,7 @@ def _end_text(ended: TurnEnded) -> str:
 
 
 def _spend_decision_text(decision: SpendDecided) -> str:
-    estimate, is_compaction = decision.ask.estimate, decision.ask.work == "handover"
+    estimate, is_compaction = decision.request.estimate, decision.request.work == "handover"
     price = price_text(estimate)
     if decision.allowed:
         work = tr("compacting") if is_compaction else tr("noting older messages")

@@ -12,7 +12,7 @@ from helix_desktop.domain.messages import ModelInfo
 
 FilledRole = Literal["fast", "long"]
 FILLED_ROLES: tuple[FilledRole, ...] = ("fast", "long")
-_LEAST_WINDOW = 32_000  # tokens of a model that reads large outputs
+_MIN_WINDOW = 32_000  # tokens of a model that reads large outputs
 _LARGER = 1.25  # a long window is worth a role of its own from so many times the main model's on
 
 
@@ -68,7 +68,7 @@ def with_user_role(settings: Settings, role: str, label: str) -> Settings:
 
 
 def _fast(main: ModelInfo, others: list[ModelInfo]) -> ModelInfo | None:
-    cheaper = [info for info in others if 0 < _price(info) < _price(main) and info.window >= _LEAST_WINDOW]
+    cheaper = [info for info in others if 0 < _price(info) < _price(main) and info.window >= _MIN_WINDOW]
     return min(cheaper, key=_price, default=None)
 
 

@@ -23,8 +23,8 @@ from helix_desktop.domain.user_text import OptionalText
 KEYCHAIN_TIMEOUT_S = 20.0
 """Seconds to wait for a keychain, which may be asking the user to unlock it."""
 
-KeyPlace = Literal["keychain", "environment", "run", "none"]
-"""Where a key is: `run` is this process's memory."""
+KeySource = Literal["keychain", "environment", "run", "none"]
+"""Where a key comes from: `run` is this process's memory."""
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -39,10 +39,10 @@ NO_SECRET_HEADERS: SecretHeaders = MappingProxyType({})
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A provider's key and its place; `name` is that of the keychain or variable. The key is in no repr."""
+    """A provider's key and its source; `name` is that of the keychain or variable. The key is in no repr."""
 
     value: str = field(default="", repr=False)
-    place: KeyPlace = "none"
+    source: KeySource = "none"
     name: str = ""
 
 
@@ -110,9 +110,9 @@ class SecretStore:
         stored = await self.get(_header_key(provider, model, name))
         return stored.value or self.from_environment(_header_key(provider, "", name)).value
 
-    async def set_secret_header(self, provider: str, model: str, name: str, value: str) -> KeyPlace:
+    async def set_secret_header(self, provider: str, model: str, name: str, value: str) -> KeySource:
         """Save the value of a secret header and return where it is. An empty one deletes."""
-        return (await self.set(_header_key(provider, model, name), value)).place
+        return (await self.set(_header_key(provider, model, name), value)).source
 
     async def all_values(self) -> tuple[str, ...]:
         """Return every value that must not be in a report, each once.

@@ -54,14 +54,14 @@ _EMPTY_CATALOG = ModelCatalog()
 class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
     """A model that a provider offers, with the user's own figures; missing ones are looked up.
 
-    `told` holds the figures that its server reported last, `told_by` which part of the server; `tested_tools`
-    is whether it called a tool in the last test that could tell.
+    `reported` holds the figures that its server reported last, `reported_by` which part of the server;
+    `tested_tools` is whether it called a tool in the last test that could tell.
     `effort` is how much the user wants it to think; `headers`, `secret_headers`, `body` are `RequestExtras`.
     """
 
     name: str
-    told: ModelSpec | None = None
-    told_by: str = ""
+    reported: ModelSpec | None = msgspec.field(default=None, name="told")
+    reported_by: str = msgspec.field(default="", name="told_by")
     tested_tools: bool | None = None
     effort: Effort = ""
     headers: dict[str, str] = msgspec.field(default_factory=dict)
@@ -125,10 +125,12 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         specs = [SourcedSpec("you", text("entered in Settings → Providers"), entry.user_spec)]
         if entry.tested_tools is not None:
             specs.append(SourcedSpec("server", text("shown by a test"), ModelSpec(tools=entry.tested_tools)))
-        if entry.told is not None:
+        if entry.reported is not None:
             specs.append(
                 SourcedSpec(
-                    "server", entry.told_by or text("reported by {provider}", provider=self.name), entry.told
+                    "server",
+                    entry.reported_by or text("reported by {provider}", provider=self.name),
+                    entry.reported,
                 )
             )
         published = catalog.spec_for(self.base_url, model)
@@ -370,7 +372,8 @@ def _merge_unknown_keys(
     merged: list[dict[str, Any]] = []
     for entry in new:
         previous = by_name.get(entry["name"], {})
-        foreign = {key: value for key, value in previous.items() if key not in struct_type.__struct_fields__}
+        own_keys = struct_type.__struct_encode_fields__
+        foreign = {key: value for key, value in previous.items() if key not in own_keys}
         models = previous.get("models")
         nested = (
             {"models": _merge_unknown_keys(models, entry["models"], ModelEntry)} if "models" in entry else {}

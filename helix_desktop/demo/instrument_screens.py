@@ -24,7 +24,7 @@ from helix_desktop.demo.screenshots import (
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.inspector.rows import RowAction, WindowRow
-from helix_desktop.ui.timeline.card_data import PRESENT
+from helix_desktop.ui.timeline.card_data import PREVIEW
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 
 text = TextContext("Demo")
@@ -134,7 +134,7 @@ class InstrumentScreens:
         newest = max(handovers)
         dialogs: dict[str, Callable[[], None]] = {
             "compare": partial(rewrites.compare, newest),
-            "compare-present": partial(rewrites.compare, PRESENT),
+            "compare-present": partial(rewrites.compare, PREVIEW),
             "edit": partial(rewrites.edit, newest),
             "compact": rewrites.compact,
         }

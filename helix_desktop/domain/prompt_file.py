@@ -18,7 +18,7 @@ SUFFIX = ".md"
 WORKSPACE_FOLDERS = (".agents/commands", ".claude/commands")
 """Where a workspace has its prompt files; the first wins."""
 MAX_PROMPT_BYTES = 64 * 1024  # about 16,000 tokens
-PromptPlace = Literal["workspace", "user"]
+PromptScope = Literal["workspace", "user"]
 """Where a prompt file is: in the workspace's folder, or in the user's data directory for all workspaces."""
 
 _FENCE = "---"
@@ -56,7 +56,7 @@ class PromptFile(msgspec.Struct, frozen=True):
     """
 
     name: str
-    place: PromptPlace
+    scope: PromptScope
     path: str
     sha256: str
     text: str
@@ -71,7 +71,7 @@ def name_of(relative_path: str) -> str:
     return unicodedata.normalize("NFC", relative_path.removesuffix(SUFFIX).replace("/", FOLDER_MARK))
 
 
-def parse_prompt_file(data: bytes, name: str, place: PromptPlace, path: str) -> PromptFile:
+def parse_prompt_file(data: bytes, name: str, scope: PromptScope, path: str) -> PromptFile:
     """Return the prompt file with these bytes. Raises UnicodeDecodeError for what is not Unicode text."""
     content = data.decode(utf16_encoding(data) or "utf-8-sig").removeprefix("\ufeff").replace("\r\n", "\n")
     if "\0" in content:
@@ -80,7 +80,7 @@ def parse_prompt_file(data: bytes, name: str, place: PromptPlace, path: str) -> 
     lines = enumerate(content.split("\n"), 1)
     return PromptFile(
         name,
-        place,
+        scope,
         path,
         digest_of(data),
         text.strip(),

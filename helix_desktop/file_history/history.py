@@ -95,9 +95,9 @@ class WorkspaceFileHistory:
         """Note that a call of a session ended, and return what changed during it; None: nothing did."""
         return await self._run(lambda opened: opened.end_call(session, call_id))
 
-    async def look(self, session: str) -> CapturedChanges | None:
+    async def scan(self, session: str) -> CapturedChanges | None:
         """Return what changed outside all calls since the last look of any session, for this one."""
-        return await self._run(lambda opened: opened.look(session))
+        return await self._run(lambda opened: opened.scan(session))
 
     async def unrecorded(self, session: str) -> tuple[CapturedChanges, ...]:
         """Return what was captured for a session and not acknowledged yet, oldest first."""
@@ -123,9 +123,9 @@ class WorkspaceFileHistory:
         """Store a content that a revert is to write, and return its digest."""
         return await self._run(lambda opened: opened.put_content(data))
 
-    async def present(self, paths: Sequence[str]) -> dict[str, FileState | None]:
+    async def current_states(self, paths: Sequence[str]) -> dict[str, FileState | None]:
         """Return what stands at paths now; their contents are stored where they are covered."""
-        return await self._run(lambda opened: opened.present(paths))
+        return await self._run(lambda opened: opened.current_states(paths))
 
     async def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str] = ()) -> RevertPlan:
         """Return what taking back changes would do; they are in the order in which they were made."""

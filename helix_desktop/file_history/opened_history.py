@@ -103,11 +103,11 @@ class OpenedHistory:
             self._not_ended.append((session, call_id))
             raise
 
-    def look(self, session: str) -> CapturedChanges | None:
+    def scan(self, session: str) -> CapturedChanges | None:
         """Capture what changed outside all calls."""
         self._repair()
         with self._readable():
-            return self._captures.look(session)
+            return self._captures.scan(session)
 
     def unrecorded(self, session: str) -> tuple[CapturedChanges, ...]:
         """Return what was captured and not acknowledged."""
@@ -133,10 +133,10 @@ class OpenedHistory:
         with self._database.write():
             return self._database.contents.put(data)
 
-    def present(self, paths: Sequence[str]) -> dict[str, FileState | None]:
+    def current_states(self, paths: Sequence[str]) -> dict[str, FileState | None]:
         """Return what stands at paths."""
         with self._readable(), self._tree.write():
-            return self._tree.present(paths)
+            return self._tree.current_states(paths)
 
     def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str]) -> RevertPlan:
         """Plan to take back changes."""
@@ -148,7 +148,7 @@ class OpenedHistory:
     ) -> CapturedChanges | None:
         """Take back what is planned and chosen; what changed outside all calls before is captured first."""
         with suppress(StoreUnreadable):  # there may be too many files for that
-            self.look(session)
+            self.scan(session)
         with self._may_discard():
             return self._reverts.apply(session, plan, choices)
 

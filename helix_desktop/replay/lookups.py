@@ -38,7 +38,7 @@ SAMPLE = 120
 SEARCH_TOOL = "search_cached_content"
 _MARKER = re.compile(rf'{RECALL_TOOL}\(\\?"([0-9a-f]{{{MIN_PREFIX},{HEX_DIGITS}}})')
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_LEAST_PART = 3  # characters
+_MIN_PART = 3  # characters
 
 
 class Lookups(msgspec.Struct, frozen=True):
@@ -99,7 +99,7 @@ def best_handle(name: str, leads: Sequence[Lead]) -> str:
 
 
 def _parts(text: str) -> set[str]:
-    return {part.lower() for part in _PART.findall(text) if len(part) >= _LEAST_PART}
+    return {part.lower() for part in _PART.findall(text) if len(part) >= _MIN_PART}
 
 
 class LookupCounter:

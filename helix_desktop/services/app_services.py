@@ -306,7 +306,7 @@ class AppServices:
         """
         saved = await self.secrets.set(provider, key)
         names = tuple(name for name in self.settings.run_keys if name != provider)
-        if saved.place == "run":
+        if saved.source == "run":
             names = (*names, provider)
         for workspace_id in tuple(self._workspaces):
             await self._apply_models(workspace_id)

@@ -17,7 +17,7 @@ from helix_desktop.tools.environment.instruction_files import (
     read_own,
 )
 
-_LEAST_SHARE = 4  # bytes of a file are at most a quarter of the tokens of the window: about a sixteenth of it
+_MIN_SHARE = 4  # bytes of a file are at most a quarter of the tokens of the window: about a sixteenth of it
 
 Key = tuple[str, str]
 
@@ -75,7 +75,7 @@ class WorkspaceInstructions:
         """Return the instructions that hold now, the most general first, with those of folders in force."""
         if not self._enabled:
             return []
-        limit = min(MAX_FILE_BYTES, window // _LEAST_SHARE)
+        limit = min(MAX_FILE_BYTES, window // _MIN_SHARE)
         own: dict[StandingKind, StandingText] = {
             kind: text
             for kind, path in self._own_files.items()
@@ -112,7 +112,7 @@ class WorkspaceInstructions:
     def _in_folders(
         self, folders: tuple[str, ...], in_force: Mapping[Key, StandingText], window: int
     ) -> tuple[StandingText, ...]:
-        limit = min(MAX_FILE_BYTES, window // _LEAST_SHARE)
+        limit = min(MAX_FILE_BYTES, window // _MIN_SHARE)
         every = {
             "/".join(parts[:depth])
             for parts in (folder.split("/") for folder in folders if folder)

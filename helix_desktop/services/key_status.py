@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helix_desktop.config.secrets import ApiKey, KeyPlace
+from helix_desktop.config.secrets import ApiKey, KeySource
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Models")
@@ -12,9 +12,9 @@ tr = Translator("Models")
 
 @dataclass(frozen=True, slots=True)
 class KeyStatus:
-    """Where a key is; `text` says it, `new_key_text` where a new one would be kept."""
+    """Where a key comes from; `text` says it, `new_key_text` where a new one would be kept."""
 
-    place: KeyPlace
+    source: KeySource
     text: str
     new_key_text: str
 
@@ -27,7 +27,7 @@ class KeyStatus:
             if keychain
             else tr("Will be kept until Helix Desktop closes: {reason}.", reason=reason)
         )
-        match key.place:
+        match key.source:
             case "keychain":
                 text = tr("Kept in {keychain}.", keychain=key.name)
             case "environment":
@@ -36,4 +36,4 @@ class KeyStatus:
                 text = tr("Kept until Helix Desktop closes: {reason}.", reason=reason)
             case _:
                 text = new_key_text
-        return cls(key.place, text, new_key_text)
+        return cls(key.source, text, new_key_text)

@@ -183,7 +183,7 @@ def provider_from_server(server: LocalServer, settings: Settings) -> Provider:
     names = (base, *(f"{base}-{number}" for number in range(2, 100)))
     name = next((candidate for candidate in names if candidate not in used_names), base)
     models = tuple(
-        ModelEntry(name=model.name, told=model.spec, told_by=model.source) for model in server.models
+        ModelEntry(name=model.name, reported=model.spec, reported_by=model.source) for model in server.models
     )
     loaded = next((model.name for model in server.models if model.is_loaded), "")
     default = loaded or next((model.name for model in server.models), "")

@@ -16,7 +16,7 @@ text = TextContext("Services")
 
 INSTRUCTIONS_FILE = "AGENTS.md"
 _LIMIT = ByteSize(MAX_FILE_BYTES)
-_MOST_EDITED = 8 * MAX_FILE_BYTES  # bytes
+_MAX_EDITED = 8 * MAX_FILE_BYTES  # bytes
 
 
 class UserInstructions:
@@ -39,7 +39,7 @@ class UserInstructions:
             return ""
         except OSError as error:
             raise _file_error(path, error) from error
-        if len(words) > _MOST_EDITED:
+        if len(words) > _MAX_EDITED:
             raise InvalidInput(
                 text("{file} is too large to edit here.", file=path),
                 fix=text("Edit it in another program; the first {limit} are sent.", limit=_LIMIT),
@@ -68,7 +68,7 @@ class UserInstructions:
 
 def _read(path: Path) -> str:
     with path.open("rb") as file:
-        return file.read(_MOST_EDITED + 1).decode("utf-8-sig", errors="replace")
+        return file.read(_MAX_EDITED + 1).decode("utf-8-sig", errors="replace")
 
 
 def _file_error(path: Path, error: OSError) -> HelixError:

@@ -19,7 +19,7 @@ if sys.platform == "win32":
 
     _EXTENDED, _PIDS = 9, 3  # kinds of information about a job
     _KILL_ON_CLOSE = 0x2000
-    _MOST_PIDS = 4096
+    _MAX_PIDS = 4096
     _MAY_ASK = 0x1000  # PROCESS_QUERY_LIMITED_INFORMATION
     _LONGEST_PATH = 32768
 
@@ -44,7 +44,7 @@ if sys.platform == "win32":
         _fields_ = (
             ("assigned", wintypes.DWORD),
             ("listed", wintypes.DWORD),
-            ("pids", ctypes.c_size_t * _MOST_PIDS),
+            ("pids", ctypes.c_size_t * _MAX_PIDS),
         )
 
     _kernel = ctypes.WinDLL("kernel32", use_last_error=True)

@@ -19998,7 +19998,7 @@
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>%n messages</source>
             <translation>
                 <numerusform>%n message</numerusform>
@@ -20152,7 +20152,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
             <source>Compaction starts at {share}.</source>
             <translation type="unfinished" />
         </message>
@@ -20163,27 +20163,27 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Compare…</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
             <source>Context management is off.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Continued in “{title}”</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Copy</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Copy the whole handover as Markdown</source>
             <translation type="unfinished" />
         </message>
@@ -20238,7 +20238,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_card.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_card.py" />
             <source>Files, commands and errors</source>
             <translation type="unfinished" />
         </message>
@@ -20259,17 +20259,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Full handover</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_card.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_card.py" />
             <source>Handover</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Handover as it would be now</source>
             <translation type="unfinished" />
         </message>
@@ -20332,7 +20332,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Made from the log. Nothing is stored or sent.</source>
             <translation type="unfinished" />
         </message>
@@ -20383,7 +20383,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_card.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_card.py" />
             <source>Not in it, but can be recalled: {names}</source>
             <translation type="unfinished" />
         </message>
@@ -20421,22 +20421,22 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
             <source>Nothing was compacted yet. The context is {used} full.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
             <source>Nothing was compacted yet: cached outputs keep the context at {used}.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
             <source>Nothing was compacted yet: notes and cached outputs keep the context at {used}.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
             <source>Nothing was compacted yet: notes keep the context at {used}.</source>
             <translation type="unfinished" />
         </message>
@@ -20602,13 +20602,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Start a session whose context begins with this handover</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Start new session</source>
             <translation type="unfinished" />
         </message>
@@ -20628,7 +20628,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
             <source>The context is {used} full.</source>
             <translation type="unfinished" />
         </message>
@@ -20719,7 +20719,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>What the active handover says otherwise</source>
             <translation type="unfinished" />
         </message>
@@ -20734,17 +20734,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_texts.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
             <source>With every message in full, it would be {share}.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Without a model</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Write a draft, read and edit it, then compact or start a session</source>
             <translation type="unfinished" />
         </message>
@@ -20754,7 +20754,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_view.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Write with a model…</source>
             <translation type="unfinished" />
         </message>
@@ -20892,7 +20892,7 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/present_card.py" />
+            <location filename="../../helix_desktop/ui/timeline/preview_card.py" />
             <source>{names} and {count} more</source>
             <translation type="unfinished" />
         </message>

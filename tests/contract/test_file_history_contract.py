@@ -127,12 +127,12 @@ async def test_a_tool_that_names_its_files_has_changed_only_these(files: Files, 
 
 
 async def test_what_changes_outside_all_calls_is_found_once(files: Files, history: FileHistory) -> None:
-    assert await history.look("s") is None
+    assert await history.scan("s") is None
     files.write("a.txt", b"uno\n")
-    found = await history.look("s")
+    found = await history.scan("s")
     assert found is not None
     assert (found.capture.source, described(found)) == ("outside", {"a.txt": "changed"})
-    assert await history.look("other") is None
+    assert await history.scan("other") is None
 
 
 async def test_what_changes_while_two_calls_run_is_of_both(files: Files, history: FileHistory) -> None:

@@ -55,7 +55,7 @@ class MemoryFileHistory:
 
     async def begin_call(self, mark: CallMark) -> CapturedChanges | None:
         """Note that a call begins."""
-        outside = await self._look(mark.session, mark.paths)
+        outside = await self._scan(mark.session, mark.paths)
         others = {other.title for other, _, _ in self._running.values()}
         for _, _, titles in self._running.values():
             titles.add(mark.title)
@@ -75,11 +75,11 @@ class MemoryFileHistory:
         source: ChangeSource = "command" if mark.paths is None else "tool"
         return self._capture(session, source, changes.values(), call_id=call_id, others=tuple(sorted(others)))
 
-    async def look(self, session: str) -> CapturedChanges | None:
+    async def scan(self, session: str) -> CapturedChanges | None:
         """Return what changed outside all calls."""
-        return await self._look(session, None)
+        return await self._scan(session, None)
 
-    async def _look(self, session: str, paths: Sequence[str] | None) -> CapturedChanges | None:
+    async def _scan(self, session: str, paths: Sequence[str] | None) -> CapturedChanges | None:
         if self.error is not None:
             raise self.error
         found = self._compare(paths)
@@ -122,7 +122,7 @@ class MemoryFileHistory:
         """Remove a content, as a clean-up does."""
         del self._contents[digest]
 
-    async def present(self, paths: Sequence[str]) -> dict[str, FileState | None]:
+    async def current_states(self, paths: Sequence[str]) -> dict[str, FileState | None]:
         """Return what stands at paths now."""
         return {path: self._present(path) for path in paths}
 
@@ -149,7 +149,7 @@ class MemoryFileHistory:
         self, session: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> CapturedChanges | None:
         """Bring the files to what is planned and chosen, or none of them."""
-        await self._look(session, None)
+        await self._scan(session, None)
         if late := tuple(file.path for file in plan.files if self._present(file.path) != file.present):
             raise RevertRefused(verbatim("A file changed meanwhile."), paths=late)
         for file in plan.files:

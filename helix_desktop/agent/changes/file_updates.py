@@ -59,7 +59,7 @@ async def _fitting(diffs: Sequence[tuple[str, FileDiff | None]], counter: TokenC
 async def _diff(file: ChangedFile, history: FileHistory) -> FileDiff | None:
     """Return the diff of a file; None if a version is not known, is too large, or is no text."""
     try:
-        present = (await history.present([file.path]))[file.path]
+        present = (await history.current_states([file.path]))[file.path]
         if present is None or present.size > _MAX_BYTES:
             return None
         after = await read_state(history, present)

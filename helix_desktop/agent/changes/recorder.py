@@ -32,7 +32,7 @@ _text = TextContext("Changes")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-_LOOK_S = 1.0  # seconds that a message waits for a scan: of 20,000 files it takes some 0.1
+_SCAN_S = 1.0  # seconds that a message waits for a scan: of 20,000 files it takes some 0.1
 _DEADLINE_S = 60.0  # seconds; a scan of a million files takes some 5, and a disk that hangs holds up no turn
 
 
@@ -61,7 +61,7 @@ class ChangeRecorder:
         """
         if self._history is None:
             return ()
-        await asyncio.wait((self._start_look(self._history),), timeout=_LOOK_S)
+        await asyncio.wait((self._start_scan(self._history),), timeout=_SCAN_S)
         await self._find_agent_paths()
         found: dict[str, FileChange] = {}
         for event in self._since_last_message():
@@ -154,21 +154,21 @@ class ChangeRecorder:
             self._open_calls.pop(call_id, None)
         await self._record(self._history)
 
-    def look_in_background(self) -> None:
+    def scan_in_background(self) -> None:
         """Find and record what changed outside all calls."""
         if self._history is not None:
-            self._start_look(self._history)
+            self._start_scan(self._history)
 
     def catch_up_in_background(self) -> None:
         """Record what was captured before a kill, or by another process; also of subagents that ended so."""
         if self._history is not None:
             self._runtime.scope.start(self._catch_up(self._history), f"record changes {self._session.id}")
 
-    def _start_look(self, history: FileHistory) -> asyncio.Task[None]:
-        return self._runtime.scope.start(self._look(history), f"look at files {self._session.id}")
+    def _start_scan(self, history: FileHistory) -> asyncio.Task[None]:
+        return self._runtime.scope.start(self._scan(history), f"look at files {self._session.id}")
 
-    async def _look(self, history: FileHistory) -> None:
-        await self._attempt(history.look(self._session.id))
+    async def _scan(self, history: FileHistory) -> None:
+        await self._attempt(history.scan(self._session.id))
         await self._record(history)
 
     async def _catch_up(self, history: FileHistory) -> None:

@@ -112,8 +112,8 @@ class WorkspaceChanges:
 
         What the user or another program changed stays; what is taken back already is left out.
         """
-        behind = (await self.of_session(session)).by_agent(behind=seq)
-        return await self.plan(session, RevertSelection(behind, scope="rewind"))
+        later = (await self.of_session(session)).by_agent(after=seq)
+        return await self.plan(session, RevertSelection(later, scope="rewind"))
 
     async def plan_redo(self, session: str, capture: str) -> RevertPlan:
         """Return what redoing would do: of a revert, all that it took back; of another capture, itself."""

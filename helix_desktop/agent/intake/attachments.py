@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from helix_desktop.agent.intake.intake import Intake, Previewed, decode_output
+from helix_desktop.agent.intake.intake import Intake, PreviewInput, decode_output
 from helix_desktop.agent.ports import FileReader, TokenCounter
 from helix_desktop.context.intake.describe import describe_text
 from helix_desktop.context.policy import ContextPolicy
@@ -145,7 +145,7 @@ class AttachmentIntake:
     ) -> Attachment:
         marker = bare_marker(attachment.digest, attachment.handle_digits)
         (marker_tokens,) = await self._counter.count([marker])
-        content = Previewed(
+        content = PreviewInput(
             "read_file",
             attachment.digest,
             marker_tokens,

@@ -51,7 +51,7 @@ class ReceivedOutput(msgspec.Struct, frozen=True):
         return [*([self.content] if self.content is not None else []), *self.image_contents]
 
 
-class Previewed(msgspec.Struct, frozen=True):
+class PreviewInput(msgspec.Struct, frozen=True):
     """What a preview has to know of its text: the tool, the stored content and what its marker costs.
 
     `lines_before` are the lines of the content in front of the text.
@@ -229,12 +229,12 @@ class Intake:
 
     async def preview(self, text: str, answer: ToolAnswered, max_tokens: int) -> tuple[str, int]:
         """Return a preview of an output's whole text in at most `max_tokens`, and its tokens."""
-        previewed = Previewed(
+        previewed = PreviewInput(
             answer.name, answer.digest, answer.marker_tokens, answer.exit_code, answer.handle_digits
         )
         return await self.preview_content(text, previewed, max_tokens)
 
-    async def preview_content(self, text: str, content: Previewed, max_tokens: int) -> tuple[str, int]:
+    async def preview_content(self, text: str, content: PreviewInput, max_tokens: int) -> tuple[str, int]:
         """Return a preview of a content's text in at most `max_tokens`, and its tokens."""
         budget, preview_text, tokens = max_tokens, "", 0
         for _ in range(
@@ -250,7 +250,7 @@ class Intake:
             )
         return preview_text, tokens
 
-    async def _preview(self, text: str, content: Previewed, budget: int) -> str:
+    async def _preview(self, text: str, content: PreviewInput, budget: int) -> str:
         if len(text) > _NAMES_THREAD_THRESHOLD:
             return await asyncio.to_thread(_preview, text, content, budget)
         return _preview(text, content, budget)
@@ -264,7 +264,7 @@ def _bounded_identifiers(text: str) -> tuple[str, ...]:
     return identifiers_in(text[:MAX_IDENTIFIED_CHARS])[:_MAX_IDENTIFIERS]
 
 
-def _preview(text: str, content: Previewed, budget: int) -> str:
+def _preview(text: str, content: PreviewInput, budget: int) -> str:
     """Return head, errors and tail of a text, the names in what is left out, and the marker."""
     is_log = tool_kind(content.name) == "command"
     names_budget = int(budget * (_LOG_NAMES_SHARE if is_log else _NAMES_SHARE))

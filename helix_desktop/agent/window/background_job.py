@@ -40,7 +40,9 @@ class BackgroundJob:
     @property
     def is_asking(self) -> bool:
         """True while its spend request is open."""
-        return self._approvals is not None and any(ask.work == self._work for ask in self._approvals.asks)
+        return self._approvals is not None and any(
+            request.work == self._work for request in self._approvals.requests
+        )
 
     def is_blocked(self, subject: Hashable, size: int, refresh: bool) -> bool:
         """Return True if it must not be tried: see SpendApprovals."""
@@ -51,11 +53,11 @@ class BackgroundJob:
         if self._approvals is not None:
             self._approvals.check(self._work, estimate)
 
-    def answer_ask(self, allowed: bool) -> bool:
+    def answer_request(self, allowed: bool) -> bool:
         """Apply the user's answer to its spend request. Return True if one was open."""
         return self._approvals is not None and self._approvals.answer(self._work, allowed)
 
-    def withdraw_ask(self) -> None:
+    def withdraw_request(self) -> None:
         """Withdraw its spend request: it is no longer due."""
         if self._approvals is not None:
             self._approvals.withdraw(self._work)
@@ -79,6 +81,6 @@ class BackgroundJob:
 
     def cancel(self) -> None:
         """Cancel what runs, or asks; nothing changes."""
-        self.withdraw_ask()
+        self.withdraw_request()
         if self._task is not None:
             self._task.cancel()

@@ -59,7 +59,7 @@ class Handovers:
         if self._job.is_asking and (
             gauge.pressure == "none" or planner.handover_now(transcript, policy, gauge) is None
         ):
-            self._job.withdraw_ask()
+            self._job.withdraw_request()
         due = planner.handover_due(transcript, policy, gauge, self._runtime.clock())
         current = transcript.handover
         if due is not None and not self._job.is_blocked(current[0] if current else 0, gauge.used, refresh):
@@ -81,12 +81,12 @@ class Handovers:
                 return False
             cut = plan.cut
 
-    def answer_ask(self, answer: SpendReply) -> None:
+    def answer_request(self, answer: SpendReply) -> None:
         """Apply the user's answer to the spend request; do nothing if none is open.
 
         If refused, the window stays as it is until it is full; then room is made without a model.
         """
-        if not self._job.answer_ask(answer == "allow") or answer == "refuse":
+        if not self._job.answer_request(answer == "allow") or answer == "refuse":
             return
         plan = planner.handover_now(self._runtime.transcript, self._runtime.policy, self._rewriter.gauge())
         if plan is not None:

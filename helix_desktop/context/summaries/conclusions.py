@@ -15,9 +15,9 @@ from helix_desktop.domain.identifiers import identifiers_in
 _READ_CHARS, _READ_TAIL = 3_000, 1_000  # characters of a long message in which sentences are looked for
 _NAMED_CHARS = 400  # characters of a sentence in which names are looked for
 _MAX_NAMES = 5  # of a sentence that count: a list of names states nothing
-_LEAST_WORDS = 6  # of a sentence without names that states something: not of `I found the issue.`
+_MIN_WORDS = 6  # of a sentence without names that states something: not of `I found the issue.`
 _LEAD_CHARS = 60  # characters of a heading that stands before the sentences below it
-_LEAST_OF_ITEM = 50  # characters of a list's item that is cut: less of it says nothing
+_MIN_OF_ITEM = 50  # characters of a list's item that is cut: less of it says nothing
 _CAUSE_WORTH, _RESULT_WORTH = 3, 2  # in names
 _REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b\d\.)(?<!\b\d\d\.)\s+|(?<=[\u3002\uff01\uff1f])")
@@ -155,13 +155,13 @@ def main_statement(text: str, max_chars: int) -> str:
     left -= len(parts[best])
     fitting = {best}
     for place in sorted(parts.keys() - fitting, key=lambda place: (-found[place].worth, place)):
-        least = min(len(parts[place]), _LEAST_OF_ITEM) + 2
+        least = min(len(parts[place]), _MIN_OF_ITEM) + 2
         if least <= left:
             fitting.add(place)
             left -= least
     for place in sorted(fitting - {best}):
-        room = min(len(parts[place]), _LEAST_OF_ITEM) + left
-        left -= max(0, min(len(parts[place]), room) - _LEAST_OF_ITEM)
+        room = min(len(parts[place]), _MIN_OF_ITEM) + left
+        left -= max(0, min(len(parts[place]), room) - _MIN_OF_ITEM)
         parts[place] = _cut(parts[place], room)
     return lead + "; ".join(parts[place] for place in sorted(fitting))
 
@@ -200,7 +200,7 @@ def _sentence(text: str, needs: int, heading: str) -> Sentence:
     lowered = part.lower()
     states_cause = bool(_CAUSE.search(lowered) or (heading and _CAUSE.search(heading.lower())))
     worth = min(names, _MAX_NAMES)
-    if worth or len(text.split()) >= _LEAST_WORDS:
+    if worth or len(text.split()) >= _MIN_WORDS:
         worth += _CAUSE_WORTH * states_cause + _RESULT_WORTH * bool(_RESULT.search(lowered))
     return Sentence(text, worth, states_cause, needs)
 

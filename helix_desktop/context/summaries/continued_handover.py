@@ -12,8 +12,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.coverage_check import also_named
 from helix_desktop.context.summaries.handover import inherited_quotes, user_texts
+from helix_desktop.context.summaries.handover_preview import preview_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry
-from helix_desktop.context.summaries.present_handover import present_handover
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
@@ -47,7 +47,7 @@ def continued_handover(
     are to be counted.
     """
     recorded = transcript.rewrites.handovers.get(seq)
-    source = recorded if seq else handover or _present(transcript, policy)
+    source = recorded if seq else handover or _preview(transcript, policy)
     if source is None:
         raise InvalidInput(
             _text("No session can start from this."),
@@ -97,22 +97,22 @@ def continued_title(title: str, titles: Container[str]) -> str:
     return next(candidate for candidate in numbered if candidate not in titles)
 
 
-def _present(transcript: Transcript, policy: ContextPolicy) -> HandoverMade | None:
-    present = present_handover(transcript, policy.ledger_tokens)
-    if not present.messages:
+def _preview(transcript: Transcript, policy: ContextPolicy) -> HandoverMade | None:
+    preview = preview_handover(transcript, policy.ledger_tokens)
+    if not preview.messages:
         return None
     return HandoverMade(
-        upto=present.upto,
+        upto=preview.upto,
         kept=0,
-        sections=present.sections,
-        ledger=present.ledger,
-        coverage=present.coverage,
+        sections=preview.sections,
+        ledger=preview.ledger,
+        coverage=preview.coverage,
         index="",
         index_entries=0,
         tokens=0,
         before=0,
         after=0,
-        messages=present.messages,
+        messages=preview.messages,
         model="",
         trigger=HandoverTrigger.CONTINUED,
     )

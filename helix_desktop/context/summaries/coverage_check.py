@@ -33,7 +33,7 @@ _PARSED_CHARS = 20_000  # characters of a message that are searched
 _MAX_CHECKED = 200  # newest instructions, and newest conclusions, that are checked
 _SHARED_WORDS = 0.7  # share of an instruction's words that a line must have to name it
 _SHORT = 4  # words of an instruction so short that a line must have all of them
-_LEAST_WORDS = 3  # of a sentence that says what a number is
+_MIN_WORDS = 3  # of a sentence that says what a number is
 _SHARED_NAMES = 0.5  # share of a conclusion's names and numbers that a line must have to name it
 _IN_SENTENCES: Container[FactKind] = ("hashes", "numbers")
 _MAY_BE_QUOTED: Container[FactKind] = ("instructions", "conclusions")
@@ -116,7 +116,7 @@ class CoveredFacts:
             self._note("hashes", match[0], seq, _sentence_around(part, match))
         for match in _NUMBER.finditer(part):
             sentence = _sentence_around(part, match)
-            if len(sentence.split()) >= _LEAST_WORDS:
+            if len(sentence.split()) >= _MIN_WORDS:
                 self._note("numbers", " ".join(match[0].split()).rstrip(".,"), seq, sentence)
 
     def _note(self, kind: FactKind, fact: str, seq: int, sentence: str = "") -> None:

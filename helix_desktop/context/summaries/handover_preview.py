@@ -14,7 +14,7 @@ from helix_desktop.domain.events.rewrite import Excluded
 from helix_desktop.domain.events.summary import Section, SummaryCoverage
 
 
-class PresentHandover(msgspec.Struct, frozen=True):
+class HandoverPreview(msgspec.Struct, frozen=True):
     """The handover of all `messages` up to event `upto`: six sections, ledger, and what they do not name."""
 
     upto: int
@@ -24,8 +24,8 @@ class PresentHandover(msgspec.Struct, frozen=True):
     coverage: tuple[SummaryCoverage, ...]
 
 
-class PresentHandoverWriter:
-    """Writes one session's present handover again and again, without reading any message twice.
+class HandoverPreviewWriter:
+    """Writes the preview of one session again and again, without reading any message twice.
 
     A first call reads the whole history (about 20 ms for 1,000 events: use a thread), later ones what came
     since. It may run beside the session, one call at a time: it reads messages only. What the user excluded
@@ -42,8 +42,8 @@ class PresentHandoverWriter:
         self._last: LogItem | None = None
         self._hidden: tuple[dict[int, Excluded], tuple[ExcludedCover, ...]] = ({}, ())
 
-    def write(self, transcript: Transcript, ledger_tokens: int) -> PresentHandover:
-        """Return the present handover, its ledger in about `ledger_tokens` tokens."""
+    def write(self, transcript: Transcript, ledger_tokens: int) -> HandoverPreview:
+        """Return the preview, its ledger in about `ledger_tokens` tokens."""
         items, excluded = transcript.items, transcript.rewrites.excluded
         end = len(items)
         hidden = excluded, transcript.rewrites.excluded_covers
@@ -59,9 +59,9 @@ class PresentHandoverWriter:
         ledger = self._extract.ledger.text(ledger_tokens)
         text = "\n".join([*(section_text(section, mark_unsupported=False) for section in sections), ledger])
         coverage = check_coverage(self._facts, text, ledger_tokens * CHARS_PER_TOKEN)
-        return PresentHandover(self._last.seq if self._last else 0, end, sections, ledger, coverage)
+        return HandoverPreview(self._last.seq if self._last else 0, end, sections, ledger, coverage)
 
 
-def present_handover(transcript: Transcript, ledger_tokens: int) -> PresentHandover:
+def preview_handover(transcript: Transcript, ledger_tokens: int) -> HandoverPreview:
     """Return the handover of the whole history as it would be now, without a model."""
-    return PresentHandoverWriter().write(transcript, ledger_tokens)
+    return HandoverPreviewWriter().write(transcript, ledger_tokens)

@@ -26,7 +26,7 @@ HEAD = (
     "Index of cached outputs, oldest first. A line that begins with a hash names content for "
     "recall_cached_content; the others are what was said."
 )
-_MOST_LINES = 1_000  # messages whose lines are remembered
+_MAX_LINES = 1_000  # messages whose lines are remembered
 _CHARS_PER_TOKEN = 3.1  # the mean of 73 indexes of recorded sessions, of which nine in ten have 2.7 to 3.6
 
 
@@ -38,7 +38,7 @@ class IndexLines:
 
     def add(self, item: LogItem) -> None:
         """Make the lines of a message."""
-        if len(self._lines) >= _MOST_LINES:
+        if len(self._lines) >= _MAX_LINES:
             self._lines.clear()
         lines: list[str] = []
         self._lines[item.seq] = item, lines, _add_lines(lines, item)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-LEAST_CHARS = 400  # of a block: a shorter one costs hardly more than the line in its place
+MIN_CHARS = 400  # of a block: a shorter one costs hardly more than the line in its place
 _FIRST_CHARS = 60  # of a block, quoted in its place
 _LINE = re.compile(r"^(?=[ \t]*\S)[^\n]{12}", re.MULTILINE)  # how the first line of a block begins
 _MARK = "[Helix Desktop:"
@@ -40,7 +40,7 @@ class QuotedBlocks:
 
     def split(self, text: str) -> list[str | Repeat]:
         """Return a message's text in parts of whole lines: what it says first, and what newer ones say."""
-        if len(text) < LEAST_CHARS:
+        if len(text) < MIN_CHARS:
             return [text]
         self._index()
         if not self._places:
@@ -61,7 +61,7 @@ class QuotedBlocks:
 
     def add(self, seq: int, parts: Sequence[str | Repeat]) -> None:
         """Add the parts that a message says in full."""
-        self._texts += [(seq, part) for part in parts if isinstance(part, str) and len(part) >= LEAST_CHARS]
+        self._texts += [(seq, part) for part in parts if isinstance(part, str) and len(part) >= MIN_CHARS]
 
     def _index(self) -> None:
         for number in range(self._indexed, len(self._texts)):
@@ -81,12 +81,12 @@ class QuotedBlocks:
         if text[end - 1 : end] != "\n":
             is_line = text[end : end + 1] in ("", "\n") and other[other_end : other_end + 1] in ("", "\n")
             end = min(end + 1, len(text)) if is_line else text.rfind("\n", at, end) + 1
-        return Repeat(text[at:end], seq) if end - at >= LEAST_CHARS else None
+        return Repeat(text[at:end], seq) if end - at >= MIN_CHARS else None
 
 
 def _key(text: str, at: int) -> int:
     """Return what the lines from there on are found by."""
-    return hash(text[at : at + LEAST_CHARS])
+    return hash(text[at : at + MIN_CHARS])
 
 
 def _common_chars(left: str, left_at: int, right: str, right_at: int) -> int:
@@ -96,7 +96,7 @@ def _common_chars(left: str, left_at: int, right: str, right_at: int) -> int:
     def is_same(start: int, end: int) -> bool:
         return left[left_at + start : left_at + end] == right[right_at + start : right_at + end]
 
-    low, step = 0, LEAST_CHARS
+    low, step = 0, MIN_CHARS
     while low < most and is_same(low, min(low + step, most)):
         low, step = min(low + step, most), step * 2
     high = min(low + step, most)

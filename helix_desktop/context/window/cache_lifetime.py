@@ -15,7 +15,7 @@ from helix_desktop.domain.messages import ModelInfo, Usage
 SHORT_S, LONG_S = 300, 3_600
 """The two lifetimes that providers offer, in seconds: the usual one, and the one that is asked for."""
 
-_LEAST_SAVING = 0.15
+_MIN_SAVING = 0.15
 _MAX_CALLS = 50  # of the newest ones: what a session does now counts, at a cost that does not grow
 
 
@@ -58,7 +58,7 @@ def prefers_long(gaps: Sequence[CallGap], prices: CachePrices) -> bool:
     worth.
     """
     short = _cost(gaps, SHORT_S, prices.write, prices.read)
-    return _cost(gaps, LONG_S, prices.write_long, prices.read) < short * (1 - _LEAST_SAVING)
+    return _cost(gaps, LONG_S, prices.write_long, prices.read) < short * (1 - _MIN_SAVING)
 
 
 def _cost(gaps: Sequence[CallGap], lifetime_s: int, write: float, read: float) -> float:

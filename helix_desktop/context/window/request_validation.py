@@ -18,7 +18,7 @@ def problems(messages: Sequence[Message]) -> list[str]:
     return RequestValidator().problems(messages)
 
 
-class _Checked(msgspec.Struct, frozen=True):
+class _CheckedMessage(msgspec.Struct, frozen=True):
     """A message with the calls that wait for an answer before it (None: it is the first) and after it."""
 
     message: Message
@@ -32,7 +32,7 @@ class RequestValidator:
 
     def __init__(self) -> None:
         self._messages: Sequence[Message] = ()
-        self._checked: list[_Checked] = []
+        self._checked: list[_CheckedMessage] = []
         self._problems: list[tuple[str, ...]] = []
 
     def problems(self, messages: Sequence[Message]) -> list[str]:
@@ -59,11 +59,11 @@ class RequestValidator:
         return texts
 
 
-def _check(message: Message, waiting: tuple[str, ...] | None) -> _Checked:
+def _check(message: Message, waiting: tuple[str, ...] | None) -> _CheckedMessage:
     texts = _message_problems(message, waiting or ())
     if waiting is not None and message.role == "system":
         texts.append("a system message stands behind the first place")
-    return _Checked(message, waiting, _unanswered_calls(message, waiting or ()), tuple(texts))
+    return _CheckedMessage(message, waiting, _unanswered_calls(message, waiting or ()), tuple(texts))
 
 
 def _sequence_problems(messages: Sequence[Message]) -> list[str]:

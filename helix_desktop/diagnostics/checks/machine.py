@@ -155,7 +155,7 @@ async def try_keychain(find: Callable[[], Keychain] = system_keychain) -> str:
     writer, reader, checker = (SecretStore({}, find) for _ in range(3))
     try:
         saved = await writer.set(PROBE, value)
-        if saved.place == "run":
+        if saved.source == "run":
             raise HelixError(
                 text("The keychain didn't save a key: {problem}.", problem=writer.problem),
                 fix=text("Unlock the keychain, or start one."),

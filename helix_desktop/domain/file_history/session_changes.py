@@ -72,12 +72,12 @@ class SessionChanges(msgspec.Struct, frozen=True):
     captures: tuple[RecordedChanges, ...] = ()
     files: tuple[FileSummary, ...] = ()
 
-    def by_agent(self, turn: int | None = None, behind: int = -1) -> tuple[str, ...]:
-        """Return the captures of the agent's calls: of one turn, or behind an event; else all."""
+    def by_agent(self, turn: int | None = None, after: int = -1) -> tuple[str, ...]:
+        """Return the captures of the agent's calls: of one turn, or after an event; else all."""
         return tuple(
             row.capture
             for row in self.captures
-            if row.source in ("tool", "command") and turn in (None, row.turn) and row.place > behind
+            if row.source in ("tool", "command") and turn in (None, row.turn) and row.place > after
         )
 
 

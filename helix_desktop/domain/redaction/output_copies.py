@@ -16,7 +16,7 @@ from helix_desktop.domain.unicode_safety import without_direction_signs
 _MIN_CHARS, _MIN_LETTERS = 8, 4  # of a line that is looked for anywhere: shorter ones mean something else
 _MIN_RESULT = 4  # characters of what is looked for only where a note states what a call gave
 _HEAD_CHARS = 40  # characters by which a line is found whose end was cut
-_LEAST_OF_LONG = 160  # characters of a line of which a search can show a part that is not its head
+_MIN_OF_LONG = 160  # characters of a line of which a search can show a part that is not its head
 _RESULT_CHARS = 400  # characters of an output that a note can state whole
 _NUMBERED = re.compile(r"\A\s*\d+(?:→|\t|: ?|\| ?)")
 _QUOTED = re.compile(r'"(.+)"')
@@ -35,7 +35,7 @@ class OutputCopies:
         self.texts = tuple(text for text in dict.fromkeys(texts) if text and mark not in text)
         lines = {line for text in self.texts for line in _lines(text)}
         self._lines = tuple(sorted(filter(_is_telling, lines), key=len, reverse=True))
-        self._long_lines = "\n".join(line for line in self._lines if len(line) >= _LEAST_OF_LONG)
+        self._long_lines = "\n".join(line for line in self._lines if len(line) >= _MIN_OF_LONG)
         self._result = _result_pattern(
             {line for text in self.texts if len(text) <= _RESULT_CHARS for line in _lines(text)}, mark
         )

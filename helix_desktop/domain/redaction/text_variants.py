@@ -18,7 +18,7 @@ _EXTRA_UNESCAPED = (
     "!'()*",
     "!'()*/",
 )  # what the usual encoders of addresses leave as it is beside these
-_LEAST_OF_CUT = 8  # characters by which a text is found that was cut, of a short one half of it
+_MIN_OF_CUT = 8  # characters by which a text is found that was cut, of a short one half of it
 SURE = 16
 """Characters by which a part of a text is found also in a longer word."""
 
@@ -45,7 +45,7 @@ def without_cut(text: str, secret: str, mark: str) -> str:
     if "…" not in text:
         return text
     secret = secret.strip()
-    least = min(_LEAST_OF_CUT, -(-len(secret) // 2))
+    least = min(_MIN_OF_CUT, -(-len(secret) // 2))
     return without_rest(_without_beginning(text, secret, mark, least), secret, mark, least)
 
 

@@ -25,7 +25,7 @@ from helix_desktop.file_history.revert.folders import Folders
 _MAX_LARGE = 128 * 1024 * 1024  # bytes of a file over the size limit that are stored when it is reverted
 
 
-class Merged(NamedTuple):
+class MergeOutcome(NamedTuple):
     """The outcome of a three-way merge of states; of a conflict there is none."""
 
     is_clean: bool
@@ -126,20 +126,22 @@ class Planner:
             return _same(file)
         return msgspec.structs.replace(file, status="merge", merged=merged.state)
 
-    def _merge(self, base: FileState | None, ours: FileState | None, theirs: FileState | None) -> Merged:
+    def _merge(
+        self, base: FileState | None, ours: FileState | None, theirs: FileState | None
+    ) -> MergeOutcome:
         if is_alike(ours, base) or is_alike(ours, theirs):
-            return Merged(True, theirs)
+            return MergeOutcome(True, theirs)
         if is_alike(theirs, base):
-            return Merged(True, ours)
+            return MergeOutcome(True, ours)
         if base is None or ours is None or theirs is None or not base.kind == ours.kind == theirs.kind:
-            return Merged(False)
+            return MergeOutcome(False)
         if base.kind == "link":
-            return Merged(False)
+            return MergeOutcome(False)
         mode = ours.mode if theirs.mode == base.mode else theirs.mode
         if ours.mode not in (mode, base.mode):
-            return Merged(False)
+            return MergeOutcome(False)
         content = self._merge_contents(base, ours, theirs) if base.kind == "file" else ours
-        return Merged(content is not None, content and msgspec.structs.replace(content, mode=mode))
+        return MergeOutcome(content is not None, content and msgspec.structs.replace(content, mode=mode))
 
     def _merge_contents(self, base: FileState, ours: FileState, theirs: FileState) -> FileState | None:
         if not (base.digest and ours.digest and theirs.digest):

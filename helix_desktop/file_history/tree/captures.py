@@ -39,7 +39,7 @@ class Captures:
         with self._tree.write():
             if mark.paths is not None and not all(map(self._tree.is_plain, mark.paths)):
                 mark = msgspec.structs.replace(mark, paths=None)
-            outside, running = self._look(mark.paths)
+            outside, running = self._scan(mark.paths)
             captured = self._capture(outside, mark.session, "outside")
             self._tree.store_ignored(mark.paths or ())
             others = [call for call in running if _can_meet(call.mark, mark)]
@@ -68,21 +68,21 @@ class Captures:
             )
             if call is None:
                 return None
-            outside, _ = self._look(call.mark.paths)
+            outside, _ = self._scan(call.mark.paths)
             self._capture(outside, session, "outside")
             return self._end(call)
 
-    def look(self, session: str) -> CapturedChanges | None:
+    def scan(self, session: str) -> CapturedChanges | None:
         """Return what changed outside all calls."""
         with self._tree.write():
-            outside, _ = self._look(None)
+            outside, _ = self._scan(None)
             return self._capture(outside, session, "outside")
 
     def end_cut_off(self) -> None:
         """End the calls whose process is gone."""
         with self._tree.write():
             if any(not self._runs(call) for call in self._database.captures.running()):
-                self._look(None)
+                self._scan(None)
 
     def is_busy(self, path: str) -> bool:
         """Return True if a call that may change a path is running."""
@@ -90,7 +90,7 @@ class Captures:
             _may_write(call.mark, path) and self._runs(call) for call in self._database.captures.running()
         )
 
-    def _look(self, paths: Sequence[str] | None) -> tuple[list[FileChange], list[RunningCallRow]]:
+    def _scan(self, paths: Sequence[str] | None) -> tuple[list[FileChange], list[RunningCallRow]]:
         """Look for changes, at paths alone or everywhere; return those of no call, and the calls that run."""
         changes = None if paths is None else self._tree.changes_at(paths)
         if changes is None:
@@ -138,7 +138,7 @@ class Captures:
 
     def _present_outside(self, mark: CallMark) -> dict[str, FileState | None]:
         """Return what stands at those paths of a call that no scan looks at."""
-        return self._tree.present(path for path in mark.paths or () if self._tree.is_outside(path))
+        return self._tree.current_states(path for path in mark.paths or () if self._tree.is_outside(path))
 
     def _capture(
         self,

@@ -80,7 +80,7 @@ class Scan:
             self._skip(prefix[:-1], "ignored", is_folder_=True)
             result.found.pop(prefix[:-1], None)
             return
-        folders += [name for name, path, found in others if self._look(folder, name, path, found)]
+        folders += [name for name, path, found in others if self._sort_in(folder, name, path, found)]
         if len(result.same) + len(result.found) > MAX_PATHS:
             raise TooManyPaths
         for name in folders:
@@ -125,7 +125,7 @@ class Scan:
         folder = prefix[:-1]
         return folder not in self._stamps and self._rules.is_built(folder, (name for name, *_ in others))
 
-    def _look(self, folder: Handle, name: str, path: str, found: os.stat_result) -> bool:
+    def _sort_in(self, folder: Handle, name: str, path: str, found: os.stat_result) -> bool:
         """Sort in what is new or has changed; return True for a folder that is to be entered."""
         if name.startswith(STAGED_PREFIX):
             return False

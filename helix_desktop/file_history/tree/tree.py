@@ -175,7 +175,7 @@ class WorkspaceTree:
             or path in self.skipped
         )
 
-    def present(self, paths: Iterable[str]) -> dict[str, FileState | None]:
+    def current_states(self, paths: Iterable[str]) -> dict[str, FileState | None]:
         """Return what stands at paths; contents are stored, except those of secrets and large files."""
         states: dict[str, FileState | None] = {}
         with OpenFolders(self.root) as folders:

@@ -138,7 +138,7 @@ class Diagnostics:
     async def _facts(self, records: list[WorkspaceRecord], names: ReportNames) -> tuple[str, str, str]:
         services = self._services
         places = {
-            entry.name: (await services.secrets.get(entry.name)).place
+            entry.name: (await services.secrets.get(entry.name)).source
             for entry in services.settings.providers
         }
         counts = {record.id: await self._counts(record) for record in records}

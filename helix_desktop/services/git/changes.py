@@ -41,7 +41,7 @@ _FILE_MODE = 0o644
 _BITS = 0o777
 
 
-class _Stored(NamedTuple):
+class _StoredContents(NamedTuple):
     """What is known of contents of the last commit: sizes, and those that are small."""
 
     sizes: dict[str, int]
@@ -76,7 +76,7 @@ class GitChanges:
         ids = list(dict.fromkeys(entry.before for entry in files if entry.before))
         sizes = await read_sizes(self._git, ids)
         small = {content_id: size for content_id, size in sizes.items() if size <= _SMALL}
-        stored = _Stored(sizes, await read_contents(self._git, small))
+        stored = _StoredContents(sizes, await read_contents(self._git, small))
         present = WorkingTreeFiles(self._jail, _MAX_READ, len(ids[0]) if ids else SHA1_DIGITS)
         changes = [FileChange(path, *states) for path, states in submodules.items()]
         changes += await asyncio.to_thread(_file_changes, files, stored, present)
@@ -207,7 +207,7 @@ def select_paths(changes: Iterable[FileChange], paths: Sequence[str]) -> list[Fi
 
 
 def _file_changes(
-    entries: Iterable[GitEntry], stored: _Stored, present: WorkingTreeFiles
+    entries: Iterable[GitEntry], stored: _StoredContents, present: WorkingTreeFiles
 ) -> list[FileChange]:
     """Return the changes of files and links; blocks."""
     changes: list[FileChange] = []
@@ -227,7 +227,7 @@ def _file_changes(
     return changes
 
 
-def _before(entry: GitEntry, stored: _Stored) -> FileState | None:
+def _before(entry: GitEntry, stored: _StoredContents) -> FileState | None:
     """Return what a path was in the last commit; what LFS keeps elsewhere is known by its hash."""
     if not entry.before:
         return None

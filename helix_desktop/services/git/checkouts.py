@@ -27,7 +27,7 @@ Listener = Callable[[str], None]
 
 
 @dataclass
-class _Watched:
+class _WatchedCheckout:
     """One workspace, and what was read of it; `rest_until` is a time of `monotonic`."""
 
     git: GitProgram | None = None
@@ -49,7 +49,7 @@ class GitCheckouts:
         """`find_environment` returns what the commands of a workspace in a folder run with."""
         self._debounce_s = debounce_s
         self._registry, self._find_environment = registry, find_environment
-        self._watched: dict[str, _Watched] = {}
+        self._watched: dict[str, _WatchedCheckout] = {}
         self._changes: dict[str, GitChanges] = {}
         self._listeners: list[Listener] = []
         self._places = asyncio.Semaphore(_AT_ONCE)
@@ -69,7 +69,7 @@ class GitCheckouts:
         """Read the state of a workspace soon: once for many calls, and never twice at the same time."""
         if not self._listeners or not self._may_read(workspace_id):
             return
-        watched = self._watched.setdefault(workspace_id, _Watched())
+        watched = self._watched.setdefault(workspace_id, _WatchedCheckout())
         watched.is_due = True
         if watched.task is None or watched.task.done():
             watched.task = self._scope.start(self._read_while_due(workspace_id, watched), "git status")
@@ -102,7 +102,7 @@ class GitCheckouts:
             record.id == workspace_id and record.trusted for record in self._registry.list_workspaces()
         )
 
-    async def _read_while_due(self, workspace_id: str, watched: _Watched) -> None:
+    async def _read_while_due(self, workspace_id: str, watched: _WatchedCheckout) -> None:
         while watched.is_due:
             await asyncio.sleep(max(self._debounce_s, watched.rest_until - monotonic()))
             async with self._places:
@@ -115,7 +115,7 @@ class GitCheckouts:
                 watched.status = status
                 self._publish(workspace_id)
 
-    async def _read(self, workspace_id: str, watched: _Watched) -> GitStatus | None:
+    async def _read(self, workspace_id: str, watched: _WatchedCheckout) -> GitStatus | None:
         try:
             if watched.git is None:
                 watched.git = await asyncio.to_thread(lambda: self._environment(workspace_id).git)

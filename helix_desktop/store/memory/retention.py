@@ -193,8 +193,8 @@ class MemoryRetention:
         """Delete what no branch needs of a session, and what was left of its parent for its sake."""
         data, end = self._data, self._data.shared_end(session)
         log = data.logs.pop(session, [])
-        behind = [recorded for recorded in log if recorded.seq > end]
-        for recorded in behind:
+        later = [recorded for recorded in log if recorded.seq > end]
+        for recorded in later:
             for digest in digests_in(recorded.event):
                 entry = data.entries.get(digest)
                 if entry is not None:
@@ -203,11 +203,11 @@ class MemoryRetention:
         subagents = {name for name, summary in data.summaries.items() if summary.parent == session}
         summary = data.summaries.pop(session)
         if end:
-            data.logs[session] = log[: len(log) - len(behind)]
+            data.logs[session] = log[: len(log) - len(later)]
             data.summaries[session] = SessionSummary(
                 session, "", 0, 0, events=end, trashed=summary.trashed, is_removed=True
             )
-            started = (recorded.event for recorded in behind)
+            started = (recorded.event for recorded in later)
             subagents &= {event.session for event in started if isinstance(event, SubagentStarted)}
         elif not summary.is_removed:
             subagents = set()  # those of a session that goes at once have their own place in the trash

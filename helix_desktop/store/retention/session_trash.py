@@ -66,9 +66,9 @@ def stage_session_removal(batch: WriteBatch, database: Database, session: str, b
 def _remove(batch: WriteBatch, database: Database, summary: SessionSummary) -> None:
     """Delete what no branch needs of a session, and what was left of its parent for its sake."""
     session, end = summary.id, shared_end(batch, database, summary.id)
-    keys_behind, subagents = database.read(lambda view: _rows_behind(view, session, end))
+    later_keys, subagents = database.read(lambda view: _rows_after(view, session, end))
     reference_counts: Counter[str] = Counter()
-    for key in keys_behind:
+    for key in later_keys:
         batch.delete(key)
         if key[:1] == b"R":
             seq, digest = keys.seq_and_digest(key)
@@ -100,7 +100,7 @@ def _remove_rest(batch: WriteBatch, database: Database, session: str) -> None:
         _remove(batch, database, parent)
 
 
-def _rows_behind(view: ReadView, session: str, end: int) -> tuple[list[bytes], set[str]]:
+def _rows_after(view: ReadView, session: str, end: int) -> tuple[list[bytes], set[str]]:
     """Return the keys of what a session has behind event `end`, and the subagents that were started there."""
     events = keys.events_after(session, end)
     others = (keys.handovers_of(session), keys.back_references_of(session))
@@ -108,8 +108,8 @@ def _rows_behind(view: ReadView, session: str, end: int) -> tuple[list[bytes], s
     found += [key for span in others for key, _ in view.scan(span) if _seq_of(key) > end]
     if not end:
         return found, set()
-    behind = (recorded.event for _, recorded in ROWS.event.scan(view, events))
-    return found, {event.session for event in behind if isinstance(event, SubagentStarted)}
+    later = (recorded.event for _, recorded in ROWS.event.scan(view, events))
+    return found, {event.session for event in later if isinstance(event, SubagentStarted)}
 
 
 def _seq_of(key: bytes) -> int:

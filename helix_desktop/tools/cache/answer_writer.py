@@ -26,8 +26,8 @@ _REACHES = (1_000, 8, 3, 1, 0)  # lines from a matching one that stand uncut, tr
 _FIRST_SHARE = 0.7  # of the tokens for the first line of each group, the rest for further lines
 _NAME_CAP, _NAME_START = 32, 10  # characters of a name, and of them at its beginning
 _ENDING, _ENDING_TOKENS = "One of these with the pattern gives all its lines.", 11
-_LEAST_NAMED = 3  # of what is left out, as long as more than one group has lines
-_LEAST_LINES = 2  # where a group arose, and a line of it
+_MIN_NAMED = 3  # of what is left out, as long as more than one group has lines
+_MIN_LINES = 2  # where a group arose, and a line of it
 _Block = list[Sequence[str]]
 
 
@@ -166,11 +166,11 @@ class AnswerWriter:
             if self._size(blocks) + rest_tokens + _ENDING_TOKENS <= self._max_tokens:
                 break
             (lines,) = blocks[-1]
-            if rest and max_named > _LEAST_NAMED:
-                max_named = max(max_named // 2, _LEAST_NAMED)
+            if rest and max_named > _MIN_NAMED:
+                max_named = max(max_named // 2, _MIN_NAMED)
             elif len(blocks) > 1:
                 blocks.pop()
-            elif len(lines) > _LEAST_LINES or (len(lines) > 1 and not (rest and max_named)):
+            elif len(lines) > _MIN_LINES or (len(lines) > 1 and not (rest and max_named)):
                 blocks[-1] = [lines[:-1]]
             elif rest and max_named:
                 max_named -= 1

@@ -11,7 +11,7 @@ from helix_desktop.domain.prompt_file import (
     MAX_PROMPT_BYTES,
     SUFFIX,
     PromptFile,
-    PromptPlace,
+    PromptScope,
     name_of,
     parse_prompt_file,
 )
@@ -42,9 +42,9 @@ class UnusableFile:
 class PromptFolder:
     """The prompt files below a folder of a jail; all methods block."""
 
-    def __init__(self, jail: Jail, folder: str, place: PromptPlace, display_folder: str = "") -> None:
+    def __init__(self, jail: Jail, folder: str, scope: PromptScope, display_folder: str = "") -> None:
         """`folder` is a path in the jail, empty for all of it; `display_folder` is what the user calls it."""
-        self._jail, self._folder, self._place = jail, folder, place
+        self._jail, self._folder, self._scope = jail, folder, scope
         self._display_folder = display_folder or folder
 
     def read_all(self) -> Iterator[PromptFile | UnusableFile]:
@@ -116,7 +116,7 @@ class PromptFolder:
             fix = text("Shorten it.")
         else:
             try:
-                return parse_prompt_file(data, name, self._place, self._display(path))
+                return parse_prompt_file(data, name, self._scope, self._display(path))
             except UnicodeDecodeError:
                 why, fix = text("It isn't UTF-8 text."), text("Save it as UTF-8 text.")
         return UnusableFile(self._display(path), why, fix, command_key(name))

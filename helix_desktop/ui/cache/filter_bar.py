@@ -50,7 +50,7 @@ class CacheFilterBar(Themed, QWidget):
     cancel_requested = Signal()
     search_cancel_requested = Signal()
     save_requested = Signal()
-    """The present filter is to be saved: `saved_filter` is what it is."""
+    """The current filter is to be saved: `saved_filter` is what it is."""
     rename_requested = Signal(str)
     delete_requested = Signal(str)
     """A saved filter, by its name."""
@@ -154,7 +154,7 @@ class CacheFilterBar(Themed, QWidget):
         return menu
 
     def apply_saved(self, saved: SavedFilter) -> None:
-        """Narrow the table to a saved filter instead of the present one; the order stays."""
+        """Narrow the table to a saved filter instead of the current one; the order stays."""
         self._options = {option.slot: option for option in restored_options(saved.conditions, self._now())}
         self._set_words(saved.text, session_only=saved.session_only)
 

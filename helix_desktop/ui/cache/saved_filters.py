@@ -31,7 +31,7 @@ tr = Translator("Cache")
 
 @dataclass(frozen=True, slots=True)
 class SavedFilterActions:
-    """What the menu does: choose a filter, save the present one, rename one or delete one by its name."""
+    """What the menu does: choose a filter, save the current one, rename one or delete one by its name."""
 
     choose: Callable[[SavedFilter], None]
     save: Callable[[], None]
@@ -71,7 +71,7 @@ def _restored(condition: SavedCondition, now_ms: int) -> FilterOption | None:
 def saved_menu(
     parent: QWidget,
     filters: Sequence[SavedFilter],
-    present: SavedFilter,
+    current: SavedFilter,
     can_save: bool,
     actions: SavedFilterActions,
 ) -> QMenu:
@@ -80,12 +80,12 @@ def saved_menu(
     menu.setAccessibleName(tr("Saved filters"))
     is_saved = False
     for saved in filters:
-        is_present = replace(saved, name="") == present
-        is_saved = is_saved or is_present
+        is_current = replace(saved, name="") == current
+        is_saved = is_saved or is_current
         action = _action(menu, saved.name, partial(actions.choose, saved))
         action.setObjectName(f"saved-filter:{saved.name}")
         action.setCheckable(True)
-        action.setChecked(is_present)
+        action.setChecked(is_current)
     menu.addSeparator()
     save_action = _action(menu, "", actions.save)
     save_action.setText(tr("Save this filter…"))

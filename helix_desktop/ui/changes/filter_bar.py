@@ -70,7 +70,7 @@ class ChangesFilterBar(QWidget):
         self.setLayout(column(self._controls, self._chips, margins=(18, 11, 12, 10), gap=8))
 
     @property
-    def sought(self) -> ChangeFilter:
+    def change_filter(self) -> ChangeFilter:
         """Return the filter as it stands."""
         checked = (source for source, chip in self._sources.items() if self._is_on(chip))
         return ChangeFilter(self.field.text().strip(), frozenset(checked))

@@ -238,15 +238,15 @@ def commit_changes(changes: Sequence[FileChange]) -> SessionChanges:
 
 
 def narrow_groups(
-    grouped: GroupedChanges | None, grouping: Grouping, sought: ChangeFilter
+    grouped: GroupedChanges | None, grouping: Grouping, change_filter: ChangeFilter
 ) -> Sequence[ChangeGroup]:
     """Return the groups with what passes a filter: the newest turn first, or files by path."""
     if grouped is None:
         return ()
     groups = grouped.by_turn if grouping == "turn" else grouped.by_file
-    if sought == NO_FILTER:
+    if change_filter == NO_FILTER:
         return groups
-    return [group for group in (_narrow(group, sought) for group in groups) if group is not None]
+    return [group for group in (_narrow(group, change_filter) for group in groups) if group is not None]
 
 
 def visible_changes(step: RecordedChanges) -> list[FileChange]:
@@ -326,8 +326,8 @@ def _step_row(
     )
 
 
-def _narrow(group: ChangeGroup, sought: ChangeFilter) -> ChangeGroup | None:
-    rows = tuple(row for row in group.rows if sought.matches(row))
+def _narrow(group: ChangeGroup, change_filter: ChangeFilter) -> ChangeGroup | None:
+    rows = tuple(row for row in group.rows if change_filter.matches(row))
     if len(rows) == len(group.rows):
         return group if rows or group.head is not None else None
     if not rows:

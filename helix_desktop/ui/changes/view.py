@@ -214,11 +214,11 @@ class ChangesPage(Themed, QWidget):
         self.coverage.places_requested.connect(self.change_actions.places_requested)
 
     def _show_groups(self) -> None:
-        changes, sought, source = self._state.changes, self.filter_bar.sought, self._state.source
+        changes, source = self._state.changes, self._state.source
         bare = changes is None or not changes.captures
         had_focus = self.list.hasFocus() or self.empty.button.hasFocus()
         grouping = self.filter_bar.grouping if source == "session" else "file"
-        groups = narrow_groups(self._state.grouped, grouping, sought)
+        groups = narrow_groups(self._state.grouped, grouping, self.filter_bar.change_filter)
         self.list.show_groups(groups)
         self.empty.set_content(
             empty_text(self._state),

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import EventRecorded, Update
-from helix_desktop.context.summaries.present_handover import present_handover
+from helix_desktop.context.summaries.handover_preview import preview_handover
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
@@ -22,7 +22,7 @@ from helix_desktop.ui.handover.compare_rows import (
     handover_before,
     handover_choices,
 )
-from helix_desktop.ui.timeline.card_data import PRESENT
+from helix_desktop.ui.timeline.card_data import PREVIEW
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Compare handovers")
@@ -36,7 +36,7 @@ class ComparePresenter:
     ) -> None:
         self._conversation, self._async_actions = conversation, async_actions
         self._pair = (0, 0)
-        self._present: tuple[Section, ...] | None = None  # None: not read since the log went on
+        self._preview: tuple[Section, ...] | None = None  # None: not read since the log went on
         self._is_open = True
         self._revision = 0  # what was put back last, 0: nothing that could be undone here
         self.dialog = CompareDialog(parent)
@@ -65,16 +65,16 @@ class ComparePresenter:
     def _show(self) -> None:
         transcript = self._conversation.session.transcript
         self.dialog.show_choices(handover_choices(transcript), *self._pair)
-        if PRESENT in self._pair and self._present is None:
-            self._async_actions.start(self._read_present(), "present handover")
+        if PREVIEW in self._pair and self._preview is None:
+            self._async_actions.start(self._read_preview(), "preview handover")
         else:
-            self.dialog.show_pair(compared_pair(transcript, *self._pair, self._present or ()))
+            self.dialog.show_pair(compared_pair(transcript, *self._pair, self._preview or ()))
 
-    async def _read_present(self) -> None:
+    async def _read_preview(self) -> None:
         """Write the handover as it would be now, in a thread: a long log takes longer than a frame."""
         fork, policy = self._conversation.session.transcript.fork(), self._conversation.window.policy
-        present = await asyncio.to_thread(present_handover, fork, policy.ledger_tokens)
-        self._present = present.sections
+        preview = await asyncio.to_thread(preview_handover, fork, policy.ledger_tokens)
+        self._preview = preview.sections
         if self._is_open:
             self._show()
 
@@ -82,7 +82,7 @@ class ComparePresenter:
         if isinstance(update, EventRecorded) and isinstance(
             update.recorded.event, HandoverMade | Undone | Redone
         ):
-            self._present = None
+            self._preview = None
             self._show()
 
     async def _put_back(self, title: str, bullet: Bullet) -> None:

@@ -15,7 +15,7 @@ from helix_desktop.context.summaries.compare_handovers import (
     listed_below,
 )
 from helix_desktop.domain.events.summary import Section
-from helix_desktop.ui.timeline.card_data import PRESENT
+from helix_desktop.ui.timeline.card_data import PREVIEW
 from helix_desktop.ui.timeline.card_texts import handover_number, handover_title
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
@@ -28,7 +28,7 @@ NOTHING = 0
 
 @dataclass(frozen=True, slots=True)
 class HandoverChoice:
-    """A handover to compare: its event, PRESENT or NOTHING, and its name."""
+    """A handover to compare: its event, PREVIEW or NOTHING, and its name."""
 
     seq: int
     text: str
@@ -69,25 +69,25 @@ def handover_choices(transcript: Transcript) -> list[HandoverChoice]:
     """Return what can be compared: the handover as it would be now, all others from the newest, nothing."""
     titles = handover_titles(transcript)
     choices = [HandoverChoice(seq, _choice_text(transcript, seq, title)) for seq, title in titles.items()]
-    present = HandoverChoice(PRESENT, tr("As it would be now"))
-    return [present, *reversed(choices), HandoverChoice(NOTHING, tr("Nothing"))]
+    preview = HandoverChoice(PREVIEW, tr("As it would be now"))
+    return [preview, *reversed(choices), HandoverChoice(NOTHING, tr("Nothing"))]
 
 
 def handover_before(transcript: Transcript, seq: int) -> int:
-    """Return the handover that was made before one, or NOTHING; before the present one, the active one."""
-    if seq == PRESENT:
+    """Return the handover that was made before one, or NOTHING; before the preview, the active one."""
+    if seq == PREVIEW:
         return transcript.handover[0] if transcript.handover else NOTHING
     return max((other for other in transcript.rewrites.handovers if other < seq), default=NOTHING)
 
 
 def compared_pair(
-    transcript: Transcript, before: int, after: int, present: Sequence[Section]
+    transcript: Transcript, before: int, after: int, preview: Sequence[Section]
 ) -> ComparedPair:
-    """Return what differs between two handovers; `present` are the sections as they would be now."""
+    """Return what differs between two handovers; `preview` are the sections as they would be now."""
     handovers = transcript.rewrites.handovers
 
     def sections(seq: int) -> Sequence[Section]:
-        return present if seq == PRESENT else handovers[seq].sections if seq in handovers else ()
+        return preview if seq == PREVIEW else handovers[seq].sections if seq in handovers else ()
 
     below = listed_below(handovers[after]) if after in handovers else ()
     compared = compare_handovers(sections(before), sections(after), below)
@@ -103,7 +103,7 @@ def compared_pair(
 def _refusal(transcript: Transcript, after: int) -> str:
     """Return why nothing can be put back into a handover; empty if it can."""
     active = transcript.handover
-    if after == PRESENT:
+    if after == PREVIEW:
         return tr("Nothing can be put back here: the handover as it would be now isn't stored.")
     if active is None:
         return tr("Nothing can be put back: no handover is active.")

@@ -26,7 +26,6 @@ from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.handover.compare_rows import change_count
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_data import Bullet as BulletRow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Compare handovers")
@@ -136,7 +135,7 @@ class ComparedView(Themed, FocusableScrollArea):
     ) -> BulletView:
         assert bullet is not None
         view = BulletView(
-            BulletRow(bullet.text, bullet.sources),
+            bullet,
             "faint" if is_struck_out else "text",
             is_flagged=False,
             marks=marks,

@@ -102,7 +102,7 @@ def whole_range(messages: int) -> HandoverRange:
 def handover_ranges(
     cuts: Sequence[CutPoint], transcript: Transcript, ratio: float, *, is_same_first: bool = False
 ) -> Iterator[HandoverRange]:
-    """Return the ranges that a user can choose from: the furthest, or that of the present handover, first.
+    """Return the ranges that a user can choose from: the furthest, or that of the active handover, first.
 
     `ratio` is the model's tokens per token of ours, by which a cut is counted.
     """

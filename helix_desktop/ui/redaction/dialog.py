@@ -26,7 +26,7 @@ RedactStep: TypeAlias = Literal["ask", "searching", "found", "removing", "done"]
 
 _WIDTH, _TEXT_LINES = 560, 3
 _PAGE_WIDTH = 486  # of what is found, between the margins of dialog and card
-_LEAST_LINES = 3
+_MIN_LINES = 3
 
 
 def confirmation_word() -> str:
@@ -67,7 +67,7 @@ class _ResultArea(ListScrollArea):
 
     def minimumSizeHint(self) -> QSize:
         """Return a height of some lines, or that of the page if it is less."""
-        lines = self.fontMetrics().lineSpacing() * _LEAST_LINES
+        lines = self.fontMetrics().lineSpacing() * _MIN_LINES
         return QSize(super().minimumSizeHint().width(), min(lines, self.sizeHint().height()))
 
     def _on_range_changed(self, least: int, most: int) -> None:

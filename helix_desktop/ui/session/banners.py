@@ -36,7 +36,7 @@ class SessionBanners(QObject):
     def __init__(self, banners: BannerArea, session_controller: SessionController) -> None:
         super().__init__(banners)
         self._banners, self._session_controller = banners, session_controller
-        session_controller.session_changing.connect(self._show_spend_asks)
+        session_controller.session_changing.connect(self._show_spend_requests)
         session_controller.session_changed.connect(self._show_subagent)
         session_controller.session_loaded.connect(self._show_breaker)
         session_controller.updated.connect(self._on_update)
@@ -47,19 +47,20 @@ class SessionBanners(QObject):
             self._banners.remove(FAILED_WRITE)
         match update:
             case SpendRequestsChanged():
-                self._show_spend_asks()
+                self._show_spend_requests()
             case EventRecorded(recorded=RecordedEvent(event=HandoverFailed() | HandoverMade())):
                 self._show_breaker()
             case EventRecorded(recorded=RecordedEvent(event=UserSpoke())):
                 self._banners.remove(REFUSED_COMPACTION)
 
-    def _show_spend_asks(self) -> None:
+    def _show_spend_requests(self) -> None:
         conversation = self._session_controller.conversation
-        asks = {ask.work: ask for ask in conversation.spend_requests} if conversation is not None else {}
+        open_requests = conversation.spend_requests if conversation is not None else ()
+        requests = {request.work: request for request in open_requests}
         for work, banner in _SPENDING.items():
             self._banners.remove(banner)
-            if work in asks:
-                self._banners.show_banner(spend_banner(asks[work]))
+            if work in requests:
+                self._banners.show_banner(spend_banner(requests[work]))
 
     def _show_subagent(self) -> None:
         """Say that a subagent's session is one, and lead back."""
@@ -108,21 +109,21 @@ class SessionBanners(QObject):
         if conversation is None:
             return
         if banner in _WORK_BY_BANNER:
-            conversation.answer_spend_ask(_WORK_BY_BANNER[banner], _ANSWERS[action])
+            conversation.answer_spend_request(_WORK_BY_BANNER[banner], _ANSWERS[action])
         elif banner == _SUBAGENT:
             self._session_controller.session_requested.emit(conversation.session.transcript.parent)
 
 
-def spend_banner(ask: SpendRequest) -> Banner:
+def spend_banner(request: SpendRequest) -> Banner:
     """Return the question about some work: what it takes, why it is asked, and what happens without it."""
-    estimate, refuse = ask.estimate, BannerAction("refuse", tr("Not now"))
+    estimate, refuse = request.estimate, BannerAction("refuse", tr("Not now"))
     why = tr(
         "Model: {model}. Background work may read {tokens} tokens without asking.",
         model=model_name(estimate.model, estimate.demo),
-        tokens=format_tokens(ask.limit),
+        tokens=format_tokens(request.limit),
     )
     actions: tuple[BannerAction, ...]
-    if ask.work == "handover":
+    if request.work == "handover":
         what = tr("Compact this conversation? {estimate}.", estimate=estimate_text(estimate))
         unless = tr(
             "Otherwise, the context stays as it is. Once it is full, it is compacted without a model."
@@ -133,4 +134,4 @@ def spend_banner(ask: SpendRequest) -> Banner:
         what = tr("Note older messages? {estimate}.", estimate=estimate_text(estimate))
         unless = tr("Otherwise, the context stays as it is.")
         actions = (BannerAction("allow", tr("Note messages")), refuse)
-    return Banner(_SPENDING[ask.work], "info", what, why, unless, actions, dismissable=False)
+    return Banner(_SPENDING[request.work], "info", what, why, unless, actions, dismissable=False)

@@ -234,7 +234,7 @@ class SessionController(QObject):
         transcript, window = conversation.session.transcript, conversation.window
         made_for = (conversation.session.id, transcript.last_seq, window.policy, window.frame)
         if made_for != self._forecast_for:
-            forecast = await window.look_ahead()
+            forecast = await window.forecast()
             if conversation is not self.conversation:
                 return forecast
             self.forecast, self._forecast_for = forecast, made_for

@@ -28,7 +28,7 @@ _MAX_CONTENTS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _RecallResult:
     """What a part is of several contents: how many lines match, and whether all were counted."""
 
     attachments: tuple[Attachment, ...] = ()
@@ -44,7 +44,7 @@ class RecallController(QObject):
         self._window, self._async_actions = context.window, context.async_actions
         self._session_controller = session_controller
         self._search: asyncio.Task[None] | None = None
-        self._found: tuple[RecallPart, _Found] | None = None
+        self._found: tuple[RecallPart, _RecallResult] | None = None
         self.dialog: RecallDialog | None = None
         context.views.chat.composer.entries_dropped.connect(
             lambda digests: context.async_actions.start(self.recall_whole(digests), "recall")
@@ -109,7 +109,7 @@ class RecallController(QObject):
             self.dialog.show_result(part, words, sample, can_recall=bool(found.attachments))
 
 
-async def _find(workspace: OpenWorkspace, digests: Sequence[str], part: RecallPart) -> _Found:
+async def _find(workspace: OpenWorkspace, digests: Sequence[str], part: RecallPart) -> _RecallResult:
     """Return what a part is of these contents. Raises HelixError."""
     attachments, lines, is_complete = list[Attachment](), 0, True
     for digest in digests:
@@ -122,10 +122,10 @@ async def _find(workspace: OpenWorkspace, digests: Sequence[str], part: RecallPa
         lines, is_complete = lines + matches.count, is_complete and matches.is_complete
         if matches.attachment is not None:
             attachments.append(matches.attachment)
-    return _Found(tuple(attachments), lines, is_complete)
+    return _RecallResult(tuple(attachments), lines, is_complete)
 
 
-def _summary(part: RecallPart, found: _Found, count: int) -> str:
+def _summary(part: RecallPart, found: _RecallResult, count: int) -> str:
     """Return how much a part is, and what it costs."""
     if not found.attachments:
         return tr("No line matches.") if part.how == "pattern" else tr("It has fewer lines.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
-from helix_desktop.config.secrets import SecretHeaders
+from helix_desktop.config.secrets import KeySource, SecretHeaders
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
@@ -21,7 +21,6 @@ policy_tr = Translator("Settings: Policy")
 MIN_WINDOW_TOKENS = 4_000
 """Tokens below which a window cannot hold the tools and one answer."""
 
-KeyPlace = Literal["keychain", "environment", "run", "none"]
 TestState = Literal["running", "ok", "failed"]
 PolicyValue = str | int | float | bool
 
@@ -55,7 +54,7 @@ class ProviderStatus:
 
     id: str
     in_use: bool
-    key_place: KeyPlace
+    key_source: KeySource
     key_note: str = ""  # where its key is, or would be kept
     new_key_note: str = ""  # where a new provider's key would be kept
     saved_headers: frozenset[tuple[str, str]] = frozenset()

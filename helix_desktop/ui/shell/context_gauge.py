@@ -52,7 +52,7 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         self.update()
 
     def text(self) -> str:
-        """Return the words on the pill at its present detail."""
+        """Return the words on the pill at its current detail."""
         return gauge_text(self._state, self._detail)
 
     def set_detail(self, detail: GaugeDetail) -> None:

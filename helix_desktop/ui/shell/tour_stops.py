@@ -17,7 +17,7 @@ from helix_desktop.ui.timeline.view import Timeline
 text = TextContext("Tour")
 
 _CLOSED = "tour_closed"
-_LEAST_PX = 60  # of the chart's height in sight, to point at it
+_MIN_PX = 60  # of the chart's height in sight, to point at it
 _MAX_ROWS = 1_000  # newest of the chat that are looked at
 _LEFT = ("cached", "folded", "observed", "handed_over")  # badges, the clearest first
 
@@ -130,7 +130,7 @@ class TourController(QObject):
         """Return where the chart is in sight, else its page's tab."""
         chart = self._timeline.chart
         part = chart.visibleRegion().boundingRect()
-        if part.height() < _LEAST_PX:
+        if part.height() < _MIN_PX:
             return self._place_of_tab("timeline")
         return QRect(chart.mapToGlobal(part.topLeft()), part.size())
 

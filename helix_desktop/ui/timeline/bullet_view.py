@@ -19,13 +19,13 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from helix_desktop.context.summaries.handover import UNSUPPORTED
+from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.domain.file_history.word_spans import Span
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import TextRole, Themed, role_color
-from helix_desktop.ui.timeline.card_data import Bullet
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")

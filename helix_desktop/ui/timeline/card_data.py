@@ -9,6 +9,7 @@ from helix_desktop.context.log.steps import Step
 from helix_desktop.context.summaries.fallback_rate import NO_SUMMARIES, FallbackRate
 from helix_desktop.domain.events.rewrite import FoldKind, Form
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.summary import Bullet, Section
 
 Phase: TypeAlias = Literal["read", "summarise", "check", "write"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
@@ -29,28 +30,12 @@ Group: TypeAlias = Literal[
 ]
 """What a card is, for the filter; `notes` are all kinds of folds, `forms` large outputs, `yours` pins and
 forms that the user chose."""
-PRESENT = -1
+PREVIEW = -1
 """Stands for the handover as it would be now where others stand as their events."""
 GROUPS: tuple[Group, ...] = get_args(Group)
 Attempt: TypeAlias = Literal["handover", "observations"]
 Retry: TypeAlias = Literal["handover", "observations", "turn"]
 FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
-
-
-@dataclass(frozen=True, slots=True)
-class Bullet:
-    """One sentence of a handover and the seqs of the events it comes from; none: it is unsupported."""
-
-    text: str
-    sources: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One of the six sections."""
-
-    title: str
-    bullets: tuple[Bullet, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +285,7 @@ class RunningCard:
 
 
 @dataclass(frozen=True, slots=True)
-class PresentCard:
+class PreviewCard:
     """The handover of the whole conversation as it would be now, made without a model and not stored.
 
     `coverage` and `missing` say what of the messages it names and what not, as text; `markdown` is all of it.
@@ -342,7 +327,7 @@ class TimelineState:
 
     `is_estimated`: the provider has not reported `used`.
     `is_managed` is False while the policy is off: nothing is compacted by itself. `saved` are the tokens that
-    the context would have in addition without any rewrite, `present` is None without messages.
+    the context would have in addition without any rewrite, `preview` is None without messages.
     `fallbacks` are those of all sessions of the workspace, `steps` what the scrubber can look at.
     """
 
@@ -354,7 +339,7 @@ class TimelineState:
     running: RunningCard | None = None
     is_managed: bool = True
     saved: int = 0
-    present: PresentCard | None = None
+    preview: PreviewCard | None = None
     continuations: tuple[Continuation, ...] = ()
     fallbacks: FallbackRate = NO_SUMMARIES
     steps: tuple[Step, ...] = ()

@@ -44,7 +44,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Timeline")
 
 _MAX_DIGESTS = 24
-_LEAST_WORDS_PX = 224  # an icon and words that do not go for what stands beside them
+_MIN_WORDS_PX = 224  # an icon and words that do not go for what stands beside them
 _WORDS_PAD_PX = 4  # above and below words that take two lines beside a button
 
 
@@ -54,7 +54,7 @@ class CardSignals(QObject):
     undo = Signal(int)
     redo = Signal(int)
     show_in_chat = Signal(int)
-    compare = Signal(int)  # a handover with others; PRESENT: as it would be now
+    compare = Signal(int)  # a handover with others; PREVIEW: as it would be now
     edit = Signal(int)  # a handover
     run_again = Signal(int)  # a handover
     source = Signal(int)
@@ -218,7 +218,7 @@ def icon_line(
     line = row(icon, content, gap=9)
     line.setStretch(1, 1)
     words.setLayout(line)
-    return ResponsiveRow(words, end, _LEAST_WORDS_PX, corner=corner)
+    return ResponsiveRow(words, end, _MIN_WORDS_PX, corner=corner)
 
 
 def _headline(icon: str, text: str, undone: bool) -> tuple[IconLabel, SelectableText]:

@@ -30,6 +30,7 @@ from helix_desktop.domain.events.session import (
     UserSpoke,
 )
 from helix_desktop.domain.events.summary import (
+    Bullet,
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
@@ -38,7 +39,6 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.ui.timeline.card_data import (
     Attempt,
-    Bullet,
     FailureCard,
     FoldCard,
     HandoverCard,
@@ -47,7 +47,6 @@ from helix_desktop.ui.timeline.card_data import (
     ObservedFact,
     PlacedCard,
     Retry,
-    Section,
     SweepCard,
     TimelineCard,
     UndoCard,
@@ -288,10 +287,7 @@ def _handover(recorded: RecordedEvent, event: HandoverMade, number: int, undone:
         after=event.after,
         messages=event.messages,
         trigger=event.trigger,
-        sections=tuple(
-            Section(section.title, tuple(Bullet(bullet.text, bullet.sources) for bullet in section.bullets))
-            for section in event.sections
-        ),
+        sections=event.sections,
         ledger=event.ledger,
         index=event.index,
         index_entries=event.index_entries,

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
-from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.domain.events.summary import SECTIONS, Bullet, Section
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
@@ -27,7 +27,7 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import TextRole, retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_data import Bullet, HandoverCard, Section
+from helix_desktop.ui.timeline.card_data import HandoverCard
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
     CardSignals,

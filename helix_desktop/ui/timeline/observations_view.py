@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.design.cards import Card
@@ -22,7 +23,7 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_data import Bullet, ObservationsCard, ObservedFact
+from helix_desktop.ui.timeline.card_data import ObservationsCard, ObservedFact
 from helix_desktop.ui.timeline.card_texts import card_title
 from helix_desktop.ui.timeline.cards import (
     CardSignals,

@@ -10,12 +10,12 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.fallback_rate import NO_SUMMARIES
-from helix_desktop.context.summaries.present_handover import PresentHandoverWriter
+from helix_desktop.context.summaries.handover_preview import HandoverPreviewWriter
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.ui.timeline.card_data import Continuation, PresentCard, RunningCard, TimelineState
+from helix_desktop.ui.timeline.card_data import Continuation, PreviewCard, RunningCard, TimelineState
 from helix_desktop.ui.timeline.chart.usage_points import usage_points, with_current_usage
 from helix_desktop.ui.timeline.from_events import build_cards
-from helix_desktop.ui.timeline.present_card import build_present_card
+from helix_desktop.ui.timeline.preview_card import build_preview_card
 from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.words.sessions import session_title
 
@@ -29,9 +29,9 @@ class TimelinePresenter:
         self._conversation: Conversation | None = None
         self._running: RunningCard | None = None
         self._fallbacks = NO_SUMMARIES
-        self._writer: tuple[Conversation, PresentHandoverWriter] | None = None
+        self._writer: tuple[Conversation, HandoverPreviewWriter] | None = None
         self._present_lock = asyncio.Lock()
-        self._present: PresentCard | None = None
+        self._preview: PreviewCard | None = None
         self._present_for: tuple[str, int, ContextPolicy] | None = None  # what it was written for
         self._last_begun = self._last_shown = 0  # numbers of refreshes: an older one may end later
         self._is_loaded = False  # whether it shows this conversation, and not the previous one
@@ -70,7 +70,7 @@ class TimelinePresenter:
             log[-1].at if log else 0,
         )
         steps = await asyncio.to_thread(read_steps, log)
-        present = await self._present_card(conversation)
+        preview = await self._preview_card(conversation)
         continuations = await self._continuations(workspace, conversation.session.id)
         if conversation is not self._conversation or number < self._last_shown:
             return
@@ -87,7 +87,7 @@ class TimelinePresenter:
                 self._running,
                 policy.enabled,
                 round(saved * gauge.ratio),
-                present,
+                preview,
                 continuations,
                 self._fallbacks,
                 steps,
@@ -118,20 +118,20 @@ class TimelinePresenter:
             )
         return ()
 
-    async def _present_card(self, conversation: Conversation) -> PresentCard | None:
+    async def _preview_card(self, conversation: Conversation) -> PreviewCard | None:
         """Return the handover as it would be now; written anew only where the log went on."""
         transcript, policy = conversation.session.transcript, conversation.window.policy
         async with self._present_lock:
             if self._writer is None or self._writer[0] is not conversation:
-                self._writer = conversation, PresentHandoverWriter()
+                self._writer = conversation, HandoverPreviewWriter()
             made_for = (conversation.session.id, transcript.last_seq, policy)
             if made_for != self._present_for:
                 writer = self._writer[1]
-                self._present = await asyncio.to_thread(
-                    build_present_card, writer, transcript.fork(), policy.ledger_tokens
+                self._preview = await asyncio.to_thread(
+                    build_preview_card, writer, transcript.fork(), policy.ledger_tokens
                 )
                 self._present_for = made_for
-            return self._present
+            return self._preview
 
     def reveal(self, seq: int) -> None:
         """Bring the card of an event into sight at the next `refresh` that has it."""

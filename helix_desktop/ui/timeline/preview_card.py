@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.edited_handover import to_markdown
-from helix_desktop.context.summaries.present_handover import PresentHandover, PresentHandoverWriter
+from helix_desktop.context.summaries.handover_preview import HandoverPreview, HandoverPreviewWriter
 from helix_desktop.domain.events.summary import SummaryCoverage
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.ui.timeline.card_data import Bullet, PresentCard, Section
+from helix_desktop.ui.timeline.card_data import PreviewCard
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.summary_coverage import coverage_text
 from helix_desktop.words.translation import Translator
@@ -19,23 +19,20 @@ tr = Translator("Timeline")
 _MAX_NAMES, _MAX_NAME_CHARS = 4, 60  # missing facts that are listed
 
 
-def build_present_card(
-    writer: PresentHandoverWriter, transcript: Transcript, ledger_tokens: int
-) -> PresentCard | None:
+def build_preview_card(
+    writer: HandoverPreviewWriter, transcript: Transcript, ledger_tokens: int
+) -> PreviewCard | None:
     """Return the card; None without messages. Its time grows with the log: call it in a thread."""
     if not transcript.items:
         return None
-    present = writer.write(transcript, ledger_tokens)
-    return PresentCard(
-        present.messages,
-        tuple(
-            Section(section.title, tuple(Bullet(bullet.text, bullet.sources) for bullet in section.bullets))
-            for section in present.sections
-        ),
-        present.ledger,
-        coverage_text(present.coverage),
-        _missing_text(present.coverage),
-        markdown=_markdown(present),
+    preview = writer.write(transcript, ledger_tokens)
+    return PreviewCard(
+        preview.messages,
+        preview.sections,
+        preview.ledger,
+        coverage_text(preview.coverage),
+        _missing_text(preview.coverage),
+        markdown=_markdown(preview),
     )
 
 
@@ -50,9 +47,9 @@ def _missing_text(coverage: Sequence[SummaryCoverage]) -> str:
     return tr("Not in it, but can be recalled: {names}", names=listed)
 
 
-def _markdown(present: PresentHandover) -> str:
+def _markdown(preview: HandoverPreview) -> str:
     """Return the whole handover as a document."""
-    parts = [f"# {tr('Handover')}", to_markdown(present.sections)]
-    if present.ledger:
-        parts += [f"## {tr('Files, commands and errors')}", f"```\n{present.ledger}\n```"]
+    parts = [f"# {tr('Handover')}", to_markdown(preview.sections)]
+    if preview.ledger:
+        parts += [f"## {tr('Files, commands and errors')}", f"```\n{preview.ledger}\n```"]
     return "\n\n".join(part.strip() for part in parts) + "\n"

@@ -17,7 +17,7 @@ from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_data import PRESENT, Continuation, PresentCard
+from helix_desktop.ui.timeline.card_data import PREVIEW, Continuation, PreviewCard
 from helix_desktop.ui.timeline.cards import CardSignals, session_pill
 from helix_desktop.ui.timeline.handover_view import gist_bullets, section_disclosure
 from helix_desktop.words.translation import Translator
@@ -27,13 +27,13 @@ tr = Translator("Timeline")
 _MAX_TITLE_CHARS = 40  # characters of another session's title
 
 
-class PresentView(Card):
-    """Shows a PresentCard: the gist at once, all of it on demand; the same card is not built twice."""
+class PreviewView(Card):
+    """Shows a PreviewCard: the gist at once, all of it on demand; the same card is not built twice."""
 
     def __init__(self, signals: CardSignals) -> None:
         super().__init__((16, 11, 12, 12), 7)
         self._signals = signals
-        self._card: PresentCard | None = None
+        self._card: PreviewCard | None = None
         self._parts: list[Disclosure] = []
         self._title = SelectableText(tr("Handover as it would be now"), 14, weight=600)
         self._status = SelectableText("", 13, "muted")
@@ -67,7 +67,7 @@ class PresentView(Card):
         self._lay_out()
         self.write_button.clicked.connect(signals.compact)
         self.session_button.clicked.connect(lambda: signals.new_session.emit(0))
-        self.compare_button.clicked.connect(lambda: signals.compare.emit(PRESENT))
+        self.compare_button.clicked.connect(lambda: signals.compare.emit(PREVIEW))
         self.copy_button.clicked.connect(lambda: signals.copy.emit(self._card.markdown if self._card else ""))
         self.opener.toggled.connect(lambda _: self._show_details())
 
@@ -86,7 +86,7 @@ class PresentView(Card):
         self.body.addWidget(self.opener)
         self.body.addWidget(self._details)
 
-    def set_card(self, card: PresentCard, status: str) -> None:
+    def set_card(self, card: PreviewCard, status: str) -> None:
         """Show another handover, and how full the context is; what is open stays open."""
         self._status.setText(status)
         self.setAccessibleName(" · ".join(filter(None, (self._title.text(), status, card.coverage))))

@@ -55,8 +55,8 @@ from helix_desktop.ui.timeline.filter_bar import TimelineFilterBar
 from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.present_texts import status_text
-from helix_desktop.ui.timeline.present_view import PresentView
+from helix_desktop.ui.timeline.preview_texts import status_text
+from helix_desktop.ui.timeline.preview_view import PreviewView
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.timeline_row import TimelineRow
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
@@ -76,7 +76,7 @@ class Timeline(Themed, QWidget):
     undo_requested = Signal(int)
     redo_requested = Signal(int)
     show_in_chat = Signal(int)
-    compare_requested = Signal(int)  # a handover with others; PRESENT: as it would be now
+    compare_requested = Signal(int)  # a handover with others; PREVIEW: as it would be now
     edit_requested = Signal(int)  # a handover
     run_again_requested = Signal(int)  # a handover
     source_clicked = Signal(int)
@@ -108,8 +108,8 @@ class Timeline(Themed, QWidget):
             tr("The handover of this conversation, and what leaves its context, appear here."),
             tr("Write a message"),
         )
-        self.present = PresentView(self._signals)
-        self.present.hide()
+        self.preview = PreviewView(self._signals)
+        self.preview.hide()
         self.running = RunningView(self._signals)
         self._running_row = TimelineRow(self.running, "live", 20)
         self._running_row.hide()
@@ -127,12 +127,12 @@ class Timeline(Themed, QWidget):
         self._state, self._is_known = state, True
         self.filter_bar.set_cards(state.cards)
         self._show_numbers()
-        self.present.setVisible(state.present is not None)
-        if state.present is not None:
-            self.present.set_card(state.present, status_text(state))
-            self.present.set_continuations(state.continuations)
+        self.preview.setVisible(state.preview is not None)
+        if state.preview is not None:
+            self.preview.set_card(state.preview, status_text(state))
+            self.preview.set_continuations(state.continuations)
             has_handover = any(isinstance(card, HandoverCard) for card in state.cards)
-            self.present.compare_button.setVisible(has_handover)
+            self.preview.compare_button.setVisible(has_handover)
         self.set_running(state.running)
         self._show_cards()
 
@@ -151,7 +151,7 @@ class Timeline(Themed, QWidget):
         self._running_row.setVisible(card is not None)
         if card is not None:
             self.running.show_card(card)
-        bare = card is None and not self._state.cards and self._state.present is None
+        bare = card is None and not self._state.cards and self._state.preview is None
         had_focus = self._scroll.hasFocus() or self.empty.button.hasFocus()
         self.empty.setVisible(bare and self._is_known)
         self._scroll.setVisible(not bare)
@@ -172,8 +172,8 @@ class Timeline(Themed, QWidget):
 
     def reveal(self, seq: int, at_top: bool = False) -> None:
         """Bring the card of an event into sight, or to the top, whatever is filtered."""
-        sought = next((card for card in self._state.cards if card.seq == seq), None)
-        if sought is not None and not self.filter_bar.matches(sought):
+        card = next((card for card in self._state.cards if card.seq == seq), None)
+        if card is not None and not self.filter_bar.matches(card):
             self.filter_bar.choose(None)
         self._card_list.reveal(seq, at_top)
 
@@ -210,7 +210,7 @@ class Timeline(Themed, QWidget):
         self._column.setSpacing(0)
         self._column.addWidget(self._spark_card())
         self._column.addSpacing(10)
-        self._column.addWidget(self.present)
+        self._column.addWidget(self.preview)
         self._column.addSpacing(10)
         self._column.addWidget(self.filter_bar)
         self._column.addWidget(self._running_row)

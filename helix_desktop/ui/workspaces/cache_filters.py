@@ -41,13 +41,13 @@ class CacheFilterController(QObject):
         self._bar.show_saved(self._filters(workspace.id) if workspace is not None else ())
 
     async def _save(self) -> None:
-        """Ask for a name, and save the present filter. Raises HelixError."""
-        workspace_id, present = self._active_workspace.require().id, self._bar.saved_filter
-        name = await get_text(self._window, tr("Save filter"), _proposed_name(present), tr("Save"))
+        """Ask for a name, and save the current filter. Raises HelixError."""
+        workspace_id, current = self._active_workspace.require().id, self._bar.saved_filter
+        name = await get_text(self._window, tr("Save filter"), _proposed_name(current), tr("Save"))
         if not name:
             return
         previous, name = self._filters(workspace_id), name[:MAX_NAME_CHARS]
-        filters = with_filter(previous, replace(present, name=name))
+        filters = with_filter(previous, replace(current, name=name))
         self._store(workspace_id, filters)
         if len(filters) == len(previous):
             self._offer_undo(workspace_id, previous, tr("Filter “{name}” replaced.", name=name))
@@ -94,7 +94,7 @@ class CacheFilterController(QObject):
             self._store(workspace_id, filters)
 
 
-def _proposed_name(present: SavedFilter) -> str:
+def _proposed_name(current: SavedFilter) -> str:
     """Return a name to start from: the words, else the first value that says something by itself."""
-    values = (condition.label or condition.value for condition in present.conditions)
-    return (present.text or next(filter(None, values), ""))[:MAX_NAME_CHARS]
+    values = (condition.label or condition.value for condition in current.conditions)
+    return (current.text or next(filter(None, values), ""))[:MAX_NAME_CHARS]

@@ -21,7 +21,7 @@ tr = Translator("Workspaces")
 _MOVED = "session-moved"
 
 
-class _Moved(NamedTuple):
+class _ListMove(NamedTuple):
     """A session that was moved in the list: its workspace, from where, and to where."""
 
     workspace: str
@@ -39,7 +39,7 @@ class SessionPlaceController(QObject):
         self._sidebar, self._active_workspace = workspace_controller.sidebar, context.active_workspace
         self._session_controller = session = workspace_controller.session_controller
         self._actions = actions = context.window.commands
-        self._moved: _Moved | None = None  # what the banner is about
+        self._moved: _ListMove | None = None  # what the banner is about
         start, sidebar = context.async_actions.start, context.window.sidebar
         sidebar.session_pin_requested.connect(
             lambda identity, pinned: start(self._move(identity, pinned=pinned), "pin session")
@@ -102,7 +102,7 @@ class SessionPlaceController(QObject):
         previous = await workspace.move_in_list(session, pinned=pinned, archived=archived)
         transcript = (await workspace.open_session(session)).session.transcript
         title = ellipsize(session_title(transcript.title))
-        self._moved = _Moved(workspace.id, session, previous, transcript.place)
+        self._moved = _ListMove(workspace.id, session, previous, transcript.place)
         self._banners.show_banner(
             Banner(
                 _MOVED,

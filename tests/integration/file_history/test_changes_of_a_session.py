@@ -78,7 +78,7 @@ async def test_what_is_taken_back_can_be_redone(seed: int, tmp_path: Path) -> No
                 assert rig.walk() == before
             elif edits.random.random() < 0.3:
                 edits.user_edit()
-                await rig.history.look(SESSION)
+                await rig.history.scan(SESSION)
                 await record_unrecorded(session, rig.history)
 
 

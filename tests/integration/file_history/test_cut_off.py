@@ -83,7 +83,7 @@ async def test_a_full_disk_at_a_revert_changes_nothing(work_disk: Path, tmp_path
         fill_disk(work_disk / "ballast")
         await refused(rig, captured)
         (work_disk / "ballast").unlink()
-        await rig.look()
+        await rig.scan()
         await rig.revert(await rig.plan([captured]))
         assert differing(rig.walk(), before) == set()
 

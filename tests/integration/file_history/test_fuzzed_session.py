@@ -57,7 +57,7 @@ class FuzzedSession:
             self.turns.append([])
             while self.edits.count < EDITS * (turn + 1) // TURNS:
                 await self._call()
-        await self.rig.look()
+        await self.rig.scan()
 
     async def _call(self) -> None:
         for _ in range(self.edits.random.randrange(3)):
@@ -65,7 +65,7 @@ class FuzzedSession:
         is_command = self.edits.random.random() < 0.4
         call = ("run_command", {"command": self.edits.command()}) if is_command else self.edits.tool_call()
         if self.edits.random.random() < 0.3:
-            await self.rig.look()
+            await self.rig.scan()
         count = self.edits.random.randrange(4)
         captures, _ = await asyncio.gather(
             self.rig.run((call,), may_fail=True), asyncio.to_thread(self._edit_meanwhile, count)
@@ -228,7 +228,7 @@ async def test_what_is_written_while_it_is_read_is_found(tmp_path: Path) -> None
 
     async with open_rig(tmp_path) as rig:
         for _ in range(_SAVES):
-            await asyncio.gather(rig.look(), asyncio.to_thread(write_on, choose.random() * _REVERT_S / 2))
-            await rig.look()
+            await asyncio.gather(rig.scan(), asyncio.to_thread(write_on, choose.random() * _REVERT_S / 2))
+            await rig.scan()
             [change] = rig.log[-1].list.changes
             assert describe_recorded(change.after) == describe_state(read_entry(place))

@@ -128,7 +128,7 @@ async def check_revert_and_redo(
     untouched = (*case.uncovered, *lost, *case.refused)
     assert outside_of(differing(reverted, before), untouched) == set()
     assert differing(reverted, after) <= outside_of(before.keys() | after.keys(), untouched)
-    assert await rig.look() == []  # the history knows what its own revert did
+    assert await rig.scan() == []  # the history knows what its own revert did
     await rig.revert(await rig.plan(revert))
     assert differing(rig.walk(), after) == set()
 

@@ -1,4 +1,4 @@
-"""Reading, listing, searching, writing and editing through the toolbox's one door."""
+"""Reading, listing, searching, writing and editing through the tool registry."""
 
 from __future__ import annotations
 

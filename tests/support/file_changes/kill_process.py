@@ -97,7 +97,7 @@ async def work(folder: Path, seed: int, killer: Killer) -> None:
     await record_unrecorded(session, history)
     killer.is_armed = False
     await check_log(session, history)
-    await history.look(SESSION)
+    await history.scan(SESSION)
     await record_unrecorded(session, history)
     left = await check_log(session, history)
     assert left == {path: describe_state(entry) for path, entry in walk_tree(root).items()}

@@ -66,9 +66,9 @@ class HistoryRig:
         self.log += captures
         return list(captures)
 
-    async def look(self) -> list[CapturedChanges]:
+    async def scan(self) -> list[CapturedChanges]:
         """Look for what changed outside all calls; return it."""
-        await self.history.look(SESSION)
+        await self.history.scan(SESSION)
         return await self.record()
 
     async def run_command(self, command: str) -> CapturedChanges | None:

@@ -11,7 +11,7 @@ from helix_desktop.ui.handover.compare_dialog import CompareDialog
 from helix_desktop.ui.handover.compare_rows import NOTHING, ComparedPair, HandoverChoice
 from helix_desktop.ui.handover.edit_dialog import EditDialog
 from helix_desktop.ui.handover.edit_rows import EditedField, EditRefusal, RevisionCheck
-from helix_desktop.ui.timeline.card_data import PRESENT
+from helix_desktop.ui.timeline.card_data import PREVIEW
 
 _BEFORE = (
     Section("Project Background", (Bullet("The chat renders Markdown while it streams.", (4,)),)),
@@ -45,7 +45,7 @@ def compare_dialog(parent: QWidget, reason: str = "") -> CompareDialog:
     """Return the dialog with two handovers, and why nothing can be put back, or nothing."""
     dialog = CompareDialog(parent)
     choices = [
-        HandoverChoice(PRESENT, "As it would be now"),
+        HandoverChoice(PREVIEW, "As it would be now"),
         HandoverChoice(492, "Handover 3 (active, e492)"),
         HandoverChoice(210, "Handover 1, edited (undone, e210)"),
         HandoverChoice(NOTHING, "Nothing"),

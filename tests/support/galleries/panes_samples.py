@@ -14,6 +14,7 @@ from helix_desktop.context.summaries.fallback_rate import FallbackRate
 from helix_desktop.context.window.window_breakdown import WindowItemState
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.cache.rows import (
     CacheFilter,
     CacheRow,
@@ -35,7 +36,6 @@ from helix_desktop.ui.inspector.rows import (
     WindowRow,
 )
 from helix_desktop.ui.timeline.card_data import (
-    Bullet,
     Continuation,
     FailureCard,
     FoldCard,
@@ -46,8 +46,7 @@ from helix_desktop.ui.timeline.card_data import (
     ObservedFact,
     PlacedCard,
     PointKind,
-    PresentCard,
-    Section,
+    PreviewCard,
     SweepCard,
     TimelineCard,
     TimelineState,
@@ -260,9 +259,9 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
     return HandoverCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
 
 
-def present_card() -> PresentCard:
+def preview_card() -> PreviewCard:
     """The handover as it would be now, with what it does not name."""
-    return PresentCard(
+    return PreviewCard(
         96,
         _SECTIONS,
         "rwe src/helix/stream.py 9f3a1c04 e37\n$ pytest -q (exit 0) 1d29c0aa e41",
@@ -281,11 +280,11 @@ def quiet_timeline_state() -> TimelineState:
         quotes=("Long answers stall the chat view.", "The renderer was the reason."),
     )  # fmt: skip
     cards = (fold_card(2, 462), SweepCard(120, NOW_MS - 90_000_000, 6, 2_300), origin)
-    present = replace(present_card(), missing="")
+    preview = replace(preview_card(), missing="")
     rate = FallbackRate(24, 3, "The summary model's window is too small.")
     after = (Continuation("s-2", "Flush the stream (3)"), Continuation("s-3", "Flush the stream (4)"))
     return TimelineState(
-        cards, usage_points(), 3_360, 24_000, saved=11_200, present=present, continuations=after,
+        cards, usage_points(), 3_360, 24_000, saved=11_200, preview=preview, continuations=after,
         fallbacks=rate,
     )  # fmt: skip
 
@@ -306,7 +305,7 @@ def timeline_state() -> TimelineState:
         handover_card(1, 210, model="gpt-oss:20b", demo=False, focus="the renderer's open questions"),
         SweepCard(120, at - 90_000_000, 1, 2_300),
     )  # fmt: skip
-    return TimelineState(cards, usage_points(), 14_600, 24_000, present=present_card(), steps=steps())
+    return TimelineState(cards, usage_points(), 14_600, 24_000, preview=preview_card(), steps=steps())
 
 
 _FOLD_NOTE = """[Folded steps] Earlier steps, for reference; 31 outputs in recall_cached_content("9f3a1c04…")

@@ -32,13 +32,13 @@ SIZES = ((980, 760), (1280, 900), (620, 440))
 OLLAMA_MODELS = (
     ModelEntry(
         name="qwen3-coder:30b",
-        told=ModelSpec(window=32_768, tools=True, images=False),
-        told_by="Ollama: loaded with this size",
+        reported=ModelSpec(window=32_768, tools=True, images=False),
+        reported_by="Ollama: loaded with this size",
     ),
     ModelEntry(
         name="gemma4:latest",
-        told=ModelSpec(window=4_096, tools=True, images=True),
-        told_by="Ollama's smallest default, though the model supports 131,072: "
+        reported=ModelSpec(window=4_096, tools=True, images=True),
+        reported_by="Ollama's smallest default, though the model supports 131,072: "
         "test the model to detect the size",
     ),
     ModelEntry(name="a-model-with-a-name-that-is-longer-than-any-column:70b-instruct-q4_K_M", window=64_000),
@@ -113,7 +113,7 @@ DETECTED_SERVERS = (
         "ollama",
         "http://127.0.0.1:11434/v1",
         tuple(
-            LocalModel(entry.name, entry.told or ModelSpec(), entry.told_by, place == 0)
+            LocalModel(entry.name, entry.reported or ModelSpec(), entry.reported_by, place == 0)
             for place, entry in enumerate(OLLAMA_MODELS)
         ),
     ),

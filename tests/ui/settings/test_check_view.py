@@ -54,8 +54,10 @@ def test_what_a_server_told_and_showed_does_not_pass_for_another_ones(qtbot: QtB
     editor = ProviderEditor()
     for part in (editor, editor.footer):
         qtbot.addWidget(part)
-    told = ModelEntry(name="small", told=ModelSpec(window=8_192), told_by="/v1/models", tested_tools=False)
-    filled = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=(told,), default_model="small")
+    reported = ModelEntry(
+        name="small", reported=ModelSpec(window=8_192), reported_by="/v1/models", tested_tools=False
+    )
+    filled = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=(reported,), default_model="small")
     editor.show_provider(filled, ProviderStatus("box", False, "none"))
     field = editor.findChild(QLineEdit, "base_url")
     assert field is not None
@@ -68,7 +70,7 @@ def test_what_a_server_told_and_showed_does_not_pass_for_another_ones(qtbot: QtB
     editor.models.show_tool_test("small", True)
     QTest.keyClick(field, Qt.Key.Key_Return)
     assert editor.form().models == (ModelEntry(name="small", tested_tools=True),)
-    tested = replace(told, tested_tools=True)
+    tested = replace(reported, tested_tools=True)
     editor.update_form(dataclasses.replace(filled, models=(tested,)))
     for _ in "/2":
         QTest.keyClick(field, Qt.Key.Key_Backspace)

@@ -70,6 +70,6 @@ def test_listed_models_are_checked_and_added_together(qtbot: QtBot) -> None:
     assert checklist.add.text() == "Add 2 models", "what the filter hides stays checked"
     checklist.add.click()
     assert [entry.name for entry in editor.form().models] == ["kept", "small", "large"]
-    assert editor.form().models[1].told == ModelSpec(window=8_192, price_in=1, price_out=2)
+    assert editor.form().models[1].reported == ModelSpec(window=8_192, price_in=1, price_out=2)
     assert editor.form().default_model == "kept"
     assert checklist.isHidden()

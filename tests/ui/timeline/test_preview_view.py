@@ -12,7 +12,7 @@ from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.timeline.card_data import TimelineState
 from helix_desktop.ui.timeline.handover_view import HandoverView
-from helix_desktop.ui.timeline.present_texts import status_text
+from helix_desktop.ui.timeline.preview_texts import status_text
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import (
     NOW_MS,
@@ -74,28 +74,28 @@ def test_it_says_what_keeps_the_context_small(state: TimelineState, text: str) -
 
 def test_the_handover_as_it_would_be_now_is_on_top(qtbot: QtBot, pane: Timeline) -> None:
     """Without a handover too: its gist, all of it on demand, and what can be done with it."""
-    present = pane.present
-    assert present.isVisible()
-    assert "Mentions 14 of 16 files" in present.accessibleName()
-    assert not present.findChildren(Disclosure)
-    present.opener.click()
-    heads = [part.head.text() for part in present.findChildren(Disclosure)]
+    preview = pane.preview
+    assert preview.isVisible()
+    assert "Mentions 14 of 16 files" in preview.accessibleName()
+    assert not preview.findChildren(Disclosure)
+    preview.opener.click()
+    heads = [part.head.text() for part in preview.findChildren(Disclosure)]
     assert [*SECTIONS, "Files, commands and errors"] == heads
-    background = present.findChildren(Disclosure)[0].head
+    background = preview.findChildren(Disclosure)[0].head
     background.setChecked(False)
     background.setFocus()
     state = quiet_timeline_state()
-    assert state.present is not None
-    pane.set_state(replace(state, present=replace(state.present, messages=97)))
-    after = [part.head for part in present.findChildren(Disclosure) if part.isVisible()]
+    assert state.preview is not None
+    pane.set_state(replace(state, preview=replace(state.preview, messages=97)))
+    after = [part.head for part in preview.findChildren(Disclosure) if part.isVisible()]
     assert [head.isChecked() for head in after] == [False, *[True] * 4, False, False]  # as it was left
     assert after[0].hasFocus()
     with qtbot.waitSignal(pane.copy_requested) as copied:
-        present.copy_button.click()
+        preview.copy_button.click()
     assert copied.args == ["# Handover"]
     pane.set_state(timeline_state())
     with qtbot.waitSignal(pane.compact_requested):
-        present.write_button.click()
+        preview.write_button.click()
 
 
 def test_sessions_that_continue_each_other_are_linked_both_ways(qtbot: QtBot, pane: Timeline) -> None:
@@ -107,10 +107,10 @@ def test_sessions_that_continue_each_other_are_linked_both_ways(qtbot: QtBot, pa
     with qtbot.waitSignal(pane.session_requested) as back:
         links[0].click()
     assert back.args == ["s-1"]
-    ahead = [pill for pill in pane.present.findChildren(Pill) if "Continued in" in pill.text()]
+    ahead = [pill for pill in pane.preview.findChildren(Pill) if "Continued in" in pill.text()]
     with qtbot.waitSignal(pane.session_requested) as on:
         ahead[1].click()
     assert on.args == ["s-3"]
     with qtbot.waitSignal(pane.new_session_requested) as requested:
-        pane.present.session_button.click()
+        pane.preview.session_button.click()
     assert requested.args == [0]

@@ -28,7 +28,7 @@ def script(request: dict[str, Any]) -> Reply:
 async def _timeline(rig: WindowRig) -> None:
     """Show the timeline with the handover as it would be now."""
     rig.window.show_page("timeline")
-    await until(rig.views.timeline.present.isVisible, "the handover as it would be now")
+    await until(rig.views.timeline.preview.isVisible, "the handover as it would be now")
 
 
 async def test_a_session_starts_from_the_timeline_and_both_are_linked(
@@ -42,9 +42,9 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         old = rig.conversation.session.id
         await _timeline(rig)
         requests = len(server.bodies)
-        present = rig.views.timeline.present
-        assert "Nothing was compacted yet" in present.accessibleName()
-        present.session_button.click()
+        preview = rig.views.timeline.preview
+        assert "Nothing was compacted yet" in preview.accessibleName()
+        preview.session_button.click()
         await until(lambda: rig.conversation.session.id != old, "the new session")
         assert len(server.bodies) == requests
         new = rig.conversation.session.id
@@ -64,14 +64,14 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         await _timeline(rig)
 
         def ahead() -> list[Pill]:
-            return [pill for pill in present.findChildren(Pill) if pill.text().startswith("Continued in")]
+            return [pill for pill in preview.findChildren(Pill) if pill.text().startswith("Continued in")]
 
         await until(ahead, "the way on")
         ahead()[0].click()
         await until(lambda: rig.conversation.session.id == new, "the second session again")
 
         await _timeline(rig)
-        present.write_button.click()
+        preview.write_button.click()
         await until(lambda: rig.wiring.rewrites.handover_presenter, "the dialog")
         by_hand = rig.wiring.rewrites.handover_presenter
         assert by_hand is not None

@@ -76,7 +76,7 @@ async def test_a_large_handover_waits_for_approval() -> None:
     assert spend_request.estimate.cost == pytest.approx(
         (spend_request.estimate.tokens * 2 + 1_200 * 10) / 1_000_000
     )
-    rig.conversation.answer_spend_ask("handover", "allow")
+    rig.conversation.answer_spend_request("handover", "allow")
     assert rig.conversation.spend_requests == ()
     await rig.wait_until_idle()
     assert len(rig.model.summary_requests) == len(rig.events(HandoverMade)) == 1
@@ -93,7 +93,7 @@ async def test_an_open_question_blocks_no_turn_and_a_full_window_is_kept_valid()
     assert rig.model.summary_requests == []
     (handover,) = rig.events(HandoverMade)
     assert (handover.model, handover.trigger) == (NO_MODEL, HandoverTrigger.OVERFLOW)
-    assert rig.updates_of(SpendRequestsChanged)[0].asks
+    assert rig.updates_of(SpendRequestsChanged)[0].requests
     assert rig.conversation.window.measure()[1].fits
     await rig.assert_consistent()
 
@@ -102,7 +102,7 @@ async def test_a_refusal_changes_nothing_and_is_not_asked_again() -> None:
     """Not by the next turns: only when the history has changed."""
     rig = await fill_window()
     before = rig.conversation.window.measure()[0]
-    rig.conversation.answer_spend_ask("handover", "refuse")
+    rig.conversation.answer_spend_request("handover", "refuse")
     await rig.wait_until_idle()
     assert rig.conversation.window.measure()[0] == before
     rig.clock.advance_s(10_000)
@@ -115,7 +115,7 @@ async def test_a_refusal_changes_nothing_and_is_not_asked_again() -> None:
 async def test_the_handover_can_be_made_without_a_model() -> None:
     """The window becomes smaller at once, and nothing is sent."""
     rig = await fill_window()
-    rig.conversation.answer_spend_ask("handover", "no model")
+    rig.conversation.answer_spend_request("handover", "no model")
     await rig.wait_until_idle()
     (handover,) = rig.events(HandoverMade)
     assert (handover.model, handover.spent) == (NO_MODEL, 0)
@@ -132,7 +132,7 @@ async def test_observations_ask_too_with_an_unknown_price() -> None:
         None,
     )
     assert rig.model.observation_requests == []
-    rig.conversation.answer_spend_ask("observations", "allow")
+    rig.conversation.answer_spend_request("observations", "allow")
     await rig.wait_until_idle()
     assert len(rig.events(ObservationsMade)) == 1
 
@@ -151,7 +151,7 @@ async def test_an_imported_history_is_not_sent_without_approval() -> None:
     await conversation.run("Go on.")
     await conversation.wait_for_background_work()
     assert len(rig.model.observation_requests) == request_count
-    assert [ask.work for ask in conversation.spend_requests] == ["observations"]
+    assert [request.work for request in conversation.spend_requests] == ["observations"]
     await conversation.close()
 
 

@@ -101,8 +101,8 @@ def test_the_user_comes_before_the_server_and_both_before_the_catalog() -> None:
         name="claude-opus-5-5",
         window=64_000,
         images=False,
-        told=ModelSpec(window=500_000, output=32_000),
-        told_by="its list of models",
+        reported=ModelSpec(window=500_000, output=32_000),
+        reported_by="its list of models",
     )
     facts = provider(CLAUDE, entry).resolved_spec("claude-opus-5-5", CATALOG).values
     assert (facts["window"].value, facts["window"].origin) == (64_000, "you")

@@ -139,7 +139,7 @@ async def test_the_system_backend_may_be_missing() -> None:
     """The test run has keyring's fail backend, as a machine without D-Bus has."""
     secrets = SecretStore({})
     assert await secrets.keychain_name() == ""
-    assert (await secrets.set("x", "k")).place == "run"
+    assert (await secrets.set("x", "k")).source == "run"
     secrets.close()
 
 
@@ -150,7 +150,7 @@ async def test_a_failing_keychain_is_treated_as_missing_and_recovers(
     secrets: SecretStore, chain: Chain, error: Exception
 ) -> None:
     chain.error = error
-    assert (await secrets.set("other", "k")).place == "run"
+    assert (await secrets.set("other", "k")).source == "run"
     assert str(error) in secrets.problem
     chain.error = None
     assert await secrets.get("other") == ApiKey("k", "run")
@@ -185,7 +185,7 @@ async def test_an_item_that_is_not_ours_is_not_overwritten(
     secrets: SecretStore, chain: Chain, text: str
 ) -> None:
     chain.items[ITEM] = text
-    assert (await secrets.set("openai", "k")).place == "run"
+    assert (await secrets.set("openai", "k")).source == "run"
     assert chain.items == {ITEM: text}
 
 

@@ -43,8 +43,8 @@ MODELS = st.builds(
     window=st.integers(5_000, 2_000_000),
     images=st.sampled_from([None, True, False]),
     price_out=st.floats(0, 90),
-    told=st.none() | REPORTED_SPECS,
-    told_by=st.text(max_size=5),
+    reported=st.none() | REPORTED_SPECS,
+    reported_by=st.text(max_size=5),
 )
 PROVIDERS = st.builds(
     Provider, name=WORD, base_url=st.text(max_size=9), models=st.lists(MODELS, max_size=3).map(tuple)
@@ -160,12 +160,12 @@ def test_settings_of_an_earlier_version_keep_their_meaning(file: Path) -> None:
 def test_a_text_is_saved_in_its_english_words(file: Path) -> None:
     """Where a server's figures come from is a text of the catalog until it is stored."""
     source = TextContext("Tests")("Ollama: {tokens} tokens", tokens=4_096)
-    entry = ModelEntry(name="small", told=ModelSpec(window=4_096), told_by=source)
+    entry = ModelEntry(name="small", reported=ModelSpec(window=4_096), reported_by=source)
     settings_file = SettingsFile(file)
     settings_file.save_now(Settings(providers=(Provider(name="local", base_url="x", models=(entry,)),)))
     loaded, damaged = settings_file.load()
     assert damaged is None
-    assert loaded.providers[0].models[0].told_by == "Ollama: 4,096 tokens"
+    assert loaded.providers[0].models[0].reported_by == "Ollama: 4,096 tokens"
 
 
 class TestProviders:

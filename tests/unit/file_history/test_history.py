@@ -45,7 +45,7 @@ async def test_a_command_s_changes_are_captured_with_their_contents(tmp_path: Pa
         assert await history.content(before.digest) == b"one"
         await history.acknowledge([captured.capture.id])
         assert await history.unrecorded("s") == ()
-        assert await history.look("s") is None
+        assert await history.scan("s") is None
 
 
 async def test_what_changes_outside_calls_is_found_before_the_next_and_after_a_restart(
@@ -62,7 +62,7 @@ async def test_what_changes_outside_calls_is_found_before_the_next_and_after_a_r
         assert await history.end_call("s", "c") is None
     (root / "b").write_text("3")
     async with open_history(tmp_path) as history:
-        assert kinds(await history.look("s")) == {"b": "created"}
+        assert kinds(await history.scan("s")) == {"b": "created"}
 
 
 async def test_what_a_command_did_is_taken_back_and_no_scan_takes_that_for_a_change(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ async def test_what_a_command_did_is_taken_back_and_no_scan_takes_that_for_a_cha
         reverted = await history.revert("s", plan, {})
         assert sorted(path.name for path in root.rglob("*")) == ["a", "user"]
         assert (root / "a").read_text() == "1"
-        assert await history.look("s") is None
+        assert await history.scan("s") is None
         assert reverted is not None
         assert [kinds(each) for each in await history.unrecorded("s")] == [
             kinds(captured),
@@ -95,7 +95,7 @@ async def test_the_event_loop_is_free_while_the_history_waits(tmp_path: Path) ->
         (tmp_path / "w/new").write_text("x")
         other = sqlite3.connect(tmp_path / "data/h.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        looking = group.create_task(history.look("s"))
+        looking = group.create_task(history.scan("s"))
         await asyncio.sleep(0.05)
         assert not looking.done()
         other.execute("ROLLBACK")  # had the loop been blocked, nobody would have come here
@@ -133,7 +133,7 @@ async def test_a_paused_copy_waits_for_the_user_also_after_a_restart(tmp_path: P
     history = life.open()
     await history.start()
     for _ in range(3):
-        await history.look("s")
+        await history.scan("s")
     assert (history.coverage.pending, history.coverage.is_paused) == (left, True)
     await history.pause(False)
     await copied(history)
@@ -166,7 +166,7 @@ async def test_a_resumed_copy_waits_for_no_process_that_ended_meanwhile(tmp_path
     with other:
         await history.pause(False)
         await history.start()
-        await history.look("s")
+        await history.scan("s")
         assert history.coverage.pending == 3
     await history.pause(True)
     other.acquire(timeout=0)

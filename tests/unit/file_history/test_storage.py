@@ -35,7 +35,7 @@ async def test_a_removed_secret_is_not_stored_again_until_its_file_changes(tmp_p
         [version] = matches.file_versions
         with pytest.raises(ContentRedacted):
             await history.content(version)
-        await history.look("s")
+        await history.scan("s")
         changed = asyncio.Event()
         history.listen(changed.set)
         await history.start()

@@ -73,7 +73,7 @@ async def test_of_two_files_of_one_name_the_nearest_is_used_and_both_are_listed(
     prompts.write("compact.md", b"mine", prompts.user)
     prompts.write("daily.md", b"daily", prompts.user)
     catalog = await prompts.files.read(prompts.id)
-    assert {file.name: (file.place, file.text) for file in catalog.files.values()} == {
+    assert {file.name: (file.scope, file.text) for file in catalog.files.values()} == {
         "fix": ("workspace", "first"),
         "daily": ("user", "daily"),
     }

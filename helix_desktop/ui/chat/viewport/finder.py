@@ -42,11 +42,11 @@ class ChatFinder(QObject):
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._search_slice)
         self.counter = MatchCounter(chat_viewport.model, self)
-        self._match_in_row = 0  # of the present hit among those of its row
+        self._match_in_row = 0  # of the current hit among those of its row
 
     @property
     def position(self) -> int | None:
-        """The number of the present hit, from 1, in the whole conversation; None while it is not known."""
+        """The number of the current hit, from 1, in the whole conversation; None while it is not known."""
         if self.current is None:
             return None
         before = self.counter.count_before(self.current[0].row)
@@ -79,7 +79,7 @@ class ChatFinder(QObject):
         return {text.number: ranges for text in item.built_texts if (ranges := text.find_all(self.query))}
 
     def _search_order(self) -> Iterator[tuple[int, TextPosition | None]]:
-        """Return all rows once around; the row of the present hit first beyond it, and at last as a whole."""
+        """Return all rows once around; the row of the current hit first beyond it, and at last as a whole."""
         count = len(self._chat_viewport.model)
         step = 1 if self._forward else -1
         if self.current is not None:

@@ -42,7 +42,7 @@ class ScrollLayout:
         return max(0.0, self.heights.total + self._bottom_padding - view_height)
 
     def is_at_end(self, view_height: float) -> bool:
-        """Return True if the last row's end is in sight; needs a layout of the present state."""
+        """Return True if the last row's end is in sight; needs a layout of the current state."""
         if not self.placed:
             return True
         last = self.placed[-1]

@@ -21,12 +21,12 @@ tr = Translator("Changes")
 
 SIGN_WIDTH = 20  # pixels at 100 %
 _NUMBER_PAD = 8
-_ON_HIT = "#1a1d24"  # text on the ground of the present hit, in either theme
+_ON_HIT = "#1a1d24"  # text on the ground of the current hit, in either theme
 _RADIUS = 3.0
 
 
 class Marks(NamedTuple):
-    """Columns of a line that are selected, the hits of a search in it but the present one, and that one."""
+    """Columns of a line that are selected, the hits of a search in it but the current one, and that one."""
 
     selected: tuple[int, int] | None = None
     hits: tuple[tuple[int, int], ...] = ()

@@ -23,7 +23,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 
-_MOST_LINES_BESIDE = 20_000  # changed lines; pairing more would hold up the window
+_MAX_LINES_BESIDE = 20_000  # changed lines; pairing more would hold up the window
 _SIDE_BY_SIDE_PX = 720  # the least width at 100 % at which two columns can be read
 
 
@@ -179,7 +179,7 @@ class DiffView(Themed, QWidget):
         obstacle = ""
         if diff is None or diff.before is None or diff.after is None:
             obstacle = tr("There is only one side.")
-        elif diff.added + diff.removed > _MOST_LINES_BESIDE:
+        elif diff.added + diff.removed > _MAX_LINES_BESIDE:
             obstacle = tr("Too many changed lines to compare side by side.")
         elif self.width() < scaled(_SIDE_BY_SIDE_PX):
             obstacle = tr("Widen the window to compare side by side.")

@@ -1,4 +1,4 @@
-"""The present session under two policies: which two, the chart, and what each would have cost."""
+"""The current session under two policies: which two, the chart, and what each would have cost."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class ProviderEditor(QWidget):
         self._dialect.setCurrentIndex(self._dialect.findData(form.dialect))
         self._key.setText(form.key)
         self._key.setPlaceholderText(
-            tr("Optional") if status.key_place == "none" else tr("Saved. Type to replace it.")
+            tr("Optional") if status.key_source == "none" else tr("Saved. Type to replace it.")
         )
         self.extras_form.clear()
         self.extras_form.show_extras(

@@ -211,7 +211,7 @@ class ProviderModels(QWidget):
         offered = self._offered.get(entry.name)
         if offered is None:
             return entry
-        return msgspec.structs.replace(entry, told=offered.spec, told_by=offered.source)
+        return msgspec.structs.replace(entry, reported=offered.spec, reported_by=offered.source)
 
     def _add(self) -> None:
         self.add(self.name_field.currentText().strip())
@@ -231,7 +231,10 @@ class ProviderModels(QWidget):
         entry = self._entries.get(self.table.current_name())
         if entry is not None:
             bare = ModelEntry(
-                name=entry.name, told=entry.told, told_by=entry.told_by, tested_tools=entry.tested_tools
+                name=entry.name,
+                reported=entry.reported,
+                reported_by=entry.reported_by,
+                tested_tools=entry.tested_tools,
             )
             self.spec_form.show_model(
                 entry, self._spec_lookup(entry), self._spec_lookup(bare), entry.name == self.default_model
@@ -269,5 +272,5 @@ class ProviderModels(QWidget):
 def _with_figures(entry: ModelEntry, source: ModelEntry | None) -> ModelEntry:
     source = source or ModelEntry(name=entry.name)
     return msgspec.structs.replace(
-        entry, told=source.told, told_by=source.told_by, tested_tools=source.tested_tools
+        entry, reported=source.reported, reported_by=source.reported_by, tested_tools=source.tested_tools
     )

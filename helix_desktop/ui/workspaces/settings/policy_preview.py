@@ -22,8 +22,8 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Settings: Policy")
 
 EDITED, IN_USE, WORKSPACE = "edited", "in_use", "workspace"
-_LEAST_REQUESTS = 2
-_MOST_REPLAYS = 64  # of one session, kept to be shown again at once
+_MIN_REQUESTS = 2
+_MAX_REPLAYS = 64  # of one session, kept to be shown again at once
 
 
 class PolicyReplays(Protocol):
@@ -106,7 +106,7 @@ class PolicyPreview:
         """Compute what is missing of the replays that the page compares; what was begun before ends."""
         self.stop()
         conversation = self._conversation
-        if conversation is None or conversation.session.transcript.steps < _LEAST_REQUESTS:
+        if conversation is None or conversation.session.transcript.steps < _MIN_REQUESTS:
             self._show(
                 "empty", tr("After two requests, you can see here what a policy does to this session.")
             )
@@ -199,7 +199,7 @@ class PolicyPreview:
             return
         async with aclosing(replays.replay(policy)) as pictures:
             async for picture in pictures:
-                while len(self._cache) >= _MOST_REPLAYS:
+                while len(self._cache) >= _MAX_REPLAYS:
                     del self._cache[next(iter(self._cache))]
                 self._cache[policy] = picture
                 self._show("busy")

@@ -23,7 +23,6 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.settings.forms import (
     CheckNotice,
-    KeyPlace,
     ProviderForm,
     ProviderStatus,
     validate_provider,
@@ -37,8 +36,6 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Settings: Models")
 text = TextContext("Settings: Models")
 _DEFAULT_NAME = "server"
-
-_PLACES: dict[str, KeyPlace] = {"keychain": "keychain", "environment": "environment", "run": "run"}
 
 
 class ProvidersPresenter:
@@ -96,12 +93,11 @@ class ProvidersPresenter:
         states = [ProviderStatus(DEMO, self._in_use(DEMO), "none")]
         for provider in self._services.settings.providers:
             state = await self._services.key_status(provider.name)
-            place = _PLACES.get(state.place, "none")
             forms.append(form_from_provider(provider))
             in_use = self._in_use(provider.name)
             headers = await self._saved_headers(provider)
             states.append(
-                ProviderStatus(provider.name, in_use, place, state.text, state.new_key_text, headers)
+                ProviderStatus(provider.name, in_use, state.source, state.text, state.new_key_text, headers)
             )
         self._page.show_scope(bool(self._active_workspace.id))
         self._page.show_providers(forms, states)

@@ -99,10 +99,10 @@ async def test_what_a_kill_left_unrecorded_is_recorded_once_when_its_session_is_
     rig = await started([writes(a_txt="1\n")])
     await rig.run()
     session = rig.conversation.session.id
-    recorded_already = await rig.history.look(session)
+    recorded_already = await rig.history.scan(session)
     assert recorded_already is None
     rig.files.write("a.txt", b"2\n")
-    left = await rig.history.look(session)  # captured; the process is killed before it is recorded
+    left = await rig.history.scan(session)  # captured; the process is killed before it is recorded
     assert left is not None
     await rig.conversation.close()
 

@@ -70,7 +70,7 @@ async def test_what_a_kill_left_of_a_subagent_is_recorded_by_its_parent_once(rig
     assert rig.history is not None
     child = (await rig.subagent_sessions())[0]
     rig.files.write("late.txt", b"late\n")
-    left = await rig.history.look(child)
+    left = await rig.history.scan(child)
     assert left is not None
     await rig.conversation.close()
     for _ in range(2):

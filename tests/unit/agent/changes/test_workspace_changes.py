@@ -50,7 +50,7 @@ def statuses(changes: SessionChanges) -> dict[str, str]:
 async def test_a_session_has_its_changes_by_turn_call_and_file() -> None:
     rig = await started([writes(a_txt="1\n"), writes(kind="edit", b_txt="2\n")], [writes(a_txt="3\n")])
     rig.files.write("a.txt", b"mine\n")
-    await rig.history.look(rig.conversation.session.id)
+    await rig.history.scan(rig.conversation.session.id)
     changes = await session_changes(rig)
     assert [(row.turn, row.turn_title, row.source, row.tool, row.target) for row in changes.captures] == [
         (1, "Go.", "command", "ask", "a.txt"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.cut_points import choose_cut
 from helix_desktop.context.summaries.handover import previous_handover
-from helix_desktop.context.summaries.present_handover import PresentHandoverWriter, present_handover
+from helix_desktop.context.summaries.handover_preview import HandoverPreviewWriter, preview_handover
 from helix_desktop.domain.events.summary import SECTIONS
 from tests.support.histories import (
     DEFAULT_ACTIONS,
@@ -26,21 +26,21 @@ def test_written_again_as_the_log_grows_it_is_what_it_would_be_from_scratch(
     simulator: SessionSimulator, data: st.DataObject
 ) -> None:
     """Whatever happened in between, a repeated step too; nothing is recorded."""
-    writer, dice = PresentHandoverWriter(), Dice(data.draw)
+    writer, dice = HandoverPreviewWriter(), Dice(data.draw)
     for action in ("turn", dice.pick(DEFAULT_ACTIONS), "fail_and_retry", "turn"):
         log = list(simulator.log)
         present = writer.write(simulator.transcript, 300)
-        assert present == present_handover(simulator.transcript, 300)
+        assert present == preview_handover(simulator.transcript, 300)
         assert simulator.log == log
         assert [section.title for section in present.sections] == [*SECTIONS]
         apply_action(simulator, action, dice)
-    assert writer.write(simulator.transcript, 300) == present_handover(simulator.transcript, 300)
+    assert writer.write(simulator.transcript, 300) == preview_handover(simulator.transcript, 300)
 
 
 def test_what_the_user_excludes_is_not_in_it() -> None:
     """Nor in the handover that is written next; an excluded handover feeds neither. Undo brings it back."""
     simulator = SessionSimulator(disable_folding(PROFILES["balanced"]))
-    writer = PresentHandoverWriter()
+    writer = HandoverPreviewWriter()
     for word in ("Always zebra, never yak.", "Always quokka.", "On."):
         simulator.send_message(word)
         simulator.step("So it is.", 0)

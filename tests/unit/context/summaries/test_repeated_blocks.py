@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.summaries.repeated_blocks import (
-    LEAST_CHARS,
+    MIN_CHARS,
     QuotedBlocks,
     Repeat,
     quoted_text,
@@ -48,7 +48,7 @@ def test_what_a_line_stands_for_is_in_full_in_the_newer_message(texts: list[str]
             position += len(text)
             if isinstance(part, Repeat):
                 assert part.seq < seq
-                assert len(part.text) >= LEAST_CHARS
+                assert len(part.text) >= MIN_CHARS
                 block = part.text.removesuffix("\n")
                 own = [text for text in split[part.seq] if isinstance(text, str)]
                 assert any(f"\n{block}\n" in f"\n{text}\n" for text in own)

@@ -190,7 +190,7 @@ def test_a_revert_of_a_killed_process_is_no_change_of_the_user(tmp_path: Path) -
     (tmp_path / "w/a").write_text("1")
     with opened(tmp_path) as history:
         (tmp_path / "w/a").write_text("2")
-        captured = history.look("session")
+        captured = history.scan("session")
         assert captured is not None
 
         def revert_and_die() -> None:
@@ -201,7 +201,7 @@ def test_a_revert_of_a_killed_process_is_no_change_of_the_user(tmp_path: Path) -
 
         assert die(revert_and_die)
         assert (tmp_path / "w/a").read_text() == "1"
-        assert history.look("session") is None
+        assert history.scan("session") is None
         assert os.listdir(tmp_path / "w") == ["a"]
         assert (tmp_path / "w/a").read_text() == "2"
 

@@ -87,7 +87,7 @@ def test_a_capture_is_the_true_difference(
         history = stack.enter_context(opened(Path(folder)))
         for edit in first:
             apply(root, edit)
-        history.look("s")
+        history.scan("s")
         snapshots = [walk(root)]
         for edit in outside:
             apply(root, edit)
@@ -101,7 +101,7 @@ def test_a_capture_is_the_true_difference(
         snapshots.append(walk(root))
         captured = listed(history.end_call("s", "c"))
         assert captured == difference(*snapshots[1:])
-        assert history.look("s") is None
+        assert history.scan("s") is None
         assert history.coverage().is_complete
         for change in captured.values():
             for state in (change.before, change.after):

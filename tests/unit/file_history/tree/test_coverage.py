@@ -49,7 +49,7 @@ def test_what_has_no_name_and_no_content_is_named(root: Path) -> None:
         assert places(history) == {"pipe": "special", "\\xff": "name", "link": "name"}
         (root / "link").unlink()
         (root / "link").symlink_to("text")
-        assert kinds(history.look("s")) == {"link": "created"}
+        assert kinds(history.scan("s")) == {"link": "created"}
 
 
 def test_each_place_that_is_not_covered_is_named_with_its_reason(root: Path) -> None:
@@ -127,16 +127,16 @@ def test_an_included_place_is_covered_from_then_on_and_was_changed_by_nobody(roo
         while history.copy_batch() is not None:
             pass
         assert places(history) == {"out/other.txt": "ignored"}
-        assert history.look("s") is None
+        assert history.scan("s") is None
         make(root, "out/deep/wanted.txt", content="changed")
-        (change,) = listed(history.look("s")).values()
+        (change,) = listed(history.scan("s")).values()
         assert change.is_covered
         history.use_settings(CoverageSettings())
         history.start()
         make(root, "out/deep/wanted.txt", content="changed again")
-        assert kinds(history.look("s")) == {"out/deep/wanted.txt": "changed"}  # the last that is seen of it
+        assert kinds(history.scan("s")) == {"out/deep/wanted.txt": "changed"}  # the last that is seen of it
         make(root, "out/deep/wanted.txt", content="unseen")
-        assert history.look("s") is None
+        assert history.scan("s") is None
         assert places(history) == {"out": "ignored"}
 
 
@@ -157,7 +157,7 @@ def test_what_is_changed_before_it_was_copied_says_that_its_former_content_is_un
         assert places(history) == dict.fromkeys(("early", "late", "same"), "pending")
         make(root, "early", content="changed")
         (root / "late").unlink()
-        captured = listed(history.look("s"))
+        captured = listed(history.scan("s"))
         assert sorted(captured) == ["early", "late"]
         assert not any(change.before and change.before.stored for change in captured.values())
         assert not history.coverage().is_complete
@@ -201,7 +201,7 @@ def test_the_quota_stops_the_copy_and_says_so(root: Path) -> None:
     with opened(root.parent, CoverageSettings(quota=7000)) as history:
         assert set(places(history).values()) == {"quota"}
         (root / "c").write_bytes(os.urandom(5000))
-        (change,) = listed(history.look("s")).values()
+        (change,) = listed(history.scan("s")).values()
         assert change.after is not None
         assert not change.after.stored
 
@@ -214,15 +214,15 @@ def test_what_cannot_be_read_is_named_and_nothing_in_it_counts_as_deleted() -> N
         with opened(folder) as history:
             (root / "a").chmod(0)
             (root / "b").chmod(0)
-            assert kinds(history.look("s")) == {"a": "mode", "b": "mode"}
+            assert kinds(history.scan("s")) == {"a": "mode", "b": "mode"}
             assert places(history) == {"a": "unreadable"}
             (root / "a").chmod(0o700)
             make(root, "a/made", content="other")
             (root / "a/gone").unlink()
-            assert kinds(history.look("s")) == {"a": "mode", "a/made": "created", "a/gone": "deleted"}
+            assert kinds(history.scan("s")) == {"a": "mode", "a/made": "created", "a/gone": "deleted"}
             make(root, "c")
             (root / "c").chmod(0)
-            assert kinds(history.look("s")) == {"c": "created"}
+            assert kinds(history.scan("s")) == {"c": "created"}
             assert places(history) == {"c": "unreadable"}
 
     with tempfile.TemporaryDirectory() as place:
@@ -237,9 +237,9 @@ def test_times_that_no_clock_has_are_stored_as_far_as_they_can_be(root: Path) ->
     for name, seconds in (("old", -(2**31)), ("far", 2**34 - 1), ("large", 2**34 - 1)):
         os.utime(root / name, (seconds, seconds))
     with opened(root.parent, CoverageSettings(max_file=1000)) as history:
-        assert history.look("s") is None
+        assert history.scan("s") is None
         make(root, "far", content="now")
-        assert kinds(history.look("s")) == {"far": "changed"}
+        assert kinds(history.scan("s")) == {"far": "changed"}
 
 
 def test_a_workspace_whose_folder_is_gone_has_no_deleted_files(root: Path) -> None:
@@ -247,10 +247,10 @@ def test_a_workspace_whose_folder_is_gone_has_no_deleted_files(root: Path) -> No
     with opened(root.parent) as history:
         root.rename(root.with_name("away"))
         with pytest.raises(StoreUnreadable, match="can't be looked at"):
-            history.look("s")
+            history.scan("s")
         assert history.coverage().error
         root.with_name("away").rename(root)
-        assert history.look("s") is None
+        assert history.scan("s") is None
         assert not history.coverage().error
 
 
@@ -264,7 +264,7 @@ def test_a_folder_of_a_checkout_obeys_the_ignore_files_above_it(tmp_path: Path) 
     with opened(root.parent) as history:
         assert places(history) == dict.fromkeys(("a.log", "deep/dist", "dist", "only"), "ignored")
         make(tmp_path, "top/.gitignore", content="*.log\n")
-        assert history.look("s") is None
+        assert history.scan("s") is None
         assert places(history) == dict.fromkeys(("deep/dist/z", "dist/x", "only/y"), "pending") | {
             "a.log": "ignored"
         }

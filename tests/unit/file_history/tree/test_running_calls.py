@@ -40,7 +40,7 @@ def test_changes_found_while_several_calls_run_are_of_all_of_them(root: Path) ->
                 ("a", False),
                 ("b", True),
             ]
-        assert first.look("s1") is None
+        assert first.scan("s1") is None
         assert [first.unrecorded(session) for session in ("s1", "s2")] == [(by_make,), (by_sh,)]
 
 
@@ -49,7 +49,7 @@ def test_a_tool_that_names_its_files_is_captured_by_these_alone(root: Path) -> N
     (root / "out").mkdir()
     (root / "out/x").write_text("x")
     with opened(root.parent) as history:
-        history.look("s")
+        history.scan("s")
         history.begin_call(CallMark("s", "edit", "edit a", paths=("a", "new/deep/file", "out/x")))
         (root / "a").write_text("edited")
         (root / "b").write_text("by somebody else")
@@ -67,7 +67,7 @@ def test_a_tool_that_names_its_files_is_captured_by_these_alone(root: Path) -> N
             "out/x": "changed",
         }
         assert all(change.is_covered for change in captured.list.changes)
-        assert kinds(history.look("s")) == {"b": "changed"}
+        assert kinds(history.scan("s")) == {"b": "changed"}
 
 
 def test_a_tool_s_path_through_a_link_is_found_where_it_leads(root: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_call_that_could_not_be_ended_is_ended_later(root: Path) -> None:
         with pytest.raises(StoreUnreadable):
             history.end_call("s", "c")
         root.with_name("away").rename(root)
-        assert history.look("s") is None
+        assert history.scan("s") is None
         (captured,) = history.unrecorded("s")
         assert (captured.capture.call_id, kinds(captured)) == ("c", {"a": "changed"})
 
@@ -145,6 +145,6 @@ def test_a_call_whose_process_was_killed_ends_with_it_and_its_changes_are_kept(r
         assert (captured.capture.call_id, captured.capture.source) == ("c", "command")
         assert kinds(captured) == {"a": "changed"}
         (root / "b").write_text("later, by the user")
-        outside = history.look("s")
+        outside = history.scan("s")
         assert outside is not None
         assert outside.capture.source == "outside"
