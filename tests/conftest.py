@@ -20,7 +20,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
@@ -108,6 +109,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 _NETWORK = pytest.StashKey[_Network]()
+_NOT_MADE = pytest.StashKey[Path]()
 _LITTERED = pytest.StashKey[bool]()
 _COLLECTIONS = pytest.StashKey[int]()
 
@@ -117,13 +119,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
-def pytest_runtestloop() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop() -> Generator[None, object, object]:
     """Let no garbage collection look at modules and collected tests again: they stay."""
     gc.collect()
     gc.freeze()
     # Properties make many short-lived objects: the usual 700 had them all looked at thousands of times.
     gc.set_threshold(500_000, 20, 100)
     gc.enable()
+    with _signals_reach_children():
+        return (yield)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -156,7 +161,7 @@ def _new_qt_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-@pytest.fixture(scope="session", autouse=True)
+@contextmanager
 def _signals_reach_children() -> Iterator[None]:
     """Let what tests start be ended by signals, also where the tests themselves were started without them.
 
@@ -175,6 +180,22 @@ def _signals_reach_children() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def _ground_rules(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hold every test to all rules: pytest takes longer for a fixture of each than for most of the tests."""
+    if "monkeypatch" in request.fixturenames:
+        request.getfixturevalue("monkeypatch")  # first: it is undone when all other fixtures have ended
+    with (
+        _garbage_on_the_main_thread(request),
+        _own_data_dir(request),
+        _only_loopback(request.config),
+        _no_unexpected_errors(request.node),
+        _no_leaked_threads(),
+        _no_leaked_windows(),
+    ):
+        yield
+
+
+@contextmanager
 def _garbage_on_the_main_thread(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let no Qt object die on a worker thread: its timers would end the process (see app.garbage).
 
@@ -192,77 +213,86 @@ def _garbage_on_the_main_thread(request: pytest.FixtureRequest) -> Iterator[None
     request.config.stash[_LITTERED] = uses_qt
     if uses_qt:
         gc.disable()
-    yield
-    gc.enable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
-@pytest.fixture
-def qtbot(qapp: object, request: pytest.FixtureRequest) -> QtBot:
-    """As pytest-qt has it, but patient: on a busy machine a frame may take longer than its five seconds."""
-    bot = QtBot(request)
-    for wait in ("waitUntil", "waitSignal", "waitSignals", "waitExposed", "waitActive", "waitCallback"):
-        setattr(bot, wait, partial(getattr(bot, wait), timeout=_QT_GRACE_MS))
-    return bot
-
-
-@pytest.fixture(autouse=True)
-def _own_data_dir(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextmanager
+def _own_data_dir(request: pytest.FixtureRequest) -> Iterator[None]:
     """Keep every test, and all it starts, out of the user's own data; make no folder that is not needed."""
     if "tmp_path" in request.fixturenames:
         folder: Path = request.getfixturevalue("tmp_path")
     else:
-        folder = tmp_path_factory.getbasetemp() / "not-made" / str(next(_NUMBERS))
-    monkeypatch.setenv("HELIX_DATA_DIR", str(folder / "helix-data"))
+        folder = _folder_of_no_test(request) / str(next(_NUMBERS))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HELIX_DATA_DIR", str(folder / "helix-data"))
+        yield
 
 
-@pytest.fixture(autouse=True)
-def _only_loopback(request: pytest.FixtureRequest) -> Iterator[None]:
+def _folder_of_no_test(request: pytest.FixtureRequest) -> Path:
+    stash = request.config.stash
+    if _NOT_MADE not in stash:
+        factory: pytest.TempPathFactory = request.getfixturevalue("tmp_path_factory")
+        stash[_NOT_MADE] = factory.getbasetemp() / "not-made"
+    return stash[_NOT_MADE]
+
+
+@contextmanager
+def _only_loopback(config: pytest.Config) -> Iterator[None]:
     """Fail a test that tried to leave this machine, also when the code under test hid the refusal."""
-    refused = request.config.stash[_NETWORK].refused
+    refused = config.stash[_NETWORK].refused
     refused.clear()
-    yield
-    assert not refused, f"tried to reach {', '.join(refused)}"
+    try:
+        yield
+    finally:
+        assert not refused, f"tried to reach {', '.join(refused)}"
 
 
-@pytest.fixture(autouse=True)
-def _no_unexpected_errors(request: pytest.FixtureRequest) -> Iterator[None]:
+@contextmanager
+def _no_unexpected_errors(node: pytest.Item) -> Iterator[None]:
     """Fail on a log record at ERROR that the marker expect_errors does not name."""
     errors = _Errors()
     logging.getLogger().addHandler(errors)
-    yield
-    logging.getLogger().removeHandler(errors)
-    marker = request.node.get_closest_marker("expect_errors")
-    expected = marker.args if marker else ()
-    surprising = [text for text in errors.messages if not any(re.search(part, text) for part in expected)]
-    assert not surprising, "logged errors:\n" + "\n".join(surprising)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(errors)
+        marker = node.get_closest_marker("expect_errors")
+        expected = marker.args if marker else ()
+        surprising = [text for text in errors.messages if not any(re.search(part, text) for part in expected)]
+        assert not surprising, "logged errors:\n" + "\n".join(surprising)
 
 
-@pytest.fixture(autouse=True)
+@contextmanager
 def _no_leaked_threads() -> Iterator[None]:
     """Fail on a thread that would keep the process alive."""
     before = set(threading.enumerate())
-    yield
-    leaked = [thread for thread in threading.enumerate() if thread not in before and not thread.daemon]
-    deadline = time.monotonic() + _THREAD_GRACE_S
-    for thread in leaked:
-        thread.join(max(0.0, deadline - time.monotonic()))
-    alive = [thread.name for thread in leaked if thread.is_alive()]
-    assert not alive, f"threads left running: {', '.join(alive)}"
+    try:
+        yield
+    finally:
+        leaked = [thread for thread in threading.enumerate() if thread not in before and not thread.daemon]
+        deadline = time.monotonic() + _THREAD_GRACE_S
+        for thread in leaked:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        alive = [thread.name for thread in leaked if thread.is_alive()]
+        assert not alive, f"threads left running: {', '.join(alive)}"
 
 
-@pytest.fixture(autouse=True)
+@contextmanager
 def _no_leaked_windows() -> Iterator[None]:
     """Fail on a top-level widget that the test made and nobody closed; costs nothing without Qt's widgets."""
     before = _windows()
-    yield
-    if len(_windows()) > len(before):
-        gc.collect()
-        _delete_what_waits_for_it()
-        # Only the objects themselves tell an old window from a new one: an address may be used again.
-        leaked = [repr(window) for window in _windows() if window not in before]
-        assert not leaked, f"windows left open: {', '.join(leaked)}"
+    try:
+        yield
+    finally:
+        if len(_windows()) > len(before):
+            gc.collect()
+            _delete_what_waits_for_it()
+            # Only the objects themselves tell an old window from a new one: an address may be used again.
+            leaked = [repr(window) for window in _windows() if window not in before]
+            assert not leaked, f"windows left open: {', '.join(leaked)}"
 
 
 def _windows() -> list[object]:
@@ -278,3 +308,12 @@ def _delete_what_waits_for_it() -> None:
     from PySide6.QtCore import QCoreApplication, QEvent
 
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+
+
+@pytest.fixture
+def qtbot(qapp: object, request: pytest.FixtureRequest) -> QtBot:
+    """As pytest-qt has it, but patient: on a busy machine a frame may take longer than its five seconds."""
+    bot = QtBot(request)
+    for wait in ("waitUntil", "waitSignal", "waitSignals", "waitExposed", "waitActive", "waitCallback"):
+        setattr(bot, wait, partial(getattr(bot, wait), timeout=_QT_GRACE_MS))
+    return bot
