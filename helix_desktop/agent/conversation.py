@@ -28,6 +28,7 @@ from helix_desktop.agent.trust import require_trust
 from helix_desktop.agent.user_message import MessageTooLarge, TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.agent.window.side_questions import SideQuestions
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.missed_questions import missed_questions
 from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
@@ -405,6 +406,13 @@ def _require_size(message: UserMessage, limit: int, ratio: float) -> None:
     `ratio` is the model's tokens per token of ours, by which `limit` and the message are counted.
     """
     tokens = (message.tokens or 0) + sum(attachment.tokens for attachment in message.attachments)
+    tokens += FRAMING_TOKENS  # as the line below the message counts it
+    if limit <= FRAMING_TOKENS:
+        raise MessageTooLarge(
+            _text("This model's context window is too small."),
+            _text("What each request contains and the room for its answer fill it without any message."),
+            _text("Choose a model with a larger context window."),
+        )
     if tokens > limit:
         raise MessageTooLarge(
             _text("This message is too long."),

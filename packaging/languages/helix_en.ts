@@ -569,6 +569,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/conversation.py" />
+            <source>Choose a model with a larger context window.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/handovers.py" />
             <source>Choose another message.</source>
             <translation type="unfinished" />
@@ -1117,6 +1122,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/conversation.py" />
+            <source>This model's context window is too small.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/output_forms.py" />
             <source>This output isn't in the context.</source>
             <translation type="unfinished" />
@@ -1191,6 +1201,11 @@
             <location filename="../../helix_desktop/agent/window/compactor.py" />
             <location filename="../../helix_desktop/agent/window/observations.py" />
             <source>Wait, or cancel.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/conversation.py" />
+            <source>What each request contains and the room for its answer fill it without any message.</source>
             <translation type="unfinished" />
         </message>
         <message>

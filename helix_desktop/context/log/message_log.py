@@ -5,7 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Attachment,
+    RecordedEvent,
+    ToolAnswered,
+    UserSpoke,
+)
 from helix_desktop.domain.question import QuestionReply
 
 FRAMING_TOKENS = 4  # tokens that a wire format adds to each message, and to each call
@@ -23,9 +29,14 @@ def tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
 
 
 def full_tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
-    """Return the tokens of a message, framing included, counting all of an output that is shown in part."""
-    full = max(0, event.full_tokens - event.tokens) if isinstance(event, ToolAnswered) else 0
-    return tokens_of(event) + full
+    """Return the tokens of a message, framing included, counting all of what is shown in part."""
+    parts: tuple[ToolAnswered | Attachment, ...] = ()
+    match event:
+        case UserSpoke(attachments=attachments):
+            parts = attachments
+        case ToolAnswered():
+            parts = (event,)
+    return tokens_of(event) + sum(max(0, part.full_tokens - part.tokens) for part in parts)
 
 
 def saving_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:

@@ -72,7 +72,7 @@ def inspector_state(
     What the provider reported beyond them is a row of its own, so that all rows add up to the gauge.
     """
     rows = window_rows(contents, gauge.ratio, fresh)
-    entries = sum(row.tokens for row in rows if row.kind not in _FIXED)
+    entries = sum(item.tokens for item in contents if item.kind not in _FIXED)
     rows += _difference(gauge, sum(row.tokens for row in rows))
     is_on_hold = policy.enabled and transcript.on_hold
     own_policy = transcript.session_policy
@@ -188,7 +188,7 @@ def _cache(transcript: Transcript, totals: StoreTotals, entries: int, ratio: flo
         size=totals.size,
         stored_size=totals.stored_size,
         markers=_markers(transcript),
-        saved=max(0, round(transcript.full_total_tokens * ratio) - entries),
+        saved=max(0, round((transcript.full_total_tokens - entries) * ratio)),
         savings=tuple(_savings(transcript)),
     )
 

@@ -80,6 +80,10 @@ async def _check_the_estimate(rig: WindowRig) -> None:
         rig.type_message("Read it", send=False)
         await until(lambda: "Message: ≈" in rig.composer._status.full_text(), "the estimate")
         words = rig.composer._status.full_text()
+        await rig.use_server(server, window=1_500)
+        await until(lambda: "room for" in rig.composer._status.full_text(), "too small a window")
+        await rig.use_server(server)
+        await until(lambda: "room for" not in rig.composer._status.full_text(), "a window with room again")
         rig.composer.set_text("")
         await rig.run_turn("Read it")
         assert f"Message: ≈ {row(rig, 'user').tokens} tokens" in words

@@ -32,7 +32,7 @@ from helix_desktop.domain.events.session import (
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.domain.messages import ModelResponse, RetryScheduled, TextDelta
+from helix_desktop.domain.messages import ModelInfo, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.user_text import verbatim
 from tests.support.agent_rig import AgentRig
@@ -100,6 +100,13 @@ async def test_a_message_that_fills_the_window_by_itself_is_refused() -> None:
         await conversation.send("word " * conversation.window.message_limit * 2)
     assert not rig.events(UserSpoke)
     assert not conversation.is_running
+
+
+async def test_a_window_that_has_no_room_for_any_message_is_named_as_the_cause() -> None:
+    model = ScriptedModel(replies_in_order(), ModelInfo("test", "tiny", window=20, reserve=5))
+    conversation = await AgentRig(model).begin()
+    with pytest.raises(MessageTooLarge, match="context window is too small"):
+        await conversation.send("Hi.")
 
 
 async def test_outputs_are_stored_before_they_are_shown() -> None:

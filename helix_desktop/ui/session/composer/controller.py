@@ -422,6 +422,11 @@ class ComposerController(QObject):
             draft = self.outgoing.with_draft(session, stored.text, self.attachments.of(session))
             await workspace.store.save_draft(session, draft.text, draft.attachments)
 
+    def recount(self) -> None:
+        """Count the message on screen again: what it has room for may be another."""
+        if self.widget.text() or self.attachments.current():
+            self._count_timer.start()
+
     async def _show_estimate(self) -> None:
         text, workspace, conversation = self.widget.text(), self._workspace, self._conversation
         if workspace is None or conversation is None:
