@@ -15,8 +15,8 @@ from helix_desktop.agent.branches import (
     store_branch,
 )
 from helix_desktop.agent.budget import SessionBudget
-from helix_desktop.agent.cached_content import ContentAccess
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
+from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.conversation_factory import create_conversation
 from helix_desktop.agent.models.roles import ConfiguredModels, ModelRoles, RunSettingsSource

@@ -11,8 +11,8 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.user_text import TextContext, verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.shell_data import error_banner
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.design.window_state import error_banner
 from helix_desktop.ui.shell.main_window import MainWindow
 
 text = TextContext("Start")

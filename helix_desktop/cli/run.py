@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from helix_desktop.agent.cached_content import ContentAccess
+from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace

@@ -24,7 +24,7 @@ from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.demo.offscreen import use_offscreen_platform
 from helix_desktop.demo.screenshots import PictureOptions, ScreenshotWriter
 from helix_desktop.demo.session_checks import DemoCheck
-from helix_desktop.demo.tour import Tour
+from helix_desktop.demo.tour import DemoTour
 from helix_desktop.domain.errors import InvalidInput, SettingsDamaged
 from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
@@ -127,7 +127,7 @@ async def _drive_window(
     await asyncio.sleep(0)
     controllers = wire_app(data_dir, window_context, demo_pause_s=0.0)
     screenshots = ScreenshotWriter(window_context, out, options)
-    tour = Tour(window_context, controllers, screenshots, out / "projects", every_screen)
+    tour = DemoTour(window_context, controllers, screenshots, out / "projects", every_screen)
     try:
         return await tour.run(), screenshots
     finally:

@@ -46,7 +46,7 @@ _POLL_S = 0.03
 _APPROVAL_TASK = 2  # the task of the script in which an edit has to be approved for the picture
 
 
-class Tour:
+class DemoTour:
     """Drives the window through two sample workspaces."""
 
     def __init__(

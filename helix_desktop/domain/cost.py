@@ -108,34 +108,34 @@ def call_cost(info: ModelInfo, usage: Usage) -> float:
     return (price + usage.output * info.price_out) / _MILLION
 
 
-def step_cost(info: ModelInfo, spoke: AssistantSpoke) -> float:
+def step_cost(info: ModelInfo, response: AssistantSpoke) -> float:
     """Return the US dollars of a step, by its reported usage, or by our count."""
-    usage = spoke.usage
+    usage = response.usage
     if usage is None or usage.input <= 0:
-        usage = Usage(spoke.estimate, spoke.tokens)
+        usage = Usage(response.estimate, response.tokens)
     return call_cost(info, usage)
 
 
-def step_tokens(spoke: AssistantSpoke) -> int:
+def step_tokens(response: AssistantSpoke) -> int:
     """Return the input and output tokens of a step, as reported by the provider, or by our count."""
-    usage = spoke.usage
-    if usage is not None and _is_usage_reported(spoke):
+    usage = response.usage
+    if usage is not None and _is_usage_reported(response):
         return usage.input + usage.output
-    return spoke.estimate + spoke.tokens
+    return response.estimate + response.tokens
 
 
-def _is_usage_reported(spoke: AssistantSpoke) -> bool:
+def _is_usage_reported(response: AssistantSpoke) -> bool:
     """Return True if the provider reported the usage; some local servers report zeros."""
-    return spoke.usage is not None and spoke.usage.input > 0
+    return response.usage is not None and response.usage.input > 0
 
 
-def _step_spending(spoke: AssistantSpoke) -> Spending:
-    usage, tokens = spoke.usage, step_tokens(spoke)
-    if usage is None or not _is_usage_reported(spoke):
-        return Spending(tokens, spoke.cost, estimated=True)
+def _step_spending(response: AssistantSpoke) -> Spending:
+    usage, tokens = response.usage, step_tokens(response)
+    if usage is None or not _is_usage_reported(response):
+        return Spending(tokens, response.cost, estimated=True)
     if not (usage.reports_cache or usage.cached):
-        return Spending(tokens, spoke.cost)
-    return Spending(tokens, spoke.cost, False, usage.cached, usage.cache_writes, usage.fresh)
+        return Spending(tokens, response.cost)
+    return Spending(tokens, response.cost, False, usage.cached, usage.cache_writes, usage.fresh)
 
 
 def spending_of(event: Event) -> Spending:

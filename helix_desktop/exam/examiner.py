@@ -24,7 +24,7 @@ from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.exam.interview import Answer, ExamCall, Interview, request_tokens
 from helix_desktop.exam.prompts import judge_text, question_text
-from helix_desktop.exam.questions import Kind, Question, QuestionFile
+from helix_desktop.exam.questions import ExamQuestion, Kind, QuestionFile
 from helix_desktop.exam.replayed_window import ReplayedWindow, replay_history, replay_window
 from helix_desktop.exam.scoring import is_visible, score
 from helix_desktop.replay.message_tokens import MessageTokenCounter
@@ -73,7 +73,7 @@ class ExamPart:
 
     path: Path
     title: str
-    questions: tuple[Question, ...]
+    questions: tuple[ExamQuestion, ...]
 
 
 def plan_exam(paths: Sequence[Path], files: Mapping[str, QuestionFile], limit: int) -> list[ExamPart]:
@@ -134,7 +134,7 @@ class Examiner:
     async def _ask(
         self,
         part: ExamPart,
-        question: Question,
+        question: ExamQuestion,
         condition: Condition,
         window: ReplayedWindow,
         tools: Tools | None,
@@ -162,7 +162,7 @@ class Examiner:
             judged=await self._judged(question, answer),
         )
 
-    async def _judged(self, question: Question, answer: Answer) -> int | None:
+    async def _judged(self, question: ExamQuestion, answer: Answer) -> int | None:
         """Return how many points of the key the judging model finds in an answer; None without a judge."""
         if self._judge is None:
             return None

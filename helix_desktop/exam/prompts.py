@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.exam.questions import Question
+from helix_desktop.exam.questions import ExamQuestion
 
 OUT_OF_CALLS = "The limit of {limit} calls is reached. Answer now with what you know."
 NO_ROOM = (
@@ -20,7 +20,7 @@ def question_text(question: str) -> str:
     )
 
 
-def judge_text(question: Question, answer: str) -> str:
+def judge_text(question: ExamQuestion, answer: str) -> str:
     """Return what a judging model is asked: it sees question, key and answer, nothing else."""
     points = "\n".join(f"{n}. {' / '.join(point.accept)}" for n, point in enumerate(question.points, 1))
     return (

@@ -37,7 +37,7 @@ class KeyPoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.evidence or self.accept[0]
 
 
-class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExamQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A question with its key."""
 
     id: _NonEmpty
@@ -50,7 +50,7 @@ class QuestionFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The questions about one recording, which is named by the SHA-256 of its unpacked lines."""
 
     recording: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-    questions: Annotated[tuple[Question, ...], msgspec.Meta(min_length=1)]
+    questions: Annotated[tuple[ExamQuestion, ...], msgspec.Meta(min_length=1)]
     title: str = ""
 
 

@@ -21,7 +21,7 @@ from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import RawMessage, Replay
 from helix_desktop.replay.reachability import OriginalOutputs, Reachability, measure_reachability
 from helix_desktop.replay.recording import as_message, read_messages, with_turn_ends
-from helix_desktop.replay.request_gaps import draw_gaps, recording_digest
+from helix_desktop.replay.request_gaps import draw_gaps, messages_digest
 from helix_desktop.replay.request_grammar import RequestGrammar
 from helix_desktop.replay.request_totals import RequestTotals, SentTotals
 from helix_desktop.replay.results import InvalidRequests, MeasuredRecording, RecordingResult, Timing
@@ -65,7 +65,7 @@ def _check_rule(
     messages: Sequence[RawMessage], create_replay: Callable[[], Replay], every: int
 ) -> bool | None:
     """Return whether a rule in a long message stays in the window; None if the recording is not drawn."""
-    if not every or int.from_bytes(recording_digest(messages)) % every:
+    if not every or int.from_bytes(messages_digest(messages)) % every:
         return None
     with closing(create_replay()) as replay:
         return is_rule_visible(messages, replay)

@@ -47,7 +47,7 @@ def draw_gaps(messages: Sequence[RawMessage]) -> list[float]:
 
     A gap is the time of the former answer, and that of its tools or of the user's wait.
     """
-    digest = recording_digest(messages)
+    digest = messages_digest(messages)
     gaps: list[float] = []
     for before, message in pairwise(messages):
         if message["role"] == "assistant":
@@ -57,7 +57,7 @@ def draw_gaps(messages: Sequence[RawMessage]) -> list[float]:
     return gaps
 
 
-def recording_digest(messages: Sequence[RawMessage]) -> bytes:
+def messages_digest(messages: Sequence[RawMessage]) -> bytes:
     """Return a hash of a recording's texts, wherever the recording is stored."""
     texts = "\0".join(message["content"] for message in messages)
     return hashlib.sha256(texts.encode("utf-8", "surrogatepass")).digest()

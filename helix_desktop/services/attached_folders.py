@@ -7,7 +7,7 @@ import os
 from collections import deque
 from pathlib import Path
 
-from helix_desktop.agent.cached_content import ContentAccess
+from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.text_format import format_bytes

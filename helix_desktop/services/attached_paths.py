@@ -6,7 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from helix_desktop.agent.cached_content import ContentAccess
+from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.agent.intake.attachments import MAX_FILE_BYTES
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.session import Attachment

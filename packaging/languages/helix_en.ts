@@ -410,7 +410,7 @@
     <context>
         <name>Agent</name>
         <message numerus="yes">
-            <location filename="../../helix_desktop/agent/cached_content.py" />
+            <location filename="../../helix_desktop/agent/content_access.py" />
             <source>%n bytes match the digest</source>
             <translation>
                 <numerusform>%n byte matches the digest</numerusform>
@@ -626,7 +626,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/cached_content.py" />
+            <location filename="../../helix_desktop/agent/content_access.py" />
             <source>Each workspace keeps its own cache.</source>
             <translation type="unfinished" />
         </message>
@@ -637,7 +637,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/cached_content.py" />
+            <location filename="../../helix_desktop/agent/content_access.py" />
             <source>Enter more digits.</source>
             <translation type="unfinished" />
         </message>
@@ -780,17 +780,17 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/cached_content.py" />
+            <location filename="../../helix_desktop/agent/content_access.py" />
             <source>Lines can't be searched here.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/cached_content.py" />
+            <location filename="../../helix_desktop/agent/content_access.py" />
             <source>List the cache entries to find it.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/cached_content.py" />
+            <location filename="../../helix_desktop/agent/content_access.py" />
             <source>No cached output starts with {digest}.</source>
             <translation type="unfinished" />
         </message>
@@ -901,7 +901,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/cached_content.py" />
+            <location filename="../../helix_desktop/agent/content_access.py" />
             <source>Several cached outputs start with {digest}.</source>
             <translation type="unfinished" />
         </message>
@@ -9085,7 +9085,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/design/window_state.py" />
+            <location filename="../../helix_desktop/ui/design/shell_data.py" />
             <source>Context window unknown</source>
             <translation type="unfinished" />
         </message>
@@ -9186,17 +9186,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/design/window_state.py" />
+            <location filename="../../helix_desktop/ui/design/shell_data.py" />
             <source>compaction off</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/design/window_state.py" />
+            <location filename="../../helix_desktop/ui/design/shell_data.py" />
             <source>compacts in ~{tokens}</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/design/window_state.py" />
+            <location filename="../../helix_desktop/ui/design/shell_data.py" />
             <source>compacts now</source>
             <translation type="unfinished" />
         </message>
@@ -9207,7 +9207,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/design/window_state.py" />
+            <location filename="../../helix_desktop/ui/design/shell_data.py" />
             <source>on hold</source>
             <translation type="unfinished" />
         </message>
@@ -9242,12 +9242,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/design/window_state.py" />
+            <location filename="../../helix_desktop/ui/design/shell_data.py" />
             <source>{used} / {window}</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/design/window_state.py" />
+            <location filename="../../helix_desktop/ui/design/shell_data.py" />
             <source>≈ {share}</source>
             <translation type="unfinished" />
         </message>
@@ -15902,7 +15902,7 @@
         <name>Settings: MCP</name>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/settings/mcp/server_card.py" />
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>%n tools</source>
             <translation>
                 <numerusform>%n tool</numerusform>
@@ -15959,12 +15959,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Connects to this address with these headers:</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Connects to:</source>
             <translation type="unfinished" />
         </message>
@@ -15984,7 +15984,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Each variable must be NAME=value (got {value}).</source>
             <translation type="unfinished" />
         </message>
@@ -16009,12 +16009,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Failed</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Failed · retrying within {seconds} s</source>
             <translation type="unfinished" />
         </message>
@@ -16029,7 +16029,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Folder not trusted</source>
             <translation type="unfinished" />
         </message>
@@ -16085,7 +16085,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Needs your approval</source>
             <translation type="unfinished" />
         </message>
@@ -16105,7 +16105,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Off</source>
             <translation type="unfinished" />
         </message>
@@ -16130,7 +16130,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Ready</source>
             <translation type="unfinished" />
         </message>
@@ -16145,7 +16145,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Restarting…</source>
             <translation type="unfinished" />
         </message>
@@ -16170,12 +16170,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Starting…</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Starts in {folder}, with your rights and outside the sandbox:</source>
             <translation type="unfinished" />
         </message>
@@ -16231,7 +16231,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Waiting to start</source>
             <translation type="unfinished" />
         </message>
@@ -16241,7 +16241,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>Write one per line.</source>
             <translation type="unfinished" />
         </message>
@@ -16251,12 +16251,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>no tools</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>{exposed} of %n tools</source>
             <translation>
                 <numerusform>{exposed} of %n tool</numerusform>
@@ -16269,12 +16269,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>{name}=••• (saved)</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/mcp/text.py" />
+            <location filename="../../helix_desktop/ui/settings/mcp/texts.py" />
             <source>{tokens} tokens in each request</source>
             <translation type="unfinished" />
         </message>

@@ -104,9 +104,9 @@ def test_what_hides_in_a_fact_is_shown_and_what_keeps_its_order_is_not() -> None
 
 def test_a_terminal_shows_nothing_that_would_be_copied_unseen() -> None:
     use_language(QtLanguage("he", QTranslator()))
-    shown = tr("Stored in {path}", path="/srv/a")
+    result = tr("Stored in {path}", path="/srv/a")
     use_language(English())
-    assert shown == "Stored in /srv/a"
+    assert result == "Stored in /srv/a"
 
 
 def test_in_a_line_from_left_to_right_nothing_is_added(german: QtLanguage) -> None:
@@ -203,15 +203,15 @@ def test_the_pseudo_languages_keep_facts_and_change_every_word(tmp_path: Path) -
         for code, change in pseudo.LANGUAGES.items():
             language = load_language(_compile(tmp_path, code, entries, change))
             use_language(language)
-            shown = [
+            result = [
                 tr("Model {model} not found.", model="42"),
                 *(tr.plural(n, "%n entry", "%n entries") for n in (1, 2)),
             ]
-            assert not any("a" <= letter.lower() <= "z" for letter in "".join(shown))
-            assert "42" in shown[0]
-            assert [language.show_fact(n) in shown[n] for n in (1, 2)] == [True, True]
+            assert not any("a" <= letter.lower() <= "z" for letter in "".join(result))
+            assert "42" in result[0]
+            assert [language.show_fact(n) in result[n] for n in (1, 2)] == [True, True]
             if code == pseudo.LONG:
-                assert len(shown[0]) >= 1.5 * len("Model 42 not found.")
+                assert len(result[0]) >= 1.5 * len("Model 42 not found.")
     finally:
         use_language(English())
 

@@ -107,7 +107,7 @@ def _view_figures() -> list[tuple[str, float, str]]:
     view.resize(1_300, 900)
     view.set_side_by_side(True)
     view.show()
-    shown = statistics.median(
+    show_time = statistics.median(
         _seconds(lambda: view.show_diff(diff, "code.py", can_revert_hunks=True)) for _ in range(_ROUNDS)
     )
     view.text.syntax.finish()
@@ -121,7 +121,7 @@ def _view_figures() -> list[tuple[str, float, str]]:
     percentiles = statistics.quantiles(frames, n=100)
     view.close()
     return [
-        ("a view of 5,000 lines side by side: shows it", shown * 1e3, "ms"),
+        ("a view of 5,000 lines side by side: shows it", show_time * 1e3, "ms"),
         ("scrolls, per frame, p50", percentiles[49] * 1e3, "ms"),
         ("scrolls, per frame, p99", percentiles[98] * 1e3, "ms"),
     ]

@@ -95,13 +95,13 @@ def main() -> list[tuple[str, float, str]]:
         QTest.keyClick(chart.scrubber, Qt.Key.Key_Left)
         app.processEvents()
         moves.append(time.perf_counter() - started)
-    exact, shown, moved = map(statistics.median, (windows, shows, moves))
+    exact, show_time, moved = map(statistics.median, (windows, shows, moves))
     return [
         (f"scrubber: read {len(log):,} events once", prepared * 1000, "ms, in a thread"),
         ("scrubber: exact window of a step anywhere", exact * 1000, "ms, in a thread; limit 100"),
         ("scrubber: slowest of them", max(windows) * 1000, "ms, in a thread"),
         ("scrubber: that over a projection of the newest window", exact / projected, "times"),
-        ("scrubber per step: the inspector shows it", shown * 1000, "ms in the window; limit 16"),
+        ("scrubber per step: the inspector shows it", show_time * 1000, "ms in the window; limit 16"),
         (
             "scrubber per step: the handle moves, the chart is drawn",
             moved * 1000,

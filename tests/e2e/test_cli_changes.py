@@ -109,8 +109,8 @@ async def test_what_was_changed_is_listed_printed_and_taken_back(cli: Cli, tmp_p
     assert refused.code == 1
     assert "a.txt: Changed since, in conflict" in refused.out.decode()
     assert not (cli.project / "b.txt").exists()
-    kept = await changes(cli, "revert", "--turn", "1", "--on-conflict", "present")
-    assert kept.code == 0, kept
+    result = await changes(cli, "revert", "--turn", "1", "--on-conflict", "present")
+    assert result.code == 0, result
     assert (cli.project / "a.txt").read_text() == "eins\n\n\nmine\n"
     assert (cli.project / "b.txt").read_text() == "b\n"
     step = second["capture"][:8]

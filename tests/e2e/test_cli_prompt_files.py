@@ -23,11 +23,11 @@ async def test_a_prompt_file_is_sent_and_what_is_no_command_is_refused(tmp_path:
     result = await cli(*RUN, "/fix app.py")
     (title,) = [line.event.title for line in result.lines if isinstance(line.event, SessionRenamed)]
     assert title == "/fix app.py"
-    (spoke,) = [line.event for line in result.lines if isinstance(line.event, UserSpoke)]
-    assert spoke.text == "Fix @app.py.\n!ls"
-    assert [attachment.path for attachment in spoke.attachments] == ["app.py"]
-    assert spoke.prompt is not None
-    assert spoke.prompt.path == ".agents/commands/fix.md"
+    (user_message,) = [line.event for line in result.lines if isinstance(line.event, UserSpoke)]
+    assert user_message.text == "Fix @app.py.\n!ls"
+    assert [attachment.path for attachment in user_message.attachments] == ["app.py"]
+    assert user_message.prompt is not None
+    assert user_message.prompt.path == ".agents/commands/fix.md"
     assert "nothing is run" in result.err
 
     (await cli(*RUN, "/fx app.py")).assert_refused(

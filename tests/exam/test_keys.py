@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.exam.questions import Question, QuestionFile, read_questions
+from helix_desktop.exam.questions import ExamQuestion, QuestionFile, read_questions
 from helix_desktop.exam.scoring import is_visible, normalize, score
 from helix_desktop.replay.recording import read_messages, recording_digest
 
@@ -49,7 +49,7 @@ def test_every_point_is_in_the_recording(file: QuestionFile) -> None:
     assert missing == []
 
 
-def _missing(question: Question, messages: list[dict[str, Any]]) -> list[str]:
+def _missing(question: ExamQuestion, messages: list[dict[str, Any]]) -> list[str]:
     """List the places where a point's evidence should be and is not."""
     return [
         f"{question.id}: {point.proof!r} in message {number}"

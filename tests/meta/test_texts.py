@@ -13,7 +13,7 @@ from texts.rules import forbidden_words, outside_the_catalog
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def _written(folder: Path, code: str) -> Path:
+def _write_module(folder: Path, code: str) -> Path:
     path = folder / "module.py"
     path.write_text(f'tr = Translator("Tests")\n{code}\n', encoding="utf-8")
     return path
@@ -26,9 +26,9 @@ def test_every_text_keeps_the_rules(tmp_path: Path) -> None:
     """
     entries, problems = product_texts(ROOT)
     assert problems_of(ROOT, entries, problems) == []
-    written = tmp_path / SOURCE_CATALOG.name
-    write_source_catalog(written, entries)
-    assert (ROOT / SOURCE_CATALOG).read_text(encoding="utf-8") == written.read_text(encoding="utf-8")
+    catalog = tmp_path / SOURCE_CATALOG.name
+    write_source_catalog(catalog, entries)
+    assert (ROOT / SOURCE_CATALOG).read_text(encoding="utf-8") == catalog.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_every_text_keeps_the_rules(tmp_path: Path) -> None:
 )
 def test_a_call_that_no_catalog_can_hold_is_found(code: str, why: str, tmp_path: Path) -> None:
     """Sums, f-strings, missing facts and plurals without a number cannot be translated."""
-    _, problems = extract(tmp_path, [_written(tmp_path, code)])
+    _, problems = extract(tmp_path, [_write_module(tmp_path, code)])
     assert [why in problem.why for problem in problems] == ([True] if why else [])
 
 
@@ -65,7 +65,7 @@ def test_a_call_that_no_catalog_can_hold_is_found(code: str, why: str, tmp_path:
 )
 def test_a_text_outside_the_catalog_is_found(code: str, tmp_path: Path) -> None:
     """Wherever a literal that a user may read stands, it is seen."""
-    assert len(outside_the_catalog(tmp_path, [_written(tmp_path, code)])) == 1
+    assert len(outside_the_catalog(tmp_path, [_write_module(tmp_path, code)])) == 1
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_a_text_outside_the_catalog_is_found(code: str, tmp_path: Path) -> None:
 )
 def test_what_no_user_reads_is_left_alone(code: str, tmp_path: Path) -> None:
     """Logs, docstrings, programmers' errors, names, style sheets and texts of the catalog are no findings."""
-    assert outside_the_catalog(tmp_path, [_written(tmp_path, code)]) == []
+    assert outside_the_catalog(tmp_path, [_write_module(tmp_path, code)]) == []
 
 
 def test_forbidden_words_are_found(tmp_path: Path) -> None:
     """With the word to write instead."""
-    entries, _ = extract(tmp_path, [_written(tmp_path, 'tr("The store was mended.")')])
+    entries, _ = extract(tmp_path, [_write_module(tmp_path, 'tr("The store was mended.")')])
     assert [problem.why for problem in forbidden_words(entries)] == [
         "'mended' in 'The store was mended.': write 'repair'"
     ]
@@ -101,7 +101,7 @@ def test_forbidden_words_are_found(tmp_path: Path) -> None:
 def test_a_catalog_keeps_translations_and_drops_what_is_gone(tmp_path: Path) -> None:
     """Reading a catalog and writing it again loses nothing that the code still has."""
     entries, _ = extract(
-        tmp_path, [_written(tmp_path, 'tr("Restore")\ntr.plural(n, "%n entry", "%n entries")')]
+        tmp_path, [_write_module(tmp_path, 'tr("Restore")\ntr.plural(n, "%n entry", "%n entries")')]
     )
     path = tmp_path / "helix_de.ts"
     forms = {"Restore": ("Wiederherstellen",), "%n entries": ("%n Eintrag", "%n Einträge")}

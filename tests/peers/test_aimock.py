@@ -96,7 +96,7 @@ async def rig(request: pytest.FixtureRequest, server: AiMock, tmp_path: Path) ->
         yield working
 
 
-def meant(request: ModelRequest) -> list[tuple[Any, ...]]:
+def comparable(request: ModelRequest) -> list[tuple[Any, ...]]:
     """Return a request's messages as we mean them: role, text, calls, answered call."""
     return [
         (
@@ -134,7 +134,7 @@ async def test_the_journal_matches_the_request(rig: PeerRig, server: AiMock) -> 
     journal = server.journal()
     assert len(journal) == len(rig.model.requests) == 6
     for entry, request in zip(journal, rig.model.requests, strict=True):
-        assert understood(entry["body"]) == meant(request)
+        assert understood(entry["body"]) == comparable(request)
         offered = [tool["function"] for tool in entry["body"]["tools"]]
         assert [(tool["name"], tool["description"], tool["parameters"]) for tool in offered] == [
             (spec.name, spec.description, spec.parameters) for spec in request.tools

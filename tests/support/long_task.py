@@ -81,14 +81,14 @@ class Fact:
     """
 
     name: str
-    seen: str
+    regex: str
     source: str
     pattern: str = ""  # empty: the whole content
     query: str = ""
 
     def value(self, texts: Sequence[str]) -> str:
         """Return the fact from these texts, the newest that holds it; empty if none does."""
-        found = (match[1] for text in reversed(texts) for match in re.finditer(self.seen, text))
+        found = (match[1] for text in reversed(texts) for match in re.finditer(self.regex, text))
         return next(found, "")
 
 
@@ -260,20 +260,20 @@ class Worker:
             return text_reply("- (2) The constants of the modules are set one by one [e5]")
         messages = request["messages"]
         texts = _visible_texts(messages)
-        asked = (_TASK.search(str(m["content"])) for m in reversed(messages) if m["role"] == "user")
+        tasks = (_TASK.search(str(m["content"])) for m in reversed(messages) if m["role"] == "user")
         turn = (
-            next(int(match[1]) for match in asked if match) - 1
+            next(int(match[1]) for match in tasks if match) - 1
         )  # a note may stand behind the user's message
         first = sum(len(earlier.steps) for earlier in self.plan[:turn])
-        number, sought, tries = _position(messages)
-        number = number if sought else number + 1
+        number, fact_name, tries = _position(messages)
+        number = number if fact_name else number + 1
         if number > first + len(self.plan[turn].steps):
             return text_reply(f"Step {number - 1} was the last of task {turn + 1}.")
         step = self.plan[turn].steps[number - first - 1]
         facts = {fact.name: fact.value(texts) for fact in step.needs}
         for fact in step.needs:
             if not facts[fact.name]:
-                tries = tries + 1 if fact.name == sought else 1
+                tries = tries + 1 if fact.name == fact_name else 1
                 assert tries <= _MAX_CALLS, f"step {number} did not find {fact.name}"
                 words = f"Step {number}: looking for {fact.name}, call {tries}"
                 return self._reply(words, [_way_to(fact, messages, tries)])

@@ -117,12 +117,12 @@ def unreachable_content(simulator: SessionSimulator, window: Window | None = Non
         match item.event:
             case ToolAnswered(digest=digest) if digest and digest not in reachable.digests | full_digests:
                 missing.append(f"output e{item.seq}")
-            case AssistantSpoke() as spoke:
-                missing += _unreachable_texts(item.seq, spoke, item.seq in standing, reachable)
+            case AssistantSpoke() as response:
+                missing += _unreachable_texts(item.seq, response, item.seq in standing, reachable)
                 hidden = simulator.transcript.masked | simulator.transcript.rewrites.excluded.keys()
                 masked = item.seq in hidden or item.seq not in standing
                 short_digests = (
-                    {digest for short in spoke.short for digest in short.digests} if masked else set()
+                    {digest for short in response.short for digest in short.digests} if masked else set()
                 )
                 missing += [
                     f"argument e{item.seq}" for digest in short_digests if digest not in reachable.digests
@@ -146,16 +146,16 @@ def unreachable_content(simulator: SessionSimulator, window: Window | None = Non
 
 
 def _unreachable_texts(
-    seq: int, spoke: AssistantSpoke, is_in_window: bool, reachable: ReachableContent
+    seq: int, response: AssistantSpoke, is_in_window: bool, reachable: ReachableContent
 ) -> list[str]:
     if is_in_window:
         return []
     missing = []
-    if spoke.text.strip() and reachable.texts.get((seq, "agent:")) != [spoke.text]:
+    if response.text.strip() and reachable.texts.get((seq, "agent:")) != [response.text]:
         missing.append(f"words e{seq}")
-    short = {call.call_id for call in spoke.short}
+    short = {call.call_id for call in response.short}
     called = reachable.texts.get((seq, "call"), [])
-    left = (call for call in spoke.calls if call.id not in short)
+    left = (call for call in response.calls if call.id not in short)
     missing += [f"call e{seq}" for call in left if f"{call.name} {call.arguments}" not in called]
     return missing
 

@@ -110,10 +110,10 @@ def write_large_file(simulator: SessionSimulator, text: str = "line of a file\n"
     short = mask_arguments(call)
     assert short is not None
     simulator.store_content(text)
-    spoke = AssistantSpoke(
+    response = AssistantSpoke(
         "", "test/small", count_tokens(call.arguments), (call,), short=(short.call,), short_tokens=30
     )
-    simulator.record(spoke)
+    simulator.record(response)
     simulator.answer_call(0, "written")
     return number + 1
 

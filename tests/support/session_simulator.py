@@ -203,9 +203,9 @@ class SessionSimulator:
         attachments: tuple[Attachment, ...] = ()
         if attached:
             digest, size = self.store_content(attached), len(attached)
-            shown = preview_output(attached, digest, 60)
-            attachment = Attachment(digest, "a\nlabel", shown, 0, size)
-            if shown != attached:
+            preview = preview_output(attached, digest, 60)
+            attachment = Attachment(digest, "a\nlabel", preview, 0, size)
+            if preview != attached:
                 attachment = msgspec.structs.replace(attachment, kind="paste", form="preview")
             tokens = count_tokens(attachment_text(attachment))
             attachments = (msgspec.structs.replace(attachment, tokens=tokens),)

@@ -26,9 +26,9 @@ def with_verbatim_messages(request: ModelRequest, dialect: DialectName, info: Mo
             messages.append(message)
             continue
         number += 1
-        spoke = {1: dialect, 2: OTHER_DIALECT[dialect], 3: dialect}.get(number % 4)
+        producer = {1: dialect, 2: OTHER_DIALECT[dialect], 3: dialect}.get(number % 4)
         model = "another" if number % 4 == 3 else info.name
-        original = verbatim_message(message, spoke, info.provider, model, number) if spoke else None
+        original = verbatim_message(message, producer, info.provider, model, number) if producer else None
         messages.append(msgspec.structs.replace(message, verbatim=original))
     return msgspec.structs.replace(request, messages=tuple(messages))
 

@@ -12,7 +12,7 @@ from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.diff import diff_states
-from helix_desktop.domain.file_history.listing import without_implied
+from helix_desktop.domain.file_history.implied_changes import without_implied
 from helix_desktop.domain.file_history.state import FileChange, FileState
 
 _MAX_COMPARED = 50  # files of one capture whose lines are counted

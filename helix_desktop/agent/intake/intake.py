@@ -92,7 +92,7 @@ class Intake:
         saved = sum(
             full - short for full, short in zip(argument_counts[::2], argument_counts[1::2], strict=True)
         )
-        spoke = AssistantSpoke(
+        response = AssistantSpoke(
             text=answer.text,
             model=info.label,
             tokens=tokens,
@@ -111,8 +111,8 @@ class Intake:
             identifiers=await self._call_identifiers(answer),
             effort=answer.effort,
         )
-        spoke = msgspec.structs.replace(spoke, cost=step_cost(info, spoke))
-        return spoke, await self._argument_contents(answer.calls, masked_calls)
+        response = msgspec.structs.replace(response, cost=step_cost(info, response))
+        return response, await self._argument_contents(answer.calls, masked_calls)
 
     async def _call_identifiers(self, answer: ModelResponse) -> tuple[str, ...]:
         text = "\n".join([*(argument_text(call.arguments) for call in answer.calls), answer.text])

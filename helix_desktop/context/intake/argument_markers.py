@@ -10,7 +10,7 @@ from helix_desktop.context.intake.describe import describe_text
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker, digest_of
 from helix_desktop.domain.events.session import MaskedCall
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.redaction.removed_arguments import argument_text
+from helix_desktop.domain.redaction.removed_arguments import cached_argument
 from helix_desktop.domain.text_format import format_bytes
 
 MIN_CHARS = 500  # a shorter value cannot save what a marker must save
@@ -38,7 +38,7 @@ def mask_arguments(call: ToolCall, digits: int = HEX_DIGITS) -> MaskableCall | N
     masked_values: dict[str, Any] = {}
     cached_texts: list[str] = []
     for key, value in values.items():
-        text = argument_text(value)
+        text = cached_argument(value)
         masked_values[key] = value
         if len(text) > MIN_CHARS:
             masked_values[key] = argument_marker(text, digits)

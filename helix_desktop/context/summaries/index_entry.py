@@ -129,11 +129,11 @@ def _answer_line(seq: int, answer: ToolAnswered) -> str:
     return f"{answer.digest} e{seq} {_one_line(answer.name)}{target}, {format_bytes(answer.size)}{about}"
 
 
-def _add_argument_lines(lines: list[str], seq: int, spoke: AssistantSpoke) -> int:
+def _add_argument_lines(lines: list[str], seq: int, response: AssistantSpoke) -> int:
     """Add a line for each large value in the calls, and return how many contents they name."""
-    calls = {call.id: call for call in spoke.calls}
+    calls = {call.id: call for call in response.calls}
     count = 0
-    for short in spoke.short:
+    for short in response.short:
         for digest, size in zip(short.digests, short.sizes, strict=True):
             label = _argument_label(calls.get(short.call_id), short, digest)
             lines.append(f"{digest} e{seq} {label}, {format_bytes(size)}")

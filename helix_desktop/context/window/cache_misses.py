@@ -115,33 +115,33 @@ def _cache_use(
     answer: RecordedEvent,
     usual_lifetime_s: int,
 ) -> RequestCacheUse:
-    spoke = answer.event
-    assert isinstance(spoke, AssistantSpoke)
-    assert spoke.usage is not None
+    response = answer.event
+    assert isinstance(response, AssistantSpoke)
+    assert response.usage is not None
     before = previous.event.usage if previous and isinstance(previous.event, AssistantSpoke) else None
-    expected = min(before.input, spoke.usage.input) if before is not None else 0
+    expected = min(before.input, response.usage.input) if before is not None else 0
     if previous is None:
         causes: tuple[MissCause, ...] = (MissCause("first"),)
-    elif spoke.usage.cached >= expected * (1 - _TOLERANCE):
+    elif response.usage.cached >= expected * (1 - _TOLERANCE):
         causes = ()
     else:
         causes = _causes(previous, rewrites, answer, usual_lifetime_s)
-    return RequestCacheUse(answer.seq, answer.at, spoke.usage, expected, causes)
+    return RequestCacheUse(answer.seq, answer.at, response.usage, expected, causes)
 
 
 def _causes(
     previous: RecordedEvent, rewrites: Sequence[RecordedEvent], answer: RecordedEvent, usual_lifetime_s: int
 ) -> tuple[MissCause, ...]:
-    before, spoke = previous.event, answer.event
+    before, response = previous.event, answer.event
     assert isinstance(before, AssistantSpoke)
-    assert isinstance(spoke, AssistantSpoke)
+    assert isinstance(response, AssistantSpoke)
     assert before.usage is not None
-    assert spoke.usage is not None
-    if not spoke.usage.reports_cache and not spoke.usage.cached:
+    assert response.usage is not None
+    if not response.usage.reports_cache and not response.usage.cached:
         return (MissCause("unreported"),)
     gone = _causes_of_all(previous, answer, usual_lifetime_s)
-    changed = [] if gone else [*_changed_layers(before.layers, spoke.layers, bool(rewrites))]
-    changed += [MissCause("effort")] if not gone and before.effort != spoke.effort else []
+    changed = [] if gone else [*_changed_layers(before.layers, response.layers, bool(rewrites))]
+    changed += [MissCause("effort")] if not gone and before.effort != response.effort else []
     changed += [] if gone else [MissCause(_REWRITES[type(event.event)], event.seq) for event in rewrites]
     if gone or changed:
         return (*gone, *changed)
@@ -152,14 +152,14 @@ def _causes_of_all(
     previous: RecordedEvent, answer: RecordedEvent, usual_lifetime_s: int
 ) -> tuple[MissCause, ...]:
     """Return why nothing at all of the request before could be read."""
-    before, spoke = previous.event, answer.event
+    before, response = previous.event, answer.event
     assert isinstance(before, AssistantSpoke)
-    assert isinstance(spoke, AssistantSpoke)
+    assert isinstance(response, AssistantSpoke)
     causes: tuple[MissCause, ...] = ()
-    if before.model != spoke.model:
+    if before.model != response.model:
         causes = (MissCause("model", previous_model=before.model),)
     lifetime_s = before.cache_lifetime_s or usual_lifetime_s
-    waited_s = (answer.at - spoke.duration_ms - previous.at + before.duration_ms) // 1000
+    waited_s = (answer.at - response.duration_ms - previous.at + before.duration_ms) // 1000
     if waited_s > lifetime_s:
         causes += (MissCause("idle", waited_s=waited_s, lifetime_s=lifetime_s),)
     return causes

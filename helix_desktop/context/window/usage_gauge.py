@@ -149,10 +149,10 @@ def _latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
     reports = _reports(transcript, model)
     if not reports or (usage := reports[0][1].usage) is None:
         return None
-    seq, spoke = reports[0]
+    seq, response = reports[0]
     return ReportedUsage(
         input=usage.input,
-        estimate=spoke.estimate,
+        estimate=response.estimate,
         ratio=calibrated_ratio(reports),
         reports=len(reports),
         unchanged=transcript.last_rewrite_seq < seq,
@@ -162,7 +162,11 @@ def _latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
 
 def calibrated_ratio(reports: list[tuple[int, AssistantSpoke]]) -> float:
     """Return a model's tokens per token of ours: the median over its newest reports, within bounds."""
-    ratios = [spoke.usage.input / spoke.estimate for _, spoke in reports if spoke.usage and spoke.estimate]
+    ratios = [
+        response.usage.input / response.estimate
+        for _, response in reports
+        if response.usage and response.estimate
+    ]
     return min(max(median(ratios), _RATIO_LOW), _RATIO_HIGH) if ratios else 1.0
 
 

@@ -286,9 +286,9 @@ def _whole_message(entry: WindowEntry, transcript: Transcript) -> Message:
         case UserSpoke() as message:
             text = user_text(message, entry.seq in transcript.masked)
             return Message("user", text, images=transcript.images_of(entry))
-        case AssistantSpoke() as spoke:
-            calls = _masked_calls(spoke) if entry.seq in transcript.masked else spoke.calls
-            return Message("assistant", spoke.text, calls, verbatim=spoke.verbatim)
+        case AssistantSpoke() as response:
+            calls = _masked_calls(response) if entry.seq in transcript.masked else response.calls
+            return Message("assistant", response.text, calls, verbatim=response.verbatim)
         case ToolAnswered() as answer:
             text = output_text(entry, answer, transcript)
             text, images = text if text.strip() else NO_OUTPUT, transcript.images_of(entry)
@@ -299,8 +299,8 @@ def _excluded_message(entry: WindowEntry, exclusions: Sequence[Excluded], transc
     """Return what stands for an entry that the user excluded: a line that names it, in a valid place."""
     text = "\n".join(event.text for event in exclusions)
     match entry:
-        case LogItem(event=AssistantSpoke() as spoke):
-            return Message("assistant", text, _masked_calls(spoke))
+        case LogItem(event=AssistantSpoke() as response):
+            return Message("assistant", text, _masked_calls(response))
         case LogItem(event=ToolAnswered() as answer):
             sweep = transcript.rewrites.anchors.get(entry.seq)
             text = f"{text}\n{sweep.anchors}" if sweep else text
@@ -332,9 +332,9 @@ def _pinned_text(item: LogItem, transcript: Transcript) -> str:
     return f"[Pinned output, for reference: {about}]\n{output_text(item, answer, transcript)}"
 
 
-def _masked_calls(spoke: AssistantSpoke) -> tuple[ToolCall, ...]:
-    short = {call.call_id: call.arguments for call in spoke.short}
-    return tuple(ToolCall(call.id, call.name, short.get(call.id, call.arguments)) for call in spoke.calls)
+def _masked_calls(response: AssistantSpoke) -> tuple[ToolCall, ...]:
+    short = {call.call_id: call.arguments for call in response.short}
+    return tuple(ToolCall(call.id, call.name, short.get(call.id, call.arguments)) for call in response.calls)
 
 
 def user_text(event: UserSpoke, masked: bool = False) -> str:

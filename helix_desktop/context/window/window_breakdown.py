@@ -313,8 +313,10 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
         case UserSpoke() as message:
             name, why = _plain(message.text) or text("Images"), text("Your message")
             return WindowItem(item.seq, "user", name, tokens, "images_cached" if masked else "full", why)
-        case AssistantSpoke() as spoke:
-            name = _plain(spoke.text) or text("Calls {tools}", tools=tuple(call.name for call in spoke.calls))
+        case AssistantSpoke() as response:
+            name = _plain(response.text) or text(
+                "Calls {tools}", tools=tuple(call.name for call in response.calls)
+            )
             state: WindowItemState = "arguments_cached" if masked else "full"
             return WindowItem(item.seq, "assistant", name, tokens, state, _step_text(item))
         case ToolAnswered() as answer:

@@ -11,7 +11,7 @@ class ChangesRecorded(EventBase, frozen=True, tag="changes-recorded"):
 
     `capture` is the id it was captured under; `source` says by what, `call_id` by which call, `others` are
     the titles of calls that ran at the same time. A revert names the captures that it takes back, and how
-    much that is. The counts are of paths, without those that others imply (see `file_history.listing`),
+    much that is. The counts are of paths, without those that others imply (see `implied_changes.py`),
     `added_lines` and `removed_lines` of the texts that were compared. `first_path` is one of the paths.
     `uncovered` counts the paths whose change cannot be taken back.
     """

@@ -17,7 +17,7 @@ _DESCRIBED_MARKER = re.compile(
 """A marker in a JSON string, to the end of what it says of its content."""
 
 
-def argument_text(value: msgspec.Raw) -> str:
+def cached_argument(value: msgspec.Raw) -> str:
     """Return the text as which an argument is cached: a string as it is, else the JSON the model wrote."""
     data = bytes(value)
     decoded: str = msgspec.json.decode(data) if data.startswith(b'"') else data.decode()
@@ -30,7 +30,7 @@ def removed_texts(call: ToolCall, digests: Collection[str]) -> list[str]:
         values: Mapping[str, msgspec.Raw] = msgspec.json.decode(call.arguments, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeEncodeError):
         values = {}
-    texts = (call.arguments, *map(argument_text, values.values()))
+    texts = (call.arguments, *map(cached_argument, values.values()))
     return [text for text in texts if digest_of(text.encode("utf-8", "surrogatepass")) in digests]
 
 

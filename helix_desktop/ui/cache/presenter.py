@@ -18,7 +18,7 @@ from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import pick_save_file
-from helix_desktop.ui.design.window_state import Banner
+from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, translate
 

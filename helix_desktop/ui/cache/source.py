@@ -326,10 +326,10 @@ def _item_states(
                 sent = full if is_full else transcript.entry_tokens(item)
             saved = max(0, full - sent)
             yield answer.digest, "in_part" if state == "in_window" and not is_full else state, saved
-        case AssistantSpoke() as spoke if spoke.short:
+        case AssistantSpoke() as response if response.short:
             masked = item.seq in transcript.masked and in_window
-            saving = spoke.tokens - spoke.short_tokens
-            for call in spoke.short:
+            saving = response.tokens - response.short_tokens
+            for call in response.short:
                 for digest in call.digests:
                     stands: CacheState = "marker" if masked else state
                     yield digest, stands, saving if stands == "marker" else 0

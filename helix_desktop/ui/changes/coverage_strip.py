@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QProgressBar, QWidget
 
 from helix_desktop.domain.file_history.coverage import FileCoverage
 from helix_desktop.ui.changes.rows import Obstacle
-from helix_desktop.ui.changes.texts import copied_share, coverage_text, uncovered_texts
+from helix_desktop.ui.changes.texts import copied_share, file_coverage_text, uncovered_texts
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import IconLabel, TextLine
@@ -48,7 +48,7 @@ class CoverageStrip(Themed, QWidget):
 
     def show_coverage(self, coverage: FileCoverage, obstacle: Obstacle) -> None:
         """Show what is covered; nothing where files cannot be captured at all."""
-        words = coverage_text(coverage, obstacle)
+        words = file_coverage_text(coverage, obstacle)
         self.setVisible(bool(words))
         is_copying = not coverage.is_complete and not coverage.error
         icon, color = ("shield-check", "ok")

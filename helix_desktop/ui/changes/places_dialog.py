@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredPlace, UncoveredReason
-from helix_desktop.ui.changes.texts import coverage_text, path_text, place_note
+from helix_desktop.ui.changes.texts import file_coverage_text, path_text, place_note
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
@@ -55,7 +55,7 @@ class PlacesDialog(Themed, SizedDialog):
     def show_coverage(self, coverage: FileCoverage) -> None:
         """Show what is covered and what is not."""
         self._lead.setText(_lead_text(coverage))
-        self._summary.setText(coverage_text(coverage))
+        self._summary.setText(file_coverage_text(coverage))
         clear_layout(self._column)
         missing = {place.path for place in coverage.places}
         for place in (place for path, place in self._included.items() if path not in missing):

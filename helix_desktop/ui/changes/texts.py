@@ -194,7 +194,7 @@ def empty_button_text(obstacle: Obstacle) -> str:
     return tr("Write a message")
 
 
-def coverage_text(coverage: FileCoverage, obstacle: Obstacle = "") -> str:
+def file_coverage_text(coverage: FileCoverage, obstacle: Obstacle = "") -> str:
     """Return what is covered, in one line."""
     if obstacle:
         return ""

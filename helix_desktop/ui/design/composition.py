@@ -14,7 +14,7 @@ else:
     _Field = object  # a mixin: the class that it is mixed into brings Qt's part
 
 
-class KeepsComposition(_Field):
+class ComposingField(_Field):
     """A field in which Esc cancels a composition, also where the input method leaves the key to the app."""
 
     composition_keys = frozenset({Qt.Key.Key_Escape})

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.ui.design.composition import KeepsComposition
+from helix_desktop.ui.design.composition import ComposingField
 from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -94,7 +94,7 @@ class TextField(QLineEdit):
         self.setToolTip(words if self.fontMetrics().horizontalAdvance(words) > room else "")
 
 
-class TextArea(KeepsComposition, QPlainTextEdit):
+class TextArea(ComposingField, QPlainTextEdit):
     """A field of several lines whose placeholder makes room for what an input method composes.
 
     Qt paints one over the other: its document is empty until the text is committed. Lines begin on the side
@@ -131,7 +131,7 @@ class TextArea(KeepsComposition, QPlainTextEdit):
         super().setPlaceholderText("" if self.composition else self._placeholder)
 
 
-class SearchField(KeepsComposition, Themed, TextField):
+class SearchField(ComposingField, Themed, TextField):
     """A line edit with a magnifier in front and a button that clears it; "Search" where its words are cut."""
 
     composition_keys = frozenset(

@@ -16,9 +16,9 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
 from helix_desktop.ui.design.layout.fitted_stack import FittedStack
 from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.shell_data import error_level
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed, restyle, retint
-from helix_desktop.ui.design.window_state import error_level
 from helix_desktop.ui.handover.draft_page import DraftPage
 from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange, compact_purpose
 from helix_desktop.ui.timeline.card_data import Phase

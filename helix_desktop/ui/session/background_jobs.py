@@ -11,7 +11,7 @@ from helix_desktop.agent.session_updates import (
     Update,
 )
 from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS
-from helix_desktop.ui.design.window_state import JobRow
+from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.timeline.card_data import Attempt, RunningCard
 from helix_desktop.ui.timeline.card_texts import phase_text, running_text
 from helix_desktop.words.costs import estimate_text

@@ -11,7 +11,7 @@ from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
-from helix_desktop.ui.design.window_state import FAILED_WRITE, REFUSED_COMPACTION, Banner, BannerAction
+from helix_desktop.ui.design.shell_data import FAILED_WRITE, REFUSED_COMPACTION, Banner, BannerAction
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.words.action_labels import action_label

@@ -10,7 +10,7 @@ from helix_desktop.agent.tool_calls.running_calls import RunningCall
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.system.clock import wall_clock_ms
-from helix_desktop.ui.design.window_state import JobRow
+from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.session.background_jobs import CALL_JOB, call_job_id
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController

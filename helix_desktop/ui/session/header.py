@@ -5,8 +5,8 @@ from __future__ import annotations
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.ui.design.shell_data import GaugeState, SessionHeader
 from helix_desktop.ui.design.usage_bar import pressure_of
-from helix_desktop.ui.design.window_state import GaugeState, SessionHeader
 from helix_desktop.words.efforts import with_effort
 from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.models import model_name

@@ -8,7 +8,7 @@ from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
-from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.words.rewrite_explanations import hold_text

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from helix_desktop.config.settings import key_variable
-from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.words.translation import Translator

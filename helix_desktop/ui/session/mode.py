@@ -10,7 +10,7 @@ from helix_desktop.domain.events.choices import ModeChanged
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.domain.user_text import TextContext
-from helix_desktop.ui.design.window_state import Banner
+from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.words.translation import Translator

@@ -14,7 +14,7 @@ from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.chat.actions import EditHandover, Redo, RetrySummary, SessionAction, SummarizeUpTo, Undo
-from helix_desktop.ui.design.window_state import REFUSED_COMPACTION
+from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION
 from helix_desktop.ui.handover.compare_presenter import ComparePresenter
 from helix_desktop.ui.handover.edit_presenter import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession

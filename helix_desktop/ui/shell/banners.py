@@ -11,8 +11,8 @@ from helix_desktop.ui.design.focus import FocusReturn
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
+from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Window")

@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.mirror import draw_text, mirror
+from helix_desktop.ui.design.shell_data import GaugeDetail, GaugeState, gauge_text
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color
-from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, gauge_text
 from helix_desktop.words.rewrite_explanations import explain_hold
 from helix_desktop.words.translation import Translator
 

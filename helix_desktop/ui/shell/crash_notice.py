@@ -16,9 +16,9 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.translation import Translator
 

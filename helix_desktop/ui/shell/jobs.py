@@ -12,8 +12,8 @@ from helix_desktop.ui.design.focus import FocusReturn
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
 from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.ui.design.motion import is_motion_reduced
+from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.design.window_state import JobRow
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")

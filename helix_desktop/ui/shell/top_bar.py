@@ -26,11 +26,11 @@ from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.pill import Badge, Dot
+from helix_desktop.ui.design.shell_data import GaugeDetail, GaugeState, SessionHeader
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, SessionHeader
 from helix_desktop.ui.shell.actions import WindowActions, keep_tip
 from helix_desktop.ui.shell.context_gauge import ContextGauge
 from helix_desktop.ui.shell.menus import mode_menu, more_menu

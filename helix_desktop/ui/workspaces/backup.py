@@ -14,7 +14,7 @@ from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ExportResult
 from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.ui.design import dialogs
-from helix_desktop.ui.design.window_state import Banner, BannerAction, BannerLevel
+from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.words.numbers import format_size

@@ -13,7 +13,7 @@ from helix_desktop.agent.workspace_cleanup import delete_session
 from helix_desktop.domain.events.session import RecordedEvent, TurnEnded, UserSpoke
 from helix_desktop.ui.chat.actions import BranchSession, EditMessage, OpenVersion, RetryAnswer, SessionAction
 from helix_desktop.ui.chat.rows.versions import find_versions
-from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.translation import Translator

@@ -13,8 +13,8 @@ from helix_desktop.domain.store.retention import CleanupResult, RetentionRule
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import Choice, ask, exec_async
+from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.design.window_state import Banner, BannerAction, JobRow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.sidebar_presenter import SidebarPresenter
 from helix_desktop.words.numbers import format_size

@@ -19,8 +19,8 @@ from helix_desktop.domain.store.retention import RetentionRule
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.dialogs import pick_folder
+from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.design.window_placement import bring_to_front
-from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.workspaces.job_runner import JobRunner

@@ -9,7 +9,7 @@ from helix_desktop.domain.store.retention import TRASH_DAYS
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
-from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.translation import Translator

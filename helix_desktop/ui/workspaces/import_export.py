@@ -10,7 +10,7 @@ from PySide6.QtGui import QDesktopServices
 from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
-from helix_desktop.ui.design.window_state import Banner, BannerAction, BannerLevel
+from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.job_runner import JobRunner

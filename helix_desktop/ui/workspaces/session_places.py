@@ -10,7 +10,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.sessions import session_title

@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.history_storage import WorkspaceHistoryStorage
-from helix_desktop.ui.design.window_state import Banner
+from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.words.store_reports import repair_notice
 from helix_desktop.words.translation import translate

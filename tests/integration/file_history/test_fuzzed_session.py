@@ -194,9 +194,9 @@ async def test_a_save_in_the_middle_of_a_revert_stays(tmp_path: Path) -> None:
 
     def save(token: str) -> None:
         time.sleep(choose.random() * _REVERT_S)
-        beside = place.with_name("a.txt~")
-        beside.write_text(token)
-        os.replace(beside, place)
+        backup = place.with_name("a.txt~")
+        backup.write_text(token)
+        os.replace(backup, place)
 
     async with open_rig(tmp_path) as rig:
         changed = [captured for captured in [await rig.run_command("echo later > a.txt")] if captured]

@@ -58,8 +58,8 @@ async def test_a_level_adds_its_field_and_changes_nothing_else(
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 async def test_a_refused_level_is_left_out_from_then_on(dialect: DialectCase, http: HttpClient) -> None:
     def script(request: dict[str, Any]) -> Reply:
-        known = not set(FIELDS[dialect.name]) & set(request)
-        return text_reply("Two.") if known else api_error(400, REFUSALS[dialect.name])
+        is_accepted = not set(FIELDS[dialect.name]) & set(request)
+        return text_reply("Two.") if is_accepted else api_error(400, REFUSALS[dialect.name])
 
     async with ChatServer(script, wire_format=dialect.wire_format) as server:
         model = dialect.model(server, http, SleepRecorder().retry_policy, INFO)

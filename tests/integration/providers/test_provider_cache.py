@@ -125,9 +125,9 @@ async def test_openai_gets_a_key_and_its_longer_retention(case: DialectCase, htt
     """Without hints nothing; a model whose writes are paid has breakpoints instead of a retention."""
     replies: list[Reply] = [text_reply("ok")] * 3
     bodies, lifetimes = await exchange(case, http, replies, [None, HINTS, LONG])
-    plain, keyed, kept = bodies
+    plain, keyed, long_lived = bodies
     assert keyed == {**plain, "prompt_cache_key": "5e55104"}
-    assert kept == {**keyed, "prompt_cache_retention": "24h"}
+    assert long_lived == {**keyed, "prompt_cache_retention": "24h"}
     assert lifetimes == [0, 0, 86_400]
     assert not marked(bodies)
 
@@ -138,8 +138,8 @@ async def test_gateways_are_asked_for_anthropics_cache(http: HttpClient) -> None
     refusal = api_error(400, "cache_control: Extra inputs are not permitted")
     replies: list[Reply] = [text_reply("ok"), text_reply("ok"), refusal, text_reply("ok")]
     bodies, lifetimes = await exchange(CHAT, http, replies, [HINTS, LONG, LONG], claude)
-    asked = [body.get("cache_control") for body in bodies]
-    assert asked == [{"type": "ephemeral"}, *[{"type": "ephemeral", "ttl": "1h"}] * 2, None]
+    controls = [body.get("cache_control") for body in bodies]
+    assert controls == [{"type": "ephemeral"}, *[{"type": "ephemeral", "ttl": "1h"}] * 2, None]
     assert lifetimes == [0, 3_600, 0]
 
 

@@ -74,15 +74,15 @@ async def test_a_put_at_the_moment_of_removal_wins(tmp_path: Path, size: int) ->
             clock.now += 2 * DAY_MS
             await store.retention.collect([content.digest])
             assert [entry.digest for entry in (await store.retention.trash()).entries] == [content.digest]
-            doing = [
+            actions = [
                 store.retention.empty_trash(),
                 store.commit(
                     Commit(session, [tool_answer_event(1, data)], [content], summary=make_summary(session))
                 ),
                 store.retention.empty_trash(),
             ]
-            random.Random(seq).shuffle(doing)
-            await asyncio.gather(*doing)
+            random.Random(seq).shuffle(actions)
+            await asyncio.gather(*actions)
             assert await store.get(content.digest) == data
             assert (await store.retention.plan(RetentionRule())).referenced.entries == 1
             await store.retention.trash_session(session)

@@ -45,9 +45,9 @@ async def test_a_hundred_steps_with_little_room(tmp_path: Path) -> None:
         first = next(n for n, sent in enumerate(rig.chat_requests) if is_rule_in(sent.messages))
         assert all(is_rule_in(sent.messages) for sent in rig.chat_requests[first:])
         assert max(len(sent.received.body) // 4 for sent in rig.chat_requests) <= WINDOW - RESERVE
-        sought = looked_up(rig)
-        assert len(sought) >= 12, "most steps need what an earlier one found"
-        assert sum(sought.values()) <= 1.3 * len(sought), sought
+        lookups = looked_up(rig)
+        assert len(lookups) >= 12, "most steps need what an earlier one found"
+        assert sum(lookups.values()) <= 1.3 * len(lookups), lookups
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def is_rule_in(messages: Sequence[dict[str, Any]]) -> bool:
 
 def looked_up(rig: LoopRig) -> Counter[tuple[str, str]]:
     """Return the calls for each fact that a step had to look up."""
-    found = (LOOKING.match(spoke.text) for spoke in rig.events(AssistantSpoke))
+    found = (LOOKING.match(response.text) for response in rig.events(AssistantSpoke))
     return Counter((match[1], match[2]) for match in found if match)
 
 

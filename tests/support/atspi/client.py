@@ -132,32 +132,32 @@ class AccessibilityBus:
         return answers
 
     def walk(
-        self, root: NodeReference, visible_only: bool = False, known: KnownNodes | None = None
+        self, root: NodeReference, visible_only: bool = False, known_nodes: KnownNodes | None = None
     ) -> list[Node]:
         """Read a node and its descendants, level by level; `visible_only` leaves out the hidden ones.
 
-        What `known` has from former reads is not asked again.
+        What `known_nodes` has from earlier reads is not asked again.
         """
-        fixed = {} if known is None else known
+        fixed = {} if known_nodes is None else known_nodes
         nodes: list[Node] = []
         level: list[tuple[NodeReference, Node | None]] = [(root, None)]
         while level:
             # What is hidden, as most nodes are, costs one question instead of all.
             state_replies = self.call([_method_call(ref, "Accessible", "GetState") for ref, _ in level])
-            shown = [
+            visible = [
                 (ref, parent, states)
                 for (ref, parent), reply in zip(level, state_replies, strict=True)
                 if not isinstance(reply, ErrorReply)  # it vanished during the request
                 and ("showing" in (states := _parse_states(reply)) or parent is None or not visible_only)
             ]
-            unknown = [ref for ref, _, _ in shown if ref not in fixed]
+            unknown = [ref for ref, _, _ in visible if ref not in fixed]
             fixed_replies = self.call([message for ref in unknown for message in _fixed_calls(ref)])
             for ref, identifier, role in zip(unknown, fixed_replies[::2], fixed_replies[1::2], strict=True):
                 if not isinstance(identifier, ErrorReply) and not isinstance(role, ErrorReply):
                     fixed[ref] = identifier[0][1], role[0]
-            replies = iter(self.call([message for ref, _, _ in shown for message in _node_calls(ref)]))
+            replies = iter(self.call([message for ref, _, _ in visible for message in _node_calls(ref)]))
             level = []
-            for ref, parent, states in shown:
+            for ref, parent, states in visible:
                 name, children = next(replies), next(replies)
                 if ref not in fixed or isinstance(name, ErrorReply) or isinstance(children, ErrorReply):
                     continue

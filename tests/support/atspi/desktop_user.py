@@ -77,7 +77,7 @@ class DesktopUser:
     eyes: AccessibilityBus
     process: subprocess.Popen[bytes] | None = None
     nodes: list[Node] = field(default_factory=list)
-    known: KnownNodes = field(default_factory=dict)
+    known_nodes: KnownNodes = field(default_factory=dict)
 
     @property
     def home(self) -> Path:
@@ -124,7 +124,7 @@ class DesktopUser:
         assert self.process.poll() is None, (self.folder / "app.log").read_text()
         try:
             apps = self.eyes.apps()
-            self.nodes = [node for app in apps for node in self.eyes.walk(app, True, self.known)]
+            self.nodes = [node for app in apps for node in self.eyes.walk(app, True, self.known_nodes)]
         except AppGone:
             self.nodes = []
         return self.nodes

@@ -32,8 +32,8 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
 from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.shell_data import Banner, BannerAction, JobRow
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.design.window_state import Banner, BannerAction, JobRow
 from helix_desktop.ui.session.banners import spend_banner
 from helix_desktop.ui.settings.dialog import SettingsPage
 from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
@@ -223,9 +223,9 @@ def _turn_ends() -> list[Row]:
         UserRow(row_key("u"), "What is on the picture?", attachments=(AttachmentNote("lamp.png"),))
     ]
     for seq in (3, 7):
-        spoke = AssistantSpoke("It shows", "box/small", 2)
-        answer = AssistantRow(row_key(f"a{seq}"), spoke.text, model="small")
-        ends.on_answer(RecordedEvent(seq, 0, spoke), spoke, answer)
+        response = AssistantSpoke("It shows", "box/small", 2)
+        answer = AssistantRow(row_key(f"a{seq}"), response.text, model="small")
+        ends.on_answer(RecordedEvent(seq, 0, response), response, answer)
         failed = TurnEnded("failed", "The connection was lost.", "The server closed it.")
         ends.on_turn_event(RecordedEvent(seq + 1, 0, failed), failed)
         retried = TurnRetried(seq + 1, seq - 1)

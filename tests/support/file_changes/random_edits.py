@@ -96,9 +96,9 @@ class RandomEdits:
         with suppress(OSError, ValueError):
             match which:
                 case 0 | 1 | 2 | 3:  # as vim does
-                    beside = place.with_name(f"{place.name}~")
-                    beside.write_text(place.read_text().replace(f"line {line}\n", f"{text}\n"))
-                    os.replace(beside, place)
+                    backup = place.with_name(f"{place.name}~")
+                    backup.write_text(place.read_text().replace(f"line {line}\n", f"{text}\n"))
+                    os.replace(backup, place)
                 case 4 | 5 | 12 | 13 | 14:
                     place.write_text(place.read_text().replace(f"line {line}\n", f"{text}\n"))
                 case 6:

@@ -173,15 +173,15 @@ def session_changes(steps: Iterable[RecordedChanges] = STEPS) -> SessionChanges:
     files: dict[str, FileSummary] = {}
     for step in steps:
         for each in step.changes:
-            known = files.get(each.path)
+            previous = files.get(each.path)
             files[each.path] = FileSummary(
                 each.path,
-                known.before if known else each.before,
+                previous.before if previous else each.before,
                 each.after,
-                (*(known.captures if known else ()), step.capture),
+                (*(previous.captures if previous else ()), step.capture),
                 _status(each.path),
-                step.source == "outside" or (known is not None and known.by_user),
-                each.is_covered and (known is None or known.is_covered),
+                step.source == "outside" or (previous is not None and previous.by_user),
+                each.is_covered and (previous is None or previous.is_covered),
             )
     return SessionChanges("s0", steps, tuple(files.values()))
 

@@ -30,10 +30,10 @@ from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
 from helix_desktop.ui.design.dialogs import Choice, ErrorDialog, QuestionDialog, TextInputDialog
+from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
-from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import WHOLE_CONVERSATION, DraftRow, HandoverRange
 from helix_desktop.ui.help.guide import GuideDialog

@@ -20,9 +20,9 @@ from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.ui.design.dialogs import Choice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
+from helix_desktop.ui.design.shell_data import Banner, BannerAction, GaugeState, JobRow, SessionHeader
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.design.window_state import Banner, BannerAction, GaugeState, JobRow, SessionHeader
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import DraftRow, HandoverRange
 from helix_desktop.ui.help.guide import GuideDialog

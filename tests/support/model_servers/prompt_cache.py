@@ -52,17 +52,17 @@ class PromptCacheScript:
             known_s = self._entries.get(hashes[at], (0.0, lifetime_s))[1] if at <= hit else lifetime_s
             self._entries[hashes[at]] = (self.now_s + known_s, known_s)
         read = ends[hit] if hit >= 0 else 0
-        written = max(0, (ends[stored] if stored >= 0 else 0) - read)
+        write_tokens = max(0, (ends[stored] if stored >= 0 else 0) - read)
         self.reads.append(read)
-        self.writes.append(written)
+        self.writes.append(write_tokens)
         self.inputs.append(ends[-1])
         pairs = zip(hashes, self._hashes_before, ends, strict=False)
         self.shared.append(max((end for new, old, end in pairs if new == old), default=0))
         self._hashes_before = hashes
         reply = self._script(request)
         if isinstance(reply, StreamedReply):
-            hour = written if lifetimes and lifetimes[-1] > _LIFETIMES_S["5m"] else 0
-            reply.usage = TokenCounts(ends[-1], 20, read, written, hour)
+            hour = write_tokens if lifetimes and lifetimes[-1] > _LIFETIMES_S["5m"] else 0
+            reply.usage = TokenCounts(ends[-1], 20, read, write_tokens, hour)
         return reply
 
     def _longest_hit(self, hashes: list[str], breakpoints: Mapping[int, Any]) -> int:

@@ -191,8 +191,8 @@ def test_another_style_sheet_styles_each_widget_once(qtbot: QtBot, qapp: QApplic
 def test_what_is_hidden_takes_the_new_colors_a_moment_later(qtbot: QtBot, qapp: QApplication) -> None:
     appearance = stylesheet.Appearance(qapp, "light")
     appearance.apply_stylesheet()
-    shown, hidden, gone = QLabel("shown"), QLabel("hidden"), QLabel("gone")
-    window = nested(shown, 1)
+    visible, hidden, gone = QLabel("shown"), QLabel("hidden"), QLabel("gone")
+    window = nested(visible, 1)
     qtbot.addWidget(window)
     for label in (hidden, gone):
         label.setParent(window)
@@ -203,7 +203,7 @@ def test_what_is_hidden_takes_the_new_colors_a_moment_later(qtbot: QtBot, qapp: 
     appearance.set_mode("dark")
     gone.deleteLater()
 
-    assert words_color(shown) == DARK.text
+    assert words_color(visible) == DARK.text
     qtbot.waitUntil(lambda: words_color(hidden) == DARK.text)
     appearance.set_mode("light")
     hidden.show()

@@ -11,9 +11,9 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.ui.design.shell_data import GaugeDetail, GaugeState, gauge_text
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.usage_bar import Pressure, paint_usage_bar, pressure_of
-from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, gauge_text
 from helix_desktop.words.numbers import format_tokens
 
 CALM = GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm")

@@ -19,15 +19,15 @@ from helix_desktop.words.provider_cache import miss_text
 POLICY = PROFILES["balanced"]
 
 
-def spoke(usage: Usage | None) -> AssistantSpoke:
+def response(usage: Usage | None) -> AssistantSpoke:
     return AssistantSpoke("ok", "vendor/m", 2, usage=usage)
 
 
 LOG = [
-    RecordedEvent(1, 0, spoke(Usage(20_000, 10, 0, 20_000, 0, True, True))),
+    RecordedEvent(1, 0, response(Usage(20_000, 10, 0, 20_000, 0, True, True))),
     RecordedEvent(2, 10_000, SweepMade((1,), 5_000, SweepReason.BATCH)),
-    RecordedEvent(3, 20_000, spoke(Usage(16_000, 10, 4_000, 11_700, 0, True, True))),
-    RecordedEvent(4, 500_000, spoke(Usage(17_000, 10, 0, 17_000, 0, True, True))),
+    RecordedEvent(3, 20_000, response(Usage(16_000, 10, 4_000, 11_700, 0, True, True))),
+    RecordedEvent(4, 500_000, response(Usage(17_000, 10, 0, 17_000, 0, True, True))),
 ]
 
 
@@ -69,13 +69,13 @@ def test_all_requests_can_be_read(qtbot: QtBot) -> None:
 def test_without_reports_it_says_so_or_is_not_there(qtbot: QtBot) -> None:
     card = ProviderCacheCard()
     qtbot.addWidget(card)
-    assert provider_cache_state([RecordedEvent(1, 0, spoke(None))], Spending(90), POLICY) is None
-    log = [RecordedEvent(seq, seq, spoke(Usage(900, 5))) for seq in (1, 2)]
+    assert provider_cache_state([RecordedEvent(1, 0, response(None))], Spending(90), POLICY) is None
+    log = [RecordedEvent(seq, seq, response(Usage(900, 5))) for seq in (1, 2)]
     card.show_state(provider_cache_state(log, Spending(1_810), POLICY))
     assert card.note.text() == "The provider doesn't report its cache."
     assert card.texts() == ["e2 · 900 tokens sent", "e1 · 900 tokens sent", "First request of the session."]
     assert card.figures() == []
-    other = RecordedEvent(3, 3, spoke(Usage(16_000, 10, 4_000, 0, 0, True, True)))
+    other = RecordedEvent(3, 3, response(Usage(16_000, 10, 4_000, 0, 0, True, True)))
     card.show_state(provider_cache_state([*log, other], Spending(17_820), POLICY))
     assert card.note.isHidden()
     assert card.texts()[1:3] == ["e2 · 900 tokens sent", "The provider doesn't report its cache."]

@@ -24,12 +24,12 @@ from helix_desktop.ui.settings.providers.models import ProviderModels
 def test_what_a_server_said_is_shown_on_request(qtbot: QtBot) -> None:
     view = ProviderCheckView()
     qtbot.addWidget(view)
-    said = "Incorrect API key provided"
+    message = "Incorrect API key provided"
     view.show_notices(
-        [CheckNotice("Saved", "ok", "my-box"), CheckNotice("my-box rejected the key.", "failed", "", said)]
+        [CheckNotice("Saved", "ok", "my-box"), CheckNotice("my-box rejected the key.", "failed", "", message)]
     )
     view.show()
-    (text,) = (text for text in view.findChildren(SelectableText) if text.text() == said)
+    (text,) = (text for text in view.findChildren(SelectableText) if text.text() == message)
     assert not text.isVisible()
     (details,) = (fold for fold in view.findChildren(Disclosure) if fold.isVisible())
     details.head.click()

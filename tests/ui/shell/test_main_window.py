@@ -16,10 +16,10 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.pill import Badge, Dot
+from helix_desktop.ui.design.shell_data import Banner, BannerAction, GaugeState, JobRow, SessionHeader
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
-from helix_desktop.ui.design.window_state import Banner, BannerAction, GaugeState, JobRow, SessionHeader
 from helix_desktop.ui.shell.actions import make_actions
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rows import SessionItem, WorkspaceRow

@@ -178,7 +178,7 @@ async def _check_a_local_server(rig: WindowRig) -> None:
         press(welcome.found_servers, "add")
         await until(lambda: "qwen3.gguf is now the default" in welcome.found_servers.text(), "connected")
         assert rig.wiring.services.settings.model == "llama.cpp/qwen3.gguf"
-        words = [shown.text() for shown in welcome.findChildren(QLabel)]
+        words = [label.text() for label in welcome.findChildren(QLabel)]
         assert "A model is connected" in words
         assert any(line.startswith("llama.cpp/qwen3.gguf answers") for line in words)
         assert "Connect a model" not in words

@@ -21,7 +21,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.ui.chat.actions import SummarizeUpTo, button_name
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.window_state import REFUSED_COMPACTION
+from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.session.rewrite_controller import last_change
 from tests.support.model_servers.chat_server import (

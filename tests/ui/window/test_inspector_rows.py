@@ -124,8 +124,8 @@ async def _check_a_marker(rig: WindowRig) -> None:
         full = row(rig, "output").tokens
         select(rig, "output")
         buttons = rig.views.inspector.requests.buttons
-        shown = [button for button in buttons.findChildren(IconButton) if button.isVisible()]
-        assert len(shown) == len({button.accessibleName() for button in shown}) == 3
+        visible = [button for button in buttons.findChildren(IconButton) if button.isVisible()]
+        assert len(visible) == len({button.accessibleName() for button in visible}) == 3
         press(buttons, "row_cache")
         await answer(rig, "cache")
         await until(lambda: row(rig, "output").state == "cached", "the marker")

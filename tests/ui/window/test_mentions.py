@@ -61,16 +61,16 @@ async def test_files_and_cached_contents_are_completed_and_sent_along(
         assert note(rig) == ""
         await rig.wait_for_turn_end()
 
-        (spoke,) = rig.events(UserSpoke)
-        assert spoke.text == 'Compare @"my notes.md":2-3 with @gone.md'
-        (part,) = spoke.attachments
+        (user_message,) = rig.events(UserSpoke)
+        assert user_message.text == 'Compare @"my notes.md":2-3 with @gone.md'
+        (part,) = user_message.attachments
         assert (part.path, part.first_line, part.last_line) == ("my notes.md", 2, 3)
         assert part.tokens == tokens
         sent = str(server.requests[-1].json["messages"][-1]["content"])
         assert "second" in sent
         assert "first" not in sent
         QTest.keyClick(editor, Qt.Key.Key_Up)
-        assert rig.composer.text() == spoke.text
+        assert rig.composer.text() == user_message.text
         QTest.keyClick(editor, Qt.Key.Key_Down)
         rig.type_message("and @", send=False)
         await until(lambda: titles(rig)[:1] == ["my notes.md"], "the file that was used last")

@@ -190,8 +190,8 @@ async def _check_what_is_reported(rig: WindowRig) -> None:
         assert "Incorrect API key provided" not in _checks(rig)
         (fold,) = (fold for fold in editor.footer.findChildren(Disclosure) if not fold.isHidden())
         fold.head.click()
-        shown = [text.text() for text in fold.findChildren(SelectableText) if not text.isHidden()]
-        assert shown == ["Incorrect API key provided"]
+        visible = [text.text() for text in fold.findChildren(SelectableText) if not text.isHidden()]
+        assert visible == ["Incorrect API key provided"]
         assert "Streaming: skipped" in _checks(rig)
         assert "sesame" not in _checks(rig)
         # At once: late results of the first test must not cover those of the second.

@@ -21,7 +21,7 @@ from tests.support.window.window_rig import WindowRig, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
-def shown(rig: WindowRig) -> list[str]:
+def visible_texts(rig: WindowRig) -> list[str]:
     """Return the texts of the conversation, those beside it in parentheses."""
     rows = [row for row in rig.chat.model.raw_rows() if isinstance(row, UserRow | AssistantRow)]
     sides = [row.is_side if isinstance(row, UserRow) else bool(row.side_note) for row in rows]
@@ -53,7 +53,7 @@ async def test_a_side_question_stands_beside_the_turn(qapp: QApplication, tmp_pa
             turn.set()
             await rig.wait_for_turn_end()
             texts = ["Go", "(Which file was it?)", "(It was a.txt.)", "Done."]
-            assert shown(rig) == texts
+            assert visible_texts(rig) == texts
             answer = next(row for row in rig.rows(AssistantRow) if row.side_note)
             assert accessible_name(answer).startswith("small, not in context · ")
 
@@ -68,15 +68,15 @@ async def test_a_side_question_stands_beside_the_turn(qapp: QApplication, tmp_pa
             rig.window.jobs.cancel_requested.emit("side_question")
             await until(lambda: len(rig.events(SideQuestionAnswered)) == 2, "what came is on record")
             texts += ["(And the other?)", "(It was )"]
-            assert shown(rig) == texts
+            assert visible_texts(rig) == texts
             rig.type_message("/btw Why?")
             await until(lambda: "didn't answer the side question" in rig.banner_text(), "a plain reason")
-            assert shown(rig) == texts, "what failed leaves nothing"
+            assert visible_texts(rig) == texts, "what failed leaves nothing"
             assert [event.text for event in rig.events(UserSpoke)] == ["Go"]
             side.set()
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.restore_last()
-            await until(lambda: len(shown(rig)) == len(texts), "the log shows them")
-            assert shown(rig) == texts
+            await until(lambda: len(visible_texts(rig)) == len(texts), "the log shows them")
+            assert visible_texts(rig) == texts
             await rig.run_turn("And now?")
             assert not any("Which file" in str(message) for message in server.bodies[-1]["messages"])

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.ui.design.window_state import Banner
+from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.top_bar import PAGES
 from tests.support.window.window_rig import open_window

@@ -173,8 +173,8 @@ class _Play:
         gauge = await check_gauge_accuracy(self.rig, self.factor if is_reported else 1.0)
         await check_usage_displays(self.rig)
         system = next(item.tokens for item in self.rig.conversation.window.rows() if item.kind == "system")
-        shown = [row.tokens for row in inspector_rows(self.rig) if row.kind == "system"]
-        assert shown == [round(system * gauge.ratio)], "as the model counts, like the gauge"
+        values = [row.tokens for row in inspector_rows(self.rig) if row.kind == "system"]
+        assert values == [round(system * gauge.ratio)], "as the model counts, like the gauge"
         if len(self.rig.events(HandoverMade)) > handover_count:
             handover = self.rig.events(HandoverMade)[-1]
             assert (handover.before, handover.after) == (before, gauge.used), (

@@ -20,11 +20,11 @@ TEXTS = st.lists(WORDS, max_size=4).map(" ".join)
 LOGS = st.lists(st.lists(st.tuples(st.booleans(), TEXTS), max_size=6), max_size=4)
 
 
-def make_log(said: Sequence[tuple[bool, str]]) -> list[RecordedEvent]:
+def make_log(messages: Sequence[tuple[bool, str]]) -> list[RecordedEvent]:
     """A log that begins with an event that says nothing."""
     events = [
         SessionStarted("A"),
-        *(UserSpoke(text, 1) if own else AssistantSpoke(text, "m", 1) for own, text in said),
+        *(UserSpoke(text, 1) if own else AssistantSpoke(text, "m", 1) for own, text in messages),
     ]
     return [RecordedEvent(seq, 1_000 * seq, event) for seq, event in enumerate(events, 1)]
 
@@ -50,12 +50,14 @@ async def find(search: MessageSearch, query: str, limit: int = 100) -> list[Mess
 async def test_it_finds_what_a_plain_scan_finds(
     logs: list[list[tuple[bool, str]]], words: list[str], limit: int
 ) -> None:
-    search = MessageSearch(searched(str(at), make_log(said), updated=at) for at, said in enumerate(logs))
+    search = MessageSearch(
+        searched(str(at), make_log(messages), updated=at) for at, messages in enumerate(logs)
+    )
     terms = parse_query(" ".join(words))
     expected = [
         (str(at), place + 2, "user" if own else "agent")
-        for at, said in reversed(list(enumerate(logs)))
-        for place, (own, text) in reversed(list(enumerate(said)))
+        for at, messages in reversed(list(enumerate(logs)))
+        for place, (own, text) in reversed(list(enumerate(messages)))
         if all(term in normalize(text) for term in terms)
     ]
     for _ in range(2):  # read, then remembered

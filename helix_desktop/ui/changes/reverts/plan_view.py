@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from helix_desktop.domain.file_history.listing import folders_of
+from helix_desktop.domain.file_history.implied_changes import folders_of
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan, RevertStatus
 from helix_desktop.ui.changes.reverts.plan_texts import choice_text, choices_of
 from helix_desktop.ui.changes.rows import LineCounts

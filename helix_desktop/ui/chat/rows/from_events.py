@@ -90,9 +90,9 @@ class ChatRows:
                     *self._ends.on_user_message(new_turn=not message.steered),
                     self._users.on_message(recorded, message, transcript),
                 ]
-            case AssistantSpoke() as spoke:
-                rows = [*self._assistant_rows(recorded, spoke)]
-                self._ends.on_answer(recorded, spoke, rows[0] if rows else None)
+            case AssistantSpoke() as response:
+                rows = [*self._assistant_rows(recorded, response)]
+                self._ends.on_answer(recorded, response, rows[0] if rows else None)
             case ToolAnswered() as answer:
                 rows = [self.tools.on_answer(recorded, answer, transcript)]
             case SideQuestionAnswered() as side_question:

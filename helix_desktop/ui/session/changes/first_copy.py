@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.file_history.coverage import FileCoverage
 from helix_desktop.ui.changes.texts import copied_share
-from helix_desktop.ui.design.window_state import JobRow
+from helix_desktop.ui.design.shell_data import JobRow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.words.translation import Translator

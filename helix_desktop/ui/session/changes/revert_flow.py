@@ -17,8 +17,8 @@ from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
 from helix_desktop.ui.changes.reverts.plan_texts import done_text, files_changed
 from helix_desktop.ui.changes.reverts.plan_view import PlanView
 from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.themed import retint
-from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.words.translation import Translator
 

@@ -18,7 +18,7 @@ from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_in
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.prompt_files import ExpandedPrompt
-from helix_desktop.ui.design.window_state import FAILED_WRITE, Banner
+from helix_desktop.ui.design.shell_data import FAILED_WRITE, Banner
 from helix_desktop.ui.session.composer.attachments import DraftAttachments
 from helix_desktop.ui.session.composer.outgoing import OutgoingMessage, OutgoingMessages
 from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft, UnsavedDrafts

@@ -11,7 +11,7 @@ from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
-from helix_desktop.ui.settings.mcp.text import STATE_COLORS, consent_text, cost_text, state_text
+from helix_desktop.ui.settings.mcp.texts import STATE_COLORS, consent_text, cost_text, state_text
 from helix_desktop.ui.settings.mcp.tool_list import LogView, ToolList
 from helix_desktop.words.translation import Translator, translate
 

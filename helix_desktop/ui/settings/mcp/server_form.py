@@ -16,7 +16,7 @@ from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.ui.settings.mcp.text import (
+from helix_desktop.ui.settings.mcp.texts import (
     cost_text,
     endpoint_text,
     parse_draft,

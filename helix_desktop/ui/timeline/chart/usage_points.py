@@ -92,8 +92,8 @@ class _UsageReducer:
         match recorded.event:
             case UserSpoke() | ToolAnswered():
                 self._append(recorded)
-            case AssistantSpoke() as spoke:
-                self._on_response(recorded, spoke)
+            case AssistantSpoke() as response:
+                self._on_response(recorded, response)
             case HandoverFailed() | ObservationsFailed():
                 self._transcript.apply(recorded)
                 self._add_point(recorded.seq, "failure")

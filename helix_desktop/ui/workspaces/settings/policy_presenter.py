@@ -16,7 +16,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
-from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.settings.forms import PolicyForm, PolicyValue

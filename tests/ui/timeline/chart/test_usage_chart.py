@@ -52,11 +52,11 @@ def test_keys_go_by_steps_and_by_turns_and_esc_comes_back_to_now(chart: UsageCha
 
 
 def test_a_drag_looks_at_what_is_under_it_and_its_right_end_is_now(qtbot: QtBot, chart: UsageChart) -> None:
-    sought = steps()[40]
+    target = steps()[40]
     with qtbot.waitSignal(chart.scrubber.step_chosen) as chosen, qtbot.assertNotEmitted(chart.point_clicked):
         QTest.mousePress(chart, Qt.MouseButton.LeftButton, pos=QPoint(730, 40))
-        QTest.mouseMove(chart, QPoint(round(chart.x_of_event(sought.seq)), 45))
-    assert chosen.args == [sought.seq]
+        QTest.mouseMove(chart, QPoint(round(chart.x_of_event(target.seq)), 45))
+    assert chosen.args == [target.seq]
     with qtbot.waitSignal(chart.scrubber.step_chosen) as chosen:
         QTest.mouseMove(chart, QPoint(758, 45))
     QTest.mouseRelease(chart, Qt.MouseButton.LeftButton, pos=QPoint(758, 45))
@@ -65,9 +65,9 @@ def test_a_drag_looks_at_what_is_under_it_and_its_right_end_is_now(qtbot: QtBot,
 
 def test_enter_leads_to_the_place_in_the_chat(qtbot: QtBot, chart: UsageChart) -> None:
     chart.scrubber.choose(steps()[40].seq)
-    with qtbot.waitSignal(chart.point_clicked) as asked:
+    with qtbot.waitSignal(chart.point_clicked) as click:
         QTest.keyClick(chart.scrubber, KEYS.Key_Return)
-    assert asked.args == [steps()[40].seq]
+    assert click.args == [steps()[40].seq]
 
 
 def test_a_screen_reader_reads_the_step_as_a_slider(chart: UsageChart) -> None:

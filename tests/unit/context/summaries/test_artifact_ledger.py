@@ -121,8 +121,8 @@ def test_long_commands_are_shortened_and_paths_are_whole() -> None:
     simulator = session_with(
         answer("write_file", path), answer("run_command", "echo " + "word " * 60, "done", 0)
     )
-    written, command = build_ledger(simulator.transcript.items).text(600).splitlines()
-    assert path in written
+    file_line, command = build_ledger(simulator.transcript.items).text(600).splitlines()
+    assert path in file_line
     assert len(command.split(" (exit")[0]) <= 82
 
 

@@ -15,7 +15,7 @@ LONG = "x" * CAP
 
 
 @pytest.mark.parametrize(
-    ("command", "shown"),
+    ("command", "short"),
     [
         ("mise run test 2>&1 | tail -30", "mise run test"),
         ("ls >/dev/null 2>&1; git log\n", "ls; git log"),
@@ -36,8 +36,8 @@ LONG = "x" * CAP
         ("", ""),
     ],
 )
-def test_a_long_command_stands_by_its_main_part(command: str, shown: str) -> None:
-    assert shown_command(command, CAP) == shown
+def test_a_long_command_stands_by_its_main_part(command: str, short: str) -> None:
+    assert shown_command(command, CAP) == short
 
 
 def test_what_prepares_a_command_is_not_its_main_part() -> None:
@@ -47,10 +47,10 @@ def test_what_prepares_a_command_is_not_its_main_part() -> None:
 
 @given(st.text("ab 2>&1|;\n'\"\\<echo", max_size=200), st.integers(2, 100))
 def test_any_command_is_one_line_that_fits(command: str, cap: int) -> None:
-    shown = shown_command(command, cap)
+    short = shown_command(command, cap)
 
-    assert len(shown) <= cap
-    assert "\n" not in shown
+    assert len(short) <= cap
+    assert "\n" not in short
 
 
 @pytest.mark.parametrize("piece", [" ", "\n", '\\"', "'", "<<;", "| head ", "> "])

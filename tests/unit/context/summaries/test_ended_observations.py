@@ -24,7 +24,7 @@ from tests.support.session_simulator import SessionSimulator, count_tokens
 
 TODO = Observation(1_000, 1, "Tests of the parser are still to write", (3,))
 RULE = Observation(2_000, 1, "Never push to main", (3, 5))
-KNOWN = (RULE, TODO)
+STANDING = (RULE, TODO)
 
 
 def note(text: str, *sources: int) -> Observation:
@@ -34,23 +34,23 @@ def note(text: str, *sources: int) -> Observation:
 
 def test_a_note_ends_a_known_fact_by_its_number() -> None:
     """The fact is over; the note says what it was and how it ended."""
-    notes, ended = end_observations((note("Over: known 2, written and pass", 90),), KNOWN)
+    notes, ended = end_observations((note("Over: known 2, written and pass", 90),), STANDING)
     assert ended == (TODO,)
-    assert [kept.text for kept in notes] == ["Over: Tests of the parser are still to write. written and pass"]
+    assert [each.text for each in notes] == ["Over: Tests of the parser are still to write. written and pass"]
 
 
 def test_a_note_ends_a_known_fact_by_a_common_entry_and_its_words() -> None:
     """An entry alone is not enough: two facts may come from one message."""
-    _, ended = end_observations((note("Over: the tests of the parser are written", 3, 90),), KNOWN)
+    _, ended = end_observations((note("Over: the tests of the parser are written", 3, 90),), STANDING)
     assert ended == (TODO,)
 
 
 def test_a_note_that_ends_nothing_known_stays_a_note() -> None:
     """A wrong number, a number in the text of a fact, or none: nothing ends, nothing is lost."""
     texts = ("Over: known 7", "It is over 2 MB", "Over: something else", "The parser of known 2 works")
-    notes, ended = end_observations(tuple(note(text, 90) for text in texts), KNOWN)
+    notes, ended = end_observations(tuple(note(text, 90) for text in texts), STANDING)
     assert ended == ()
-    assert [kept.text for kept in notes] == [*texts]
+    assert [each.text for each in notes] == [*texts]
 
 
 FACTS = st.lists(
@@ -65,9 +65,9 @@ FACTS = st.lists(
 def generations(draw: st.DrawFn) -> list[ObservationsMade]:
     """Generations of observations of which later ones end facts of earlier ones."""
     made: list[ObservationsMade] = []
-    known: list[Observation] = []
+    standing: list[Observation] = []
     for number in range(draw(st.integers(1, 4))):
-        over = draw(st.lists(st.sampled_from(known), unique=True, max_size=2)) if known else []
+        over = draw(st.lists(st.sampled_from(standing), unique=True, max_size=2)) if standing else []
         facts = tuple(replace(fact, text=f"{number}{fact.text}") for fact in draw(FACTS))
         made.append(
             ObservationsMade(
@@ -75,7 +75,7 @@ def generations(draw: st.DrawFn) -> list[ObservationsMade]:
                 over=tuple(EndedObservation(fact, 7) for fact in over),
             )
         )  # fmt: skip
-        known += facts
+        standing += facts
     return made
 
 
@@ -105,7 +105,7 @@ def test_undoing_the_later_observations_brings_the_fact_back() -> None:
         simulator.step("Done.", 0)
     tokens = count_tokens(observation.observation_bullet(TODO))
     seqs = []
-    for after, facts, over in ((1, KNOWN, ()), (7, (note("Over: the tests are written", 9),), (TODO,))):
+    for after, facts, over in ((1, STANDING, ()), (7, (note("Over: the tests are written", 9),), (TODO,))):
         made = ObservationsMade(
             after, after + 6, facts, (), "", "d" * 64, 0, 60, 400, 4, "m",
             over=tuple(EndedObservation(fact, tokens) for fact in over),

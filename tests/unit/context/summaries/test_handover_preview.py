@@ -48,9 +48,9 @@ def test_what_the_user_excludes_is_not_in_it() -> None:
     def names(word: str) -> tuple[bool, bool]:
         cut = choose_cut(simulator.transcript, 0)
         assert cut is not None
-        written = simulator.handover_at(cut).sections
+        handover_sections = simulator.handover_at(cut).sections
         present = writer.write(simulator.transcript, 300).sections
-        return word in str(present), word in str(written)
+        return word in str(present), word in str(handover_sections)
 
     assert names("zebra") == (True, True)
     exclude(simulator, 0)

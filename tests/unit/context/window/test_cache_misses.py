@@ -23,8 +23,8 @@ def usage(tokens: int, cached: int = 0, cache_writes: int | None = None) -> Usag
 
 def answer(used: Usage | None, **fields: object) -> AssistantSpoke:
     """Return the answer to a request of the same model with the same layers."""
-    spoke = AssistantSpoke("ok", "vendor/m", 2, usage=used, layers=LAYERS, duration_ms=5_000)
-    return msgspec.structs.replace(spoke, **fields)
+    response = AssistantSpoke("ok", "vendor/m", 2, usage=used, layers=LAYERS, duration_ms=5_000)
+    return msgspec.structs.replace(response, **fields)
 
 
 def causes(*events: Event, gap_ms: int = MINUTE) -> tuple[MissCause, ...]:

@@ -33,10 +33,10 @@ def check_every_request_is_seen_again_as_it_was_sent(simulator: SessionSimulator
     ]
     dice.shuffle(sent)
     for request in sent:
-        shown = past.window_at(request.seq + 1, simulator.policy, simulator.frame)
-        assert shown.window == request.window
-        assert shown.is_exact
-        assert sum(row.tokens for row in shown.rows()) == request.window.estimate
+        past_window = past.window_at(request.seq + 1, simulator.policy, simulator.frame)
+        assert past_window.window == request.window
+        assert past_window.is_exact
+        assert sum(row.tokens for row in past_window.rows()) == request.window.estimate
 
 
 def check_stored_states_change_nothing(simulator: SessionSimulator, data: st.DataObject) -> None:
@@ -87,11 +87,11 @@ def test_a_rewrite_that_came_while_the_model_answered_is_in_no_past_request_of_t
         assistant_event(simulator, "Fine.", ()), estimate=before.estimate, usage=Usage(777, 1)
     )
     simulator.record(answer)
-    shown = PastWindows(simulator.log).window_at(
+    past_window = PastWindows(simulator.log).window_at(
         simulator.transcript.last_seq, simulator.policy, simulator.frame
     )
-    assert (shown.window, shown.seq, shown.gauge.used) == (before, undoable, 777)
-    assert shown.gauge.is_reported
+    assert (past_window.window, past_window.seq, past_window.gauge.used) == (before, undoable, 777)
+    assert past_window.gauge.is_reported
 
 
 def test_a_request_of_another_model_and_policy_says_that_it_is_not_exact() -> None:
@@ -100,11 +100,11 @@ def test_a_request_of_another_model_and_policy_says_that_it_is_not_exact() -> No
         assistant_event(simulator, "Fine.", ()), model="other/large", window=64_000, estimate=12
     )
     simulator.record(answer)
-    shown = PastWindows(simulator.log).window_at(
+    past_window = PastWindows(simulator.log).window_at(
         simulator.transcript.last_seq, simulator.policy, simulator.frame
     )
-    assert shown.is_exact is False
-    assert (shown.gauge.window, shown.frame.info.label) == (64_000, "other/large")
+    assert past_window.is_exact is False
+    assert (past_window.gauge.window, past_window.frame.info.label) == (64_000, "other/large")
 
 
 def test_steps_are_counted_in_their_turn_and_a_repeated_one_has_its_number_again() -> None:

@@ -249,7 +249,7 @@ async def test_the_ledger_and_a_recall_name_the_same_entry() -> None:
     assert masked is not None
     bodies = [text.encode() for text in masked.texts]
     contents = tuple(Content(digest_of(data), data, "write_file", "a.py") for data in bodies)
-    spoke = await rig.add(AssistantSpoke("", "m", 5, (call,), short=(masked.call,)), contents=contents)
+    response = await rig.add(AssistantSpoke("", "m", 5, (call,), short=(masked.call,)), contents=contents)
     last = await rig.add(ToolAnswered("w", "write_file", "Written.", "", 8, 2, 2, "a.py"))
     _, _, digest, entry = build_ledger(rig.transcript.items).text(600).split()
     assert (await rig.recall(digest)).split(" · ")[2].startswith(f"{entry}, ")
@@ -260,7 +260,7 @@ async def test_the_ledger_and_a_recall_name_the_same_entry() -> None:
     calls = (ToolCall("p", "patch", f"+{body}"),)
     last = await rig.add(AssistantSpoke("", "m", 5, calls, short=(whole.call,)), contents=contents)
     found = await rig.recall(await rig.make_index(first, last), pattern="x = 1")
-    assert f"e{spoke} argument content of write_file a.py, 1 KB" in found
+    assert f"e{response} argument content of write_file a.py, 1 KB" in found
     assert f"e{last} argument of patch, 1 KB" in found, "what is no JSON has no argument with a name"
 
 
@@ -467,14 +467,14 @@ def test_an_index_is_read_as_it_was_written(texts: list[str]) -> None:
     for seq, text in enumerate(texts, 2):
         event = UserSpoke(text, 1) if seq % 2 else AssistantSpoke(text, "m", 1)
         transcript.apply(RecordedEvent(seq, AT, event))
-    written, _ = index_text(transcript.items, ["a" * 64])
+    index_lines, _ = index_text(transcript.items, ["a" * 64])
     expected = [IndexLine(0, "the index of everything before this one", "a" * 64)]
     expected += [
         IndexLine(seq, "user" if seq % 2 else "agent", text=text)
         for seq, text in enumerate(texts, 2)
         if seq % 2 or text.strip()
     ]
-    assert parse_index(written) == expected
+    assert parse_index(index_lines) == expected
 
 
 @given(

@@ -8,7 +8,7 @@ from helix_desktop.domain import errors
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
 from helix_desktop.domain.user_text import verbatim
-from helix_desktop.ui.design.window_state import error_banner, error_level
+from helix_desktop.ui.design.shell_data import error_banner, error_level
 
 ANSWERS = {
     "CompactionRefused",

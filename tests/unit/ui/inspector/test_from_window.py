@@ -228,13 +228,13 @@ def test_the_ratio_is_shown_with_the_number_of_its_reports() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reported", "shown"), [(0.19, "0.50 × Helix's count or less"), (4.0, "3.00 × Helix's count or more")]
+    ("reported", "expected"), [(0.19, "0.50 × Helix's count or less"), (4.0, "3.00 × Helix's count or more")]
 )
-def test_a_bound_of_the_ratio_is_not_shown_as_if_it_were_reported(reported: float, shown: str) -> None:
+def test_a_bound_of_the_ratio_is_not_shown_as_if_it_were_reported(reported: float, expected: str) -> None:
     simulator = build_history(1)
     simulator.step("On.", 1, usage_ratio=reported)
-    estimate = f"Estimates use {shown[:4]}."
-    assert _state(simulator).ratio == f"The provider counts {shown} (1 report). {estimate}"
+    estimate = f"Estimates use {expected[:4]}."
+    assert _state(simulator).ratio == f"The provider counts {expected} (1 report). {estimate}"
 
 
 def check_the_preview_is_the_request_message_by_message(simulator: SessionSimulator) -> None:

@@ -23,18 +23,18 @@ def test_a_card_shows_exactly_the_lines_of_the_excerpt(
     end = data.draw(st.integers(start, len(lines)))
     content = "\n".join(lines).encode() + b"\n"
     excerpt = Excerpt(digest_of(content), start, end, len(content), len(lines), "read_file", "a.txt")
-    shown = excerpt_content(content, excerpt, in_full)
+    result = excerpt_content(content, excerpt, in_full)
     count = end - start + 1 if in_full else min(end - start + 1, FIRST_LINES)
-    assert shown.text == "\n".join(lines[start - 1 : start - 1 + count])
-    assert shown.hidden_lines == end - start + 1 - count
-    assert shown.can_show_more == (shown.hidden_lines > 0)
-    assert not shown.problem
+    assert result.text == "\n".join(lines[start - 1 : start - 1 + count])
+    assert result.hidden_lines == end - start + 1 - count
+    assert result.can_show_more == (result.hidden_lines > 0)
+    assert not result.problem
 
 
 def test_what_is_too_large_for_a_card_is_cut_and_left_to_the_cache() -> None:
     content = b"x" * (2 * MAX_BYTES) + b"\nlast\n"
-    shown = excerpt_content(content, Excerpt("d", 1, 2, len(content), 2), in_full=True)
-    assert (len(shown.text), shown.hidden_lines, shown.can_show_more) == (MAX_BYTES, 2, False)
+    result = excerpt_content(content, Excerpt("d", 1, 2, len(content), 2), in_full=True)
+    assert (len(result.text), result.hidden_lines, result.can_show_more) == (MAX_BYTES, 2, False)
 
 
 def test_long_lines_come_when_the_user_asks_for_all() -> None:
@@ -54,9 +54,9 @@ def test_an_image_is_shown_as_one_and_a_damaged_one_says_so(in_full: bool) -> No
     """A large one is read no larger than a card can show it."""
     for data, size in ((png(40, 30), (40, 30)), (png(3_000, 30), (2_000, 20)), (minimal_png(9, 9, 1), None)):
         image = identify_image(data, digest_of(data))
-        shown = excerpt_content(data, Excerpt(digest_of(data), 0, 0, len(data), image=image), in_full)
+        result = excerpt_content(data, Excerpt(digest_of(data), 0, 0, len(data), image=image), in_full)
         if size is None:
-            assert shown == ExcerptContent(problem="Couldn't read the image.")
+            assert result == ExcerptContent(problem="Couldn't read the image.")
         else:
-            assert shown.image is not None
-            assert (shown.image.width(), shown.image.height()) == size
+            assert result.image is not None
+            assert (result.image.width(), result.image.height()) == size

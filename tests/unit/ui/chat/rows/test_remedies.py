@@ -20,7 +20,7 @@ from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.user_text import verbatim
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import NoticeRow
-from helix_desktop.ui.design.window_state import error_banner
+from helix_desktop.ui.design.shell_data import error_banner
 from helix_desktop.words.action_labels import action_label, supported_remedies
 from tests.support.histories import SessionSimulator
 from tests.support.window.chat_geometry import action_names
