@@ -54,12 +54,14 @@ async def store_branch(
     """
     session, parent = uuid.uuid4().hex, holder_of(source.transcript, source.session, seq)
     first = RecordedEvent(seq + 1, now_ms, SessionBranched(parent, seq, title, how))
+    counts = source.transcript.counts(upto=seq)
     summary = SessionSummary(
         session,
         title,
         now_ms,
         now_ms,
-        messages=source.transcript.position(seq),
+        messages=counts.messages,
+        calls=counts.calls,
         events=first.seq,
         branch_of=parent,
         branch_seq=seq,

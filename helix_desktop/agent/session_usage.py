@@ -42,7 +42,9 @@ class SessionUsage:
         conversation = self._find_open(summary.id)
         if conversation is not None:
             return conversation.window.measure()[1]
-        if summary.count is None or summary.parent or not self._models.shared.is_ready:
+        if summary.count is None or summary.counts is None:
+            return None
+        if summary.parent or not self._models.shared.is_ready:
             return None
         info = self._models.known_model(summary.count.chosen)
         policy = policy_from_event(summary.count.policy) or self._policy()
@@ -55,8 +57,8 @@ class SessionUsage:
     async def recount_missing(self) -> bool:
         """Count the listed sessions without a usage from their logs. Return True if any was counted.
 
-        These are sessions of an older version, and those whose handover quotes more or less under another
-        policy or model.
+        These are sessions of an older version, whose messages are counted too, and those whose handover
+        quotes more or less under another policy or model.
         """
         counted = False
         for summary in await self._store.sessions():
@@ -82,7 +84,15 @@ class SessionUsage:
             policy = state.session_policy or self._policy()
             count = count_window(state, policy, info.window)
             used = usage_from_count(count, policy, frame).used
-            counted = replace(summary, count=count, used=used, window=info.window)
+            counts = state.counts()
+            counted = replace(
+                summary,
+                count=count,
+                used=used,
+                window=info.window,
+                messages=counts.messages,
+                calls=counts.calls,
+            )
             if summary not in await self._store.sessions() or self._find_open(summary.id) is not None:
                 return False  # opened or changed meanwhile: that code counts it
             await self._store.commit(Commit(summary.id, summary=counted))

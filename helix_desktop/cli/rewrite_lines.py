@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import covered_counts
+from helix_desktop.context.window.usage_gauge import output_tokens, ratio_before
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -50,9 +55,26 @@ Rewrite: TypeAlias = (
 
 def rewrite_lines(log: Sequence[RecordedEvent]) -> Iterator[str]:
     """Yield a line for each rewrite of a session's log, oldest first, with the event's number before it."""
+    transcript = Transcript(log)
     for recorded in log:
         if isinstance(recorded.event, Rewrite):
-            yield f"e{recorded.seq}  {rewrite_line(recorded.event)}"
+            yield f"e{recorded.seq}  {rewrite_line(_as_shown(recorded.seq, recorded.event, transcript))}"
+
+
+def _as_shown(seq: int, event: Rewrite, transcript: Transcript) -> Rewrite:
+    """Return an event with the tokens of its model and the messages of the chat, as in the window."""
+    ratio = ratio_before(transcript, seq)
+    match event:
+        case HandoverMade() if not event.origin:
+            return replace(event, messages=covered_counts(transcript, event.upto, event.kept).messages)
+        case ObservationsMade():
+            messages = transcript.counts(event.after, event.upto).messages
+            return replace(event, tokens=round(event.tokens * ratio), messages=messages)
+        case FormChosen():
+            return replace(event, tokens=output_tokens(transcript, event.target, event.tokens))
+        case SweepMade() | FoldMade() | ObservationsPlaced() | Excluded():
+            return replace(event, saved=round(event.saved * ratio))
+    return event
 
 
 def rewrite_line(event: Rewrite) -> str:

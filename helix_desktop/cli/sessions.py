@@ -16,7 +16,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.times import format_date_and_time
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
 text = TextContext("Command line")
@@ -90,8 +90,10 @@ async def find_session(workspace: OpenWorkspace, session_prefix: str, hint: User
 
 def _session_line(summary: SessionSummary) -> str:
     title = escape_hidden_name(ellipsize(summary.title))
-    messages = tr.plural(summary.messages, "%n message", "%n messages")
-    parts = [f"{summary.id[:_SHORT_ID]}  {title}", messages, format_date_and_time(summary.updated)]
+    parts = [f"{summary.id[:_SHORT_ID]}  {title}"]
+    if summary.counts is not None:
+        parts.append(translate(summary.counts.text))
+    parts.append(format_date_and_time(summary.updated))
     if summary.branch_of:
         parts.append(tr("branched at {event}", event=f"e{summary.branch_seq}"))
     if summary.pinned:

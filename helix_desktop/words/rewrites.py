@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import covered_counts
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.events.choices import BudgetSet
@@ -81,8 +82,8 @@ def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:
     return tr("Cached: {contents}", contents=tuple(contents))
 
 
-def handover_text(handover: HandoverMade) -> str:
-    """Return how many messages were summarized, or that the user edited it, and the tokens of the context."""
+def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
+    """Return what was summarized, or that the user edited it, and the tokens of the context."""
     if handover.origin:
         return continued_text(handover.origin_title)
     if handover.revises:
@@ -90,7 +91,8 @@ def handover_text(handover: HandoverMade) -> str:
     if handover.replaces:
         count = tr("Handover run again")
     else:
-        count = tr.plural(handover.messages, "%n message summarized", "%n messages summarized")
+        counts = covered_counts(transcript, handover.upto, handover.kept)
+        count = tr("{messages} summarized", messages=counts.text)
     before, after = format_tokens(handover.before), format_tokens(handover.after)
     return f"{count} · {tr('{before} → {after} tokens', before=before, after=after)}"
 
@@ -123,26 +125,26 @@ def fold_text(fold: FoldMade, ratio: float) -> str:
     return f"{change} · {_saved_text(fold.saved * ratio)}"
 
 
-def observations_prepared_text(event: ObservationsMade) -> str:
+def observations_prepared_text(event: ObservationsMade, transcript: Transcript) -> str:
     """Return how many observations were prepared, and from how many messages."""
     count = len(event.observations)
     if event.reflection:
         return tr.plural(count, "%n merged fact prepared", "%n merged facts prepared")
     prepared = tr.plural(count, "%n fact noted for later", "%n facts noted for later")
-    return f"{prepared} · {tr.plural(event.messages, 'from %n message', 'from %n messages')}"
+    return f"{prepared} · {tr('from {messages}', messages=transcript.counts(event.after, event.upto).text)}"
 
 
-def observations_placed_text(
-    event: ObservationsPlaced, observations: ObservationsMade | None, ratio: float
-) -> str:
+def observations_placed_text(event: ObservationsPlaced, transcript: Transcript, ratio: float) -> str:
     """Return what observations took the place of, and what that saved; `ratio` as in `sweep_text`."""
+    observations = transcript.rewrites.observations.get(event.made)
     if observations is None:
         change = tr("Noted facts added to the context")
     elif observations.reflection:
         count = len(observations.observations)
         change = tr.plural(count, "Noted facts merged into %n", "Noted facts merged into %n")
     else:
-        change = tr.plural(observations.messages, "%n message noted as facts", "%n messages noted as facts")
+        counts = transcript.counts(observations.after, observations.upto)
+        change = tr("{messages} noted as facts", messages=counts.text)
     return f"{change} · {_saved_text(event.saved * ratio)}"
 
 

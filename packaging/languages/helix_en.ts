@@ -5829,14 +5829,6 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/cli/sessions.py" />
-            <source>%n messages</source>
-            <translation>
-                <numerusform>%n message</numerusform>
-                <numerusform>%n messages</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
             <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>%n outputs may be stored again</source>
             <translation>
@@ -7679,7 +7671,6 @@
         <name>Compact</name>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/handover/draft_page.py" />
-            <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>%n messages</source>
             <translation>
                 <numerusform>%n message</numerusform>
@@ -7891,22 +7882,6 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/rewrites.py" />
-            <source>%n messages noted as facts</source>
-            <translation>
-                <numerusform>%n message noted as facts</numerusform>
-                <numerusform>%n messages noted as facts</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/rewrites.py" />
-            <source>%n messages summarized</source>
-            <translation>
-                <numerusform>%n message summarized</numerusform>
-                <numerusform>%n messages summarized</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/rewrites.py" />
             <source>%n outputs</source>
             <translation>
                 <numerusform>%n output</numerusform>
@@ -8113,13 +8088,10 @@
             <source>context was full</source>
             <translation type="unfinished" />
         </message>
-        <message numerus="yes">
+        <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
-            <source>from %n messages</source>
-            <translation>
-                <numerusform>from %n message</numerusform>
-                <numerusform>from %n messages</numerusform>
-            </translation>
+            <source>from {messages}</source>
+            <translation type="unfinished" />
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/rewrites.py" />
@@ -8222,6 +8194,16 @@
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>{file} was deleted since it was read</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>{messages} noted as facts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>{messages} summarized</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11626,19 +11608,16 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
-            <source>Replaces %n messages, up to e{last}</source>
-            <translation>
-                <numerusform>Replaces %n message, up to e{last}</numerusform>
-                <numerusform>Replaces %n messages, up to e{last}</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Replaces %n steps, e{first} to e{last}</source>
             <translation>
                 <numerusform>Replaces %n step, e{first} to e{last}</numerusform>
                 <numerusform>Replaces %n steps, e{first} to e{last}</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/context/window/window_breakdown.py" />
+            <source>Replaces {messages}, up to e{last}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/request/window.py" />
@@ -14543,6 +14522,7 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/domain/message_counts.py" />
             <location filename="../../helix_desktop/ui/session/navigation.py" />
             <source>%n messages</source>
             <translation>
@@ -14564,6 +14544,14 @@
             <translation>
                 <numerusform>%n subagent queued</numerusform>
                 <numerusform>%n subagents queued</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/domain/message_counts.py" />
+            <source>%n tool calls</source>
+            <translation>
+                <numerusform>%n tool call</numerusform>
+                <numerusform>%n tool calls</numerusform>
             </translation>
         </message>
         <message>
@@ -15089,6 +15077,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/composer/controller.py" />
             <source>{command} was sent.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/message_counts.py" />
+            <source>{messages}, {calls}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20012,20 +20005,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
-            <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
-            <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>%n messages</source>
             <translation>
                 <numerusform>%n message</numerusform>
                 <numerusform>%n messages</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
-            <source>%n messages summarized</source>
-            <translation>
-                <numerusform>%n message summarized</numerusform>
-                <numerusform>%n messages summarized</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -20856,6 +20839,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/filter_bar.py" />
             <source>{kind} {count}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
+            <source>{messages} summarized</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -22750,7 +22738,6 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
-            <location filename="../../helix_desktop/ui/workspaces/switcher_presenter.py" />
             <source>%n messages</source>
             <translation>
                 <numerusform>%n message</numerusform>

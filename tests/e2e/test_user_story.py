@@ -101,8 +101,8 @@ def open_folder(user: DesktopUser) -> None:
 
 def see_outputs_become_markers(user: DesktopUser) -> None:
     """Let the agent read everything: its first outputs leave the context, and their bytes are stored."""
-    send(user, "Read all parts", messages=16)
-    send(user, "Good", messages=18)
+    send(user, "Read all parts", messages=9)
+    send(user, "Good", messages=11)
     user.see("list item", "Divider: 6 outputs cached")
     user.see("list item", " tokens · Cached", inside="Next request")
     stored = {entry["target"]: entry for entry in command(user, "cache", "list")}
@@ -119,20 +119,20 @@ def recall_three_lines(user: DesktopUser) -> None:
     user.keys("ctrl+Home", "Down", "shift+Down", "shift+Down", "shift+End")
     user.click("push button", "Recall lines 2–4")
     user.see("push button", "Attachment: read_file part2.txt, lines 2-4")
-    send(user, "Look at these lines again", messages=20)
+    send(user, "Look at these lines again", messages=13)
 
 
 def compact(user: DesktopUser) -> None:
     """Compact, after a look at the draft."""
-    send(user, "Fine", messages=22)
-    send(user, "Now the report", messages=24)
+    send(user, "Fine", messages=15)
+    send(user, "Now the report", messages=17)
     user.keys("ctrl+shift+k")
     user.click("push button", "Write draft", inside="Compact conversation")
     user.see("label", "Mentions 0 of 1 conclusion · 7 of 7 files", inside="Compact conversation")
     assert "Words about Technical Details. [e4]" in user.text_of("text", "Handover, as Markdown")
     assert len(command(user, "timeline")[0]["events"]) == 1, "nothing is recorded before it is confirmed"
     user.click("push button", "Compact", inside="Compact conversation")
-    user.see("list item", "Divider: 22 messages summarized")
+    user.see("list item", "Divider: 15 messages, 7 tool calls summarized")
 
 
 def edit_compare_and_put_back(user: DesktopUser) -> None:

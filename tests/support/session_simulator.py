@@ -29,7 +29,7 @@ from helix_desktop.context.summaries.coverage_check import check_coverage, cover
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import (
     agent_texts,
-    covered_count,
+    covered_counts,
     covered_messages,
     newest_turn_words,
     previous_handover,
@@ -416,7 +416,7 @@ class SessionSimulator:
             tokens=0,
             before=self.window().estimate,
             after=0,
-            messages=covered_count(self.transcript, cut.upto, cut.kept_seq),
+            messages=covered_counts(self.transcript, cut.upto, cut.kept_seq).messages,
             model="none",
             trigger=HandoverTrigger.MANUAL,
             former=latest[0] if latest else 0,

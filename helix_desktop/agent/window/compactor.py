@@ -29,7 +29,7 @@ from helix_desktop.context.summaries.edited_handover import (
 )
 from helix_desktop.context.summaries.handover import (
     agent_texts,
-    covered_count,
+    covered_counts,
     covered_messages,
     newest_turn_words,
     parse_handover,
@@ -355,7 +355,7 @@ class Compactor:
             tokens=0,
             before=source_input.usage.used,
             after=0,
-            messages=covered_count(self._runtime.transcript, cut.upto, cut.kept_seq),
+            messages=covered_counts(self._runtime.transcript, cut.upto, cut.kept_seq).messages,
             model=summary.model,
             trigger=HandoverTrigger.MANUAL,
             former=source_input.previous_seq,

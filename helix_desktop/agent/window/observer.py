@@ -234,7 +234,7 @@ class Observer:
             index_entries=0,
             tokens=0,
             before=0,
-            messages=len(source_input.items),
+            messages=self._runtime.transcript.counts(event_range.after, event_range.upto).messages,
             model=summary.model,
             reflection=bool(event_range.replaces),
             replaces=event_range.replaces,

@@ -12,6 +12,7 @@ from helix_desktop.domain.events.session import (
     ToolAnswered,
     UserSpoke,
 )
+from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.question import QuestionReply
 
 FRAMING_TOKENS = 4  # tokens that a wire format adds to each message, and to each call
@@ -64,6 +65,13 @@ def word_tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
     return 0
 
 
+def _with_message(counts: MessageCounts, event: UserSpoke | AssistantSpoke | ToolAnswered) -> MessageCounts:
+    if isinstance(event, ToolAnswered):
+        return MessageCounts(counts.messages, counts.calls + 1)
+    has_text = isinstance(event, UserSpoke) or bool(event.text.strip())
+    return MessageCounts(counts.messages + has_text, counts.calls)
+
+
 def _seq(item: LogItem) -> int:
     return item.seq
 
@@ -89,6 +97,7 @@ class MessageLog:
         self._seqs: list[int] = []
         self._cumulative: list[int] = []
         self._cumulative_full: list[int] = []
+        self._counts: list[MessageCounts] = []  # up to and including each item
         self._steps_beyond: dict[tuple[int, int], int] = {}
 
     def _append(self, recorded: RecordedEvent, event: UserSpoke | AssistantSpoke | ToolAnswered) -> LogItem:
@@ -115,6 +124,7 @@ class MessageLog:
             case AssistantSpoke(usage=usage, estimate=estimate):
                 if usage and usage.input > 0 and estimate:  # some local servers report zeros
                     self.reported_items.append(item)
+        self._counts.append(_with_message(self._counts[-1] if self._counts else MessageCounts(), event))
         self._seqs.append(recorded.seq)
         self._cumulative.append(cumulative)
         self._cumulative_full.append(self.full_total_tokens + full_tokens_of(event))
@@ -123,7 +133,7 @@ class MessageLog:
     def _drop_after(self, seq: int) -> None:
         """Drop the messages after an event, as if they had never been sent."""
         count = self.position(seq)
-        del self.items[count:], self._seqs[count:]
+        del self.items[count:], self._seqs[count:], self._counts[count:]
         del self._cumulative[count:], self._cumulative_full[count:]
         for items in (self.user_items, self.user_words, self.reported_items):
             del items[bisect_right(items, seq, key=_seq) :]
@@ -142,6 +152,13 @@ class MessageLog:
     def between(self, after: int, upto: int) -> list[LogItem]:
         """Return the messages after `after` up to and including `upto`, whether covered or not."""
         return self.items[self.position(after) : self.position(upto)]
+
+    def counts(self, after: int = 0, upto: int | None = None) -> MessageCounts:
+        """Return how many messages and tool calls lie after `after`, up to and including `upto` or all."""
+        first, end = self.position(after), len(self._counts) if upto is None else self.position(upto)
+        begin = self._counts[first - 1] if first else MessageCounts()
+        ends = self._counts[end - 1] if end else MessageCounts()
+        return MessageCounts(ends.messages - begin.messages, ends.calls - begin.calls)
 
     def users_between(self, after: int, upto: int) -> list[LogItem]:
         """Return the user's messages after `after` up to and including `upto`."""

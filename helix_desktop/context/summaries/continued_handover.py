@@ -99,7 +99,7 @@ def continued_title(title: str, titles: Container[str]) -> str:
 
 def _preview(transcript: Transcript, policy: ContextPolicy) -> HandoverMade | None:
     preview = preview_handover(transcript, policy.ledger_tokens)
-    if not preview.messages:
+    if not transcript.items:
         return None
     return HandoverMade(
         upto=preview.upto,
@@ -112,7 +112,7 @@ def _preview(transcript: Transcript, policy: ContextPolicy) -> HandoverMade | No
         tokens=0,
         before=0,
         after=0,
-        messages=preview.messages,
+        messages=preview.counts.messages,
         model="",
         trigger=HandoverTrigger.CONTINUED,
     )

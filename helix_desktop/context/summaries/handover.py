@@ -18,6 +18,7 @@ from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Quote, Section
+from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Context")
@@ -347,9 +348,11 @@ def covered_messages(transcript: Transcript, upto: int, kept_seq: int) -> list[L
     return [item for item in items if item.seq != kept_seq]
 
 
-def covered_count(transcript: Transcript, upto: int, kept_seq: int) -> int:
-    """Return how many messages such a handover covers, the number on its card."""
-    return transcript.position(upto) - (transcript.item(kept_seq) is not None and kept_seq <= upto)
+def covered_counts(transcript: Transcript, upto: int, kept_seq: int) -> MessageCounts:
+    """Return how many messages and tool calls such a handover covers, the numbers on its card."""
+    counts = transcript.counts(upto=upto)
+    is_inside = transcript.item(kept_seq) is not None and kept_seq <= upto
+    return MessageCounts(counts.messages - is_inside, counts.calls)
 
 
 def uncovered_messages(transcript: Transcript, upto: int, kept_seq: int) -> list[LogItem]:

@@ -12,13 +12,17 @@ from helix_desktop.context.summaries.handover import previous_handover, section_
 from helix_desktop.context.summaries.handover_fallback import HistoryExtract
 from helix_desktop.domain.events.rewrite import Excluded
 from helix_desktop.domain.events.summary import Section, SummaryCoverage
+from helix_desktop.domain.message_counts import MessageCounts
 
 
 class HandoverPreview(msgspec.Struct, frozen=True):
-    """The handover of all `messages` up to event `upto`: six sections, ledger, and what they do not name."""
+    """The handover of all messages up to event `upto`: six sections, ledger, and what they do not name.
+
+    `counts` counts these messages.
+    """
 
     upto: int
-    messages: int
+    counts: MessageCounts
     sections: tuple[Section, ...]
     ledger: str
     coverage: tuple[SummaryCoverage, ...]
@@ -59,7 +63,9 @@ class HandoverPreviewWriter:
         ledger = self._extract.ledger.text(ledger_tokens)
         text = "\n".join([*(section_text(section, mark_unsupported=False) for section in sections), ledger])
         coverage = check_coverage(self._facts, text, ledger_tokens * CHARS_PER_TOKEN)
-        return HandoverPreview(self._last.seq if self._last else 0, end, sections, ledger, coverage)
+        return HandoverPreview(
+            self._last.seq if self._last else 0, transcript.counts(), sections, ledger, coverage
+        )
 
 
 def preview_handover(transcript: Transcript, ledger_tokens: int) -> HandoverPreview:

@@ -17,6 +17,7 @@ from helix_desktop.context.log.window_layout import (
     SummaryBlock,
     WindowEntry,
 )
+from helix_desktop.context.summaries.handover import covered_counts
 from helix_desktop.context.window.exclusion import can_exclude
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.effort import SentEffort
@@ -273,10 +274,9 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
             why = (
                 text("From the session “{title}”", title=made.origin_title)
                 if made.origin
-                else text.plural(
-                    made.messages,
-                    "Replaces %n message, up to e{last}",
-                    "Replaces %n messages, up to e{last}",
+                else text(
+                    "Replaces {messages}, up to e{last}",
+                    messages=covered_counts(transcript, made.upto, made.kept).text,
                     last=str(made.upto),
                 )
             )

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from helix_desktop.domain.events.session import BranchKind
+from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.domain.text_search import MatchSummary
 
@@ -189,7 +190,8 @@ class SessionSummary(msgspec.Struct, frozen=True):
     `branch_seq`. Of a session that `is_removed` only the part of its log is left that branches begin with.
     `used` and `window` are what the gauge said when it was stored; `count` is what it says it from, whichever
     model and policy hold now. None: an older version stored it. `updated` is when it was last used: pinning
-    and archiving do not count.
+    and archiving do not count. `messages` have a text of the user or the agent, `calls` are the tool calls
+    with an output. None: an older version stored it, and counted these among the messages.
     """
 
     id: str
@@ -214,6 +216,12 @@ class SessionSummary(msgspec.Struct, frozen=True):
     is_removed: bool = False
     pinned: bool = False
     archived: bool = False
+    calls: int | None = None
+
+    @property
+    def counts(self) -> MessageCounts | None:
+        """Return how much of a conversation it is; None if an older version stored it."""
+        return None if self.calls is None else MessageCounts(self.messages, self.calls)
 
     @property
     def place(self) -> ListPlace:

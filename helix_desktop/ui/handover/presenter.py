@@ -82,7 +82,7 @@ class HandoverPresenter:
         cuts = await (handovers.cuts_again(self._again, upto) if self._again else handovers.cuts(upto))
         if not cuts and self._start_session is None:
             await handovers.draft()  # says at once why there is nothing
-        for_new_session = [whole_range(len(transcript.items))] if self._start_session is not None else []
+        for_new_session = [whole_range(transcript.counts())] if self._start_session is not None else []
         ranges = handover_ranges(cuts, transcript, self._ratio, is_same_first=bool(self._again))
         self.dialog.show_ranges([*ranges, *for_new_session])
         if upto:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.cut_points import CutPoint
-from helix_desktop.context.summaries.handover import covered_count
+from helix_desktop.context.summaries.handover import covered_counts
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.summary_coverage import coverage_text, missing_text
@@ -93,10 +94,10 @@ def compact_purpose(is_whole: bool, former_title: str) -> CompactPurpose:
     )
 
 
-def whole_range(messages: int) -> HandoverRange:
+def whole_range(counts: MessageCounts) -> HandoverRange:
     """Return the range of every message, for a new session."""
-    count = tr.plural(messages, "%n message", "%n messages")
-    return HandoverRange(WHOLE_CONVERSATION, f"{tr('Whole conversation, for a new session')} · {count}")
+    words = f"{tr('Whole conversation, for a new session')} · {translate(counts.text)}"
+    return HandoverRange(WHOLE_CONVERSATION, words)
 
 
 def handover_ranges(
@@ -109,8 +110,7 @@ def handover_ranges(
     first = tr("The same messages") if is_same_first else tr("As far as possible")
     for place, cut in enumerate(cuts):
         name = first if place == 0 else _end_text(cut.upto, transcript)
-        count = covered_count(transcript, cut.upto, cut.kept_seq)
-        messages = tr.plural(count, "%n message", "%n messages")
+        messages = translate(covered_counts(transcript, cut.upto, cut.kept_seq).text)
         tokens = tr("{tokens} tokens in context", tokens=format_tokens(round(cut.tokens * ratio)))
         yield HandoverRange(cut.upto, f"{name} · {messages} · {tokens}")
 

@@ -26,7 +26,7 @@ def session_header(conversation: Conversation) -> SessionHeader:
         conversation.is_running,
         name if conversation.model_choice.pending else with_effort(name, conversation.effort),
         demo,
-        len(transcript.items),
+        transcript.counts().messages,
         bool(conversation.asks),
     )
 

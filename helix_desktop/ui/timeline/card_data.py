@@ -42,6 +42,7 @@ FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
 class HandoverCard:
     """A handover; `before` and `after` are tokens of the window, `index` is the digest of its index entry.
 
+    `messages` says how many messages and tool calls it covers.
     `threshold` is the share of the context window at which it started, 0 where that is not known.
     """
 
@@ -50,7 +51,7 @@ class HandoverCard:
     number: int
     before: int
     after: int
-    messages: int
+    messages: str
     trigger: HandoverTrigger
     sections: tuple[Section, ...]
     ledger: str = ""
@@ -148,7 +149,7 @@ class ObservationsCard:
     facts: tuple[ObservedFact, ...]
     before: int
     after: int
-    messages: int
+    messages: str  # and tool calls, in words
     ledger: str = ""
     quotes: tuple[Bullet, ...] = ()
     index: str = ""
@@ -288,10 +289,11 @@ class RunningCard:
 class PreviewCard:
     """The handover of the whole conversation as it would be now, made without a model and not stored.
 
-    `coverage` and `missing` say what of the messages it names and what not, as text; `markdown` is all of it.
+    `coverage` and `missing` say what of the `messages` it names and what not, all as text; `markdown` is all
+    of it.
     """
 
-    messages: int
+    messages: str
     sections: tuple[Section, ...]
     ledger: str = ""
     coverage: str = ""

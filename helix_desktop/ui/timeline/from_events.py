@@ -10,6 +10,7 @@ from typing import Literal
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
+from helix_desktop.context.summaries.handover import covered_counts
 from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen
 from helix_desktop.domain.events.rewrite import (
@@ -60,7 +61,7 @@ from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrites import excluded_text, form_text, pin_text
 from helix_desktop.words.summary_coverage import coverage_text, missing_text
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
@@ -129,7 +130,7 @@ class _CardReducer:
         match event:
             case HandoverMade():
                 number = handover_number(self._transcript.rewrites.handovers, recorded.seq)
-                return _handover(recorded, event, number, recorded.seq in self._transcript.rewrites.undone)
+                return _handover(recorded, event, number, self._transcript)
             case FoldMade():
                 return _fold(recorded, event, number, self._undone(recorded.seq), self._ratio(recorded.seq))
             case ObservationsMade():
@@ -253,7 +254,7 @@ class _CardReducer:
             ),
             before=round(event.before * ratio),
             after=round(event.tokens * ratio),
-            messages=event.messages,
+            messages=translate(self._transcript.counts(event.after, event.upto).text),
             ledger=event.ledger,
             quotes=tuple(
                 Bullet(quote.event.text, (quote.seq,))
@@ -278,14 +279,16 @@ class _CardReducer:
         )
 
 
-def _handover(recorded: RecordedEvent, event: HandoverMade, number: int, undone: bool) -> HandoverCard:
+def _handover(
+    recorded: RecordedEvent, event: HandoverMade, number: int, transcript: Transcript
+) -> HandoverCard:
     return HandoverCard(
         seq=recorded.seq,
         at_ms=recorded.at,
         number=number,
         before=event.before,
         after=event.after,
-        messages=event.messages,
+        messages=translate(covered_counts(transcript, event.upto, event.kept).text),
         trigger=event.trigger,
         sections=event.sections,
         ledger=event.ledger,
@@ -296,7 +299,7 @@ def _handover(recorded: RecordedEvent, event: HandoverMade, number: int, undone:
         fallback=event.fallback,
         focus=event.focus,
         duration_ms=event.duration_ms,
-        is_undone=undone,
+        is_undone=recorded.seq in transcript.rewrites.undone,
         calls=event.calls,
         prompt=event.prompt,
         is_edited=event.edited,

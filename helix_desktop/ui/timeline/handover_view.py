@@ -272,4 +272,4 @@ def _size_text(card: HandoverCard) -> str:
 
 
 def _messages_text(card: HandoverCard) -> str:
-    return tr.plural(card.messages, "%n message summarized", "%n messages summarized")
+    return tr("{messages} summarized", messages=card.messages)

@@ -100,7 +100,7 @@ class ObservationsView(Card):
         change = format_token_change(card.before, card.after)
         pills: list[QWidget] = [
             Pill(change, "neutral" if card.is_undone else "accent", "gauge"),
-            Pill(tr.plural(card.messages, "%n message", "%n messages"), icon_name="message-square"),
+            Pill(card.messages, icon_name="message-square"),
             model_pill(card),
             *cost_pills(card.spent, card.cost, card.demo),
             Pill(format_exact_duration(card.duration_ms), icon_name="clock"),

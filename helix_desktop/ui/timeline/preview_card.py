@@ -12,7 +12,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.timeline.card_data import PreviewCard
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.summary_coverage import coverage_text
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
@@ -27,7 +27,7 @@ def build_preview_card(
         return None
     preview = writer.write(transcript, ledger_tokens)
     return PreviewCard(
-        preview.messages,
+        translate(preview.counts.text),
         preview.sections,
         preview.ledger,
         coverage_text(preview.coverage),

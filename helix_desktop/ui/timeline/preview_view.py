@@ -93,7 +93,7 @@ class PreviewView(Card):
         if card == self._card:
             return
         self._card = card
-        self._messages.set_text(tr.plural(card.messages, "%n message", "%n messages"))
+        self._messages.set_text(card.messages)
         self._coverage.setText("\n".join(filter(None, (card.coverage, card.missing))))
         self._coverage.setVisible(bool(card.coverage))
         self._complete.setVisible(bool(card.coverage) and not card.missing)

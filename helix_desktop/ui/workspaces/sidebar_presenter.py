@@ -197,7 +197,8 @@ def _item(
     origin = next((other.title for other in others if other.id == session.origin), "")
     parts = [tr("From “{title}”", title=session_title(origin))] if origin else []
     parts += _branch_words(session)
-    parts.append(tr.plural(session.messages, "%n message", "%n messages"))
+    if session.counts is not None:
+        parts.append(tr.plural(session.messages, "%n message", "%n messages"))
     cost = session.cost + sum(other.cost for other in others if other.parent == session.id)
     if cost:
         parts.append(format_usd(cost))

@@ -23,7 +23,7 @@ from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_short_time
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Workspaces")
 
@@ -84,7 +84,7 @@ class SwitcherPresenter(QObject):
         parts = (
             self._name_of(session.workspace_id),
             kind,
-            tr.plural(summary.messages, "%n message", "%n messages"),
+            translate(summary.counts.text) if summary.counts is not None else "",
         )
         conversation = self._workspaces.session_controller.conversation
         return SessionRow(

@@ -248,7 +248,7 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "before": 21_300,
         "after": 8_400,
-        "messages": 46, "trigger": HandoverTrigger.THRESHOLD, "threshold": 0.85,
+        "messages": "46 messages", "trigger": HandoverTrigger.THRESHOLD, "threshold": 0.85,
         "sections": _SECTIONS, "ledger": _LEDGER,
         "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31, "model": "demo", "demo": True,
         "duration_ms": 1_240, "is_undone": undone,
@@ -262,7 +262,7 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
 def preview_card() -> PreviewCard:
     """The handover as it would be now, with what it does not name."""
     return PreviewCard(
-        96,
+        "8 messages, 88 tool calls",
         _SECTIONS,
         "rwe src/helix/stream.py 9f3a1c04 e37\n$ pytest -q (exit 0) 1d29c0aa e41",
         "Mentions 14 of 16 files · 9 of 9 commands · 3 of 3 instructions",
@@ -341,7 +341,7 @@ def observations_card(number: int, seq: int, **changes: object) -> ObservationsC
     text = "Long answers stall the chat view.\nRe-render **only** what changed, and keep 500 tokens/s smooth."
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "is_reflection": False,
-        "facts": facts, "before": 24_100, "after": 1_240, "messages": 46, "ledger": _LEDGER,
+        "facts": facts, "before": 24_100, "after": 1_240, "messages": "46 messages", "ledger": _LEDGER,
         "quotes": (Bullet(text, (2,)),), "index": hashlib.sha256(b"o%d" % seq).hexdigest(),
         "index_entries": 31, "model": "gpt-oss:20b", "duration_ms": 3_400,
     }  # fmt: skip

@@ -181,11 +181,11 @@ def test_ranges_state_their_end_and_size() -> None:
     ranges = list(
         handover_ranges([CutPoint(last, 0, 9, 8_200), CutPoint(upto, 0, 1, 1_800)], simulator.transcript, 0.5)
     )
-    every = len(simulator.transcript.items)
-    assert ranges[0] == HandoverRange(last, f"As far as possible · {every} messages · 4.1k tokens in context")
+    every = simulator.transcript.counts().text
+    assert ranges[0] == HandoverRange(last, f"As far as possible · {every} · 4.1k tokens in context")
     assert ranges[1].upto == upto
     assert f"” (e{upto}) · " in ranges[1].text
-    assert ranges[1].text.endswith("5 messages · 900 tokens in context")
+    assert ranges[1].text.endswith("messages, 2 tool calls · 900 tokens in context")
 
 
 @given(histories())

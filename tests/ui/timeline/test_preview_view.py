@@ -86,7 +86,7 @@ def test_the_handover_as_it_would_be_now_is_on_top(qtbot: QtBot, pane: Timeline)
     background.setFocus()
     state = quiet_timeline_state()
     assert state.preview is not None
-    pane.set_state(replace(state, preview=replace(state.preview, messages=97)))
+    pane.set_state(replace(state, preview=replace(state.preview, messages="97 messages")))
     after = [part.head for part in preview.findChildren(Disclosure) if part.isVisible()]
     assert [head.isChecked() for head in after] == [False, *[True] * 4, False, False]  # as it was left
     assert after[0].hasFocus()

@@ -111,7 +111,7 @@ async def _with_an_older_count(rig: WindowRig, server: ChatServer) -> _OlderCoun
     session, share = rig.conversation.session.id, _true(rig)
     await rig.wiring.workspace_controller.new_session()
     stored = next(summary for summary in await rig.workspace.sessions() if summary.id == session)
-    old = msgspec.structs.replace(stored, used=31_000, count=None)
+    old = msgspec.structs.replace(stored, used=31_000, count=None, messages=17, calls=None)
     await rig.workspace.store.commit(Commit(session, summary=old))
     return _OlderCount(workspace, stored, share)
 

@@ -13,6 +13,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ModelUnreachable
 from helix_desktop.domain.events.session import AssistantSpoke, Attachment, TurnEnded, TurnRetried, UserSpoke
+from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.messages import ModelRequest, TextDelta
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
@@ -158,7 +159,7 @@ async def test_the_list_counts_the_transcript_s_messages(partial: bool) -> None:
         rig.conversation.session.transcript.retry_event() or TurnEnded("done")
     )
     (summary,) = await rig.store.sessions()
-    assert summary.messages == len(rig.conversation.session.transcript.items) == 1
+    assert summary.counts == rig.conversation.session.transcript.counts() == MessageCounts(1)
     assert (
         Transcript(rig.conversation.session.log).window_entries()
         == rig.conversation.session.transcript.window_entries()

@@ -147,17 +147,16 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
         ):
             (kind, text), quiet, actions = _setting_change(setting), True, ()
         case HandoverMade() as handover:
-            kind, text = "handover", handover_text(handover)
+            kind, text = "handover", handover_text(handover, transcript)
             actions = (ShowInTimeline(seq), *_edit_action(seq, handover), Undo(seq))
         case FoldMade() as fold:
             kind, text = "left_out" if fold.how == "truncate" else "fold", fold_text(fold, ratio)
         case ObservationsPlaced() as placed:
-            observations = transcript.rewrites.observations.get(placed.made)
-            kind, text = "observations", observations_placed_text(placed, observations, ratio)
+            kind, text = "observations", observations_placed_text(placed, transcript, ratio)
         case ObservationsMade() as observations:
             kind, text, quiet, actions = (
                 "observations",
-                observations_prepared_text(observations),
+                observations_prepared_text(observations, transcript),
                 True,
                 (ShowInTimeline(seq),),
             )

@@ -83,6 +83,9 @@ def check_every_message_and_call_has_its_row(simulator: SessionSimulator) -> Non
     answered = [event for _, event in events if isinstance(event, ToolAnswered)]
     cards = {row.answer_seq: row for row in rows if isinstance(row, ToolRow) and row.answer_seq}
     assert [row.digest for _, row in sorted(cards.items())] == [event.digest for event in answered]
+    counts = simulator.transcript.counts()
+    assert counts.messages == len(messages) + len(shown_answers), "what the session list says"
+    assert counts.calls == len([item for item in simulator.transcript.items if item.seq in cards])
 
 
 def check_each_card_shows_its_output_s_state_in_the_request(simulator: SessionSimulator) -> None:
