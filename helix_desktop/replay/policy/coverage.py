@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from helix_desktop.replay.coverage import (
     key_word,
     message_texts,
     occurs_in,
+    words_in,
     words_of,
 )
 
@@ -48,7 +49,10 @@ class UsedNames:
         self._read = 0  # texts that were searched for all names so far
         self._calls: list[tuple[int, tuple[str, ...]]] = []  # answers with the names in their arguments
         self._words: set[str] = set()  # by which the names are found
-        self._compounds: dict[str, list[str]] = {}  # names of more than one word, by that
+        self._compounds: dict[tuple[str, ...], list[str]] = {}  # names of more than one word, by their words
+        self._lengths: dict[str, set[int]] = {}  # in words, of such names by their first word
+        self._compound_words: set[str] = set()  # by which such names are found
+        self._in_runs: dict[str, tuple[str, ...]] = {}  # which of them each run of characters has
         self._seqs: dict[str, list[int]] = {}  # the messages that hold a name, ascending
 
     def add(self, events: Iterable[RecordedEvent]) -> None:
@@ -68,7 +72,12 @@ class UsedNames:
             word = key_word(name)
             self._words.add(word)
             if name != word:
-                self._compounds.setdefault(word, []).append(name)
+                words = tuple(words_in(name))
+                self._compounds.setdefault(words, []).append(name)
+                self._lengths.setdefault(words[0], set()).add(len(words))
+                self._compound_words.add(word)
+        if new_names:
+            self._in_runs.clear()
         self._search_earlier(new_names)
 
     def _search_earlier(self, names: Iterable[str]) -> None:
@@ -88,11 +97,28 @@ class UsedNames:
             words = words_of(text)
             for name in self._seqs.keys() & words:
                 self._hold(seq, name)
-            runs = _compound_runs(text, words) if self._compounds.keys() & words else {}
-            for word in self._compounds.keys() & runs.keys():
-                self._note(seq, "\n".join(runs[word]), self._compounds[word])
+            if not self._compound_words.isdisjoint(words):
+                for run in set(_RUN.findall(text)) - words:
+                    for name in self._compounds_in(run):
+                        self._hold(seq, name)
         self._read = min(self._read + texts, len(self._texts))
+        if self._read == len(self._texts):
+            self._in_runs.clear()  # some 25 MB at 10,000 events
         return self._read < len(self._texts)
+
+    def _compounds_in(self, run: str) -> tuple[str, ...]:
+        """Return the names of more than one word in a run of characters: no name goes beyond its run."""
+        names = self._in_runs.get(run)
+        if names is None:
+            words = words_in(run)
+            candidates = (
+                self._compounds.get(tuple(words[start : start + length]), ())
+                for start, word in enumerate(words)
+                for length in self._lengths.get(word, ())
+            )
+            found = dict.fromkeys(chain.from_iterable(candidates))
+            names = self._in_runs[run] = tuple(name for name in found if occurs_in(name, run))
+        return names
 
     def _note(self, seq: int, text: str, names: Iterable[str]) -> None:
         for name in names:
@@ -121,15 +147,6 @@ class UsedNames:
         return uses
 
 
-def _compound_runs(text: str, words: Set[str]) -> dict[str, list[str]]:
-    """Return the runs of characters of more than one word by their words: no name goes beyond its run."""
-    runs: dict[str, list[str]] = {}
-    for run in set(_RUN.findall(text)) - words:
-        for word in words_of(run):
-            runs.setdefault(word, []).append(run)
-    return runs
-
-
 def _as_message(recorded: RecordedEvent) -> Message | None:
     match recorded.event:
         case UserSpoke() as spoke:
@@ -153,33 +170,42 @@ class WindowNames:
     """Tells whether a name is in the window of one run; reads of it only what changed since the last time."""
 
     def __init__(
-        self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame, key_words: Set[str]
+        self,
+        transcript: Transcript,
+        policy: ContextPolicy,
+        frame: PromptFrame,
+        key_words: Set[str],
+        origins: Mapping[int, int],
     ) -> None:
-        """`key_words` are those of all names that `add` may get; the set may grow."""
+        """`key_words` are those of all names that `add` may get; the set may grow.
+
+        `origins` are the messages' numbers in the session's log, as names have them, by those in the run.
+        """
         self._transcript, self._policy, self._frame = transcript, policy, frame
         self._key_words, self._known_words = key_words, len(key_words)
+        self._origins = origins
         self._rewrite_seq, self._count = -1, 0
         self._entries: list[WindowEntry] | None = None  # as they were read last, `_count` of them
-        self._raw: set[int] = set()
-        self._forms: dict[int, _Form] = {}  # of single messages in the window, by event
+        self._raw: set[int] = set()  # messages that stand there as they came, by their origins
+        self._forms: dict[int, _Form] = {}  # of single messages and of summaries in the window, by event
         self._by_word: dict[str, set[int]] = {}  # their events by each of the words
-        self._others: list[_Form] = []  # of the opening, of notes and all else: few, with many words each
+        self._others: list[_Form] = []  # of the opening and all else: few
         self._rendered: dict[int, _Form] = {}
         self.used = self.found = 0
 
-    def add(self, uses: Sequence[NameUse], seqs: dict[int, int]) -> None:
-        """Count the uses of an answer against the window of its request; `seqs` as PolicyEngine has them."""
+    def add(self, uses: Sequence[NameUse]) -> None:
+        """Count the uses of an answer against the window of its request."""
         self._update()
         self.used += len(uses)
         for use in uses:
-            holders = use.holders
-            is_raw = seqs[holders[-1]] in self._raw or not self._raw.isdisjoint(map(seqs.get, holders))
-            self.found += is_raw or self._is_in_form(use.name, use.word)
+            self.found += not self._raw.isdisjoint(use.holders) or self._is_in_form(use.name, use.word)
 
     def _is_in_form(self, name: str, word: str) -> bool:
-        of_messages = (self._forms[seq] for seq in self._by_word.get(word, ()))
+        seqs = self._by_word.get(word)
+        if seqs and (name == word or any(occurs_in(name, self._forms[seq].text) for seq in seqs)):
+            return True
         others = (other for other in self._others if word in other.words)
-        return any(name == word or occurs_in(name, form.text) for form in chain(others, of_messages))
+        return any(name == word or occurs_in(name, other.text) for other in others)
 
     @property
     def result(self) -> Coverage:
@@ -196,7 +222,7 @@ class WindowNames:
         if seqs is None or len(entries) < self._count:
             self._read_all(entries)
         else:
-            present = (seq for seq in seqs if seq in self._raw or seq in self._forms)
+            present = (seq for seq in seqs if seq in self._forms or self._origins.get(seq) in self._raw)
             items = (item for seq in present if (item := self._transcript.item(seq)) is not None)
             for entry in chain(items, entries[self._count :]):
                 self._read_entry(entry)
@@ -210,7 +236,7 @@ class WindowNames:
         self._rendered.clear()
 
     def _read_all(self, entries: Sequence[WindowEntry]) -> None:
-        in_window = {entry.seq for entry in entries if isinstance(entry, LogItem)}
+        in_window = {entry.seq for entry in entries if isinstance(entry, LogItem | SummaryBlock)}
         for seq in self._forms.keys() - in_window:
             self._hide(seq)
         self._raw.clear()
@@ -220,14 +246,16 @@ class WindowNames:
             self._read_entry(entry)
 
     def _read_entry(self, entry: WindowEntry) -> None:
-        if not isinstance(entry, LogItem):
+        if isinstance(entry, SummaryBlock):
+            self._show(entry.seq, self._form_of(entry))
+        elif not isinstance(entry, LogItem):
             self._others.append(self._form_of(entry))
         elif self._is_changed(entry):
-            self._raw.discard(entry.seq)
+            self._raw.discard(self._origins[entry.seq])
             self._show(entry.seq, self._form_of(entry))
         else:
             self._hide(entry.seq)
-            self._raw.add(entry.seq)
+            self._raw.add(self._origins[entry.seq])
 
     def _show(self, seq: int, form: _Form) -> None:
         if self._forms.get(seq) is not form:

@@ -67,7 +67,8 @@ class _UnstoredSession(Session):
 class PolicyEngine:
     """One session under one policy: `step` feeds its events, `prepare` is the moment before a request.
 
-    `seqs` are the events' numbers in this run by those in the session's log: rewrites have numbers too.
+    `seqs` are the events' numbers in this run by those in the session's log, `origins` the other way round:
+    rewrites have numbers too.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class PolicyEngine:
         self.policy = cast("ContextPolicy", self._traced)  # the engine reads nothing but fields of it
         self.now_ms = 0
         self.seqs: dict[int, int] = {0: 0}
+        self.origins: dict[int, int] = {}
         self.scope = TaskScope()
         self._facts = facts
         self._frames: dict[str, PromptFrame] = {}
@@ -147,7 +149,8 @@ class PolicyEngine:
             await self._manager.wait_for_background_work()
         self.now_ms = recorded.at
         self._session.feed(recorded.at, self._renumbered(event))
-        self.seqs[recorded.seq] = self.transcript.last_seq
+        seq = self.seqs[recorded.seq] = self.transcript.last_seq
+        self.origins[seq] = recorded.seq
         if isinstance(event, TurnEnded):
             self._manager.after_turn()
             await self._manager.wait_for_background_work()

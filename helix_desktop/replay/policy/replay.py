@@ -187,7 +187,8 @@ class _Run:
         self._handover_at = _handover_at(policy, facts.info)
         transcript = self._transcript = engine.transcript
         self._sums = RequestSums(transcript, facts.fixed_tokens)
-        self._in_window = WindowNames(transcript, engine.policy, engine.frame, key_words)
+        frame, origins = engine.frame, engine.origins
+        self._in_window = WindowNames(transcript, engine.policy, frame, key_words, origins)
         self._points: list[WindowPoint] = []
         self._rewrites: list[PolicyRewrite] = []
         self._seq = 0  # the newest event of the session's own log
@@ -229,7 +230,7 @@ class _Run:
         self._points.append(WindowPoint(self._seq, self._engine.now_ms // MS, gauge.used))
         self._sums.add(gauge, estimate)
         if seq in self._uses and self._is_sent(gauge):
-            self._in_window.add(self._uses[seq], self._engine.seqs)
+            self._in_window.add(self._uses[seq])
 
     def _is_sent(self, gauge: UsageGauge) -> bool:
         return gauge.fits

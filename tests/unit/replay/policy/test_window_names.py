@@ -19,10 +19,10 @@ def test_a_form_that_the_user_chose_is_gone_when_its_output_is_swept() -> None:
     answer = ToolAnswered("c", "read", "much else", "d" * 64, 9, 9, 5)
     events: list[Event] = [UserSpoke("Go.", 2), AssistantSpoke("", "m", 5), answer]
     transcript = Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1))
-    names = WindowNames(transcript, PROFILES["balanced"], FRAME, {"only_here"})
+    names = WindowNames(transcript, PROFILES["balanced"], FRAME, {"only_here"}, {1: 1, 2: 2, 3: 3})
     found = []
     for rewrite in (FormChosen(3, "preview", "see only_here", 9), SweepMade((3,), 4, SweepReason.BATCH)):
         transcript.apply(RecordedEvent(transcript.last_seq + 1, 9, rewrite))
-        names.add([NameUse("only_here", "only_here", [3])], {3: 3})
+        names.add([NameUse("only_here", "only_here", [3])])
         found.append(names.found)
     assert found == [1, 1]
