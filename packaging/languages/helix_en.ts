@@ -20095,16 +20095,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/timeline/running_view.py" />
-            <source>Cancel</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/running_view.py" />
-            <source>Cancel without changing anything</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
             <source>Change form</source>
             <translation type="unfinished" />
@@ -20611,6 +20601,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/running_view.py" />
+            <source>Stop</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/running_view.py" />
+            <source>Stop without changing anything</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Summarize</source>
             <translation type="unfinished" />
@@ -20918,6 +20918,11 @@
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>{tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
+            <source>≈ {share}</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -73,9 +73,9 @@ class SessionHeader:
 class JobRow:
     """One running job: verb and count as text, progress 0..1 or None when unknown.
 
-    `on_cancel` says what is kept, or that nothing changes, when it is canceled. That is called Stop where it
-    `is_call`, as on the card of the call. One that can be paused has a `pause_action` instead of either, and
-    `on_pause` says what that changes.
+    `on_cancel` says what is kept, or that nothing changes, when it is canceled. Of a model's work or a call,
+    that is Stop as its `cancel_action`, as on its card and in its dialog. One that can be paused has a
+    `pause_action` instead of either, and `on_pause` says what that changes.
     """
 
     id: str
@@ -85,7 +85,7 @@ class JobRow:
     on_cancel: str = ""
     pause_action: Literal["", "pause", "resume"] = ""
     on_pause: str = ""
-    is_call: bool = False
+    cancel_action: Literal["cancel", "stop"] = "cancel"
 
 
 @dataclass(frozen=True, slots=True)

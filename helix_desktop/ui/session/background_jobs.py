@@ -72,13 +72,21 @@ class BackgroundJobs:
     def jobs(self) -> list[JobRow]:
         """Return a line for each that runs."""
         jobs = [
-            JobRow(_JOB_IDS[what], _job_text(what, progress), None, True, tr("Nothing changes."))
+            JobRow(
+                _JOB_IDS[what],
+                _job_text(what, progress),
+                None,
+                True,
+                tr("Nothing changes."),
+                cancel_action="stop",
+            )
             for what, progress in self._compactions.items()
             if progress.phase != "idle"
         ]
         jobs += self._subagent_jobs()
         if self._side_question.is_running:
-            jobs.append(JobRow(SIDE_QUESTION_JOB, tr("Answering a side question"), None, True))
+            words = tr("Answering a side question")
+            jobs.append(JobRow(SIDE_QUESTION_JOB, words, None, True, cancel_action="stop"))
         if self._intake.text:
             jobs.append(JobRow("intake", translate(self._intake.text), None, False))
         return jobs
@@ -94,7 +102,7 @@ class BackgroundJobs:
                 None,
                 bool(moved.call_id),
                 tr("What it did so far is kept in its session."),
-                is_call=True,
+                cancel_action="stop",
             )
             for child, moved in self._subagents.items()
             if child not in summed

@@ -70,4 +70,6 @@ def _row(running: RunningCall, now_ms: int) -> JobRow:
         format_elapsed((now_ms - running.started_at_ms) // 1_000),
     )
     words = " · ".join(filter(None, parts))
-    return JobRow(call_job_id(call.id), words, None, True, tr("Its output so far is kept."), is_call=True)
+    return JobRow(
+        call_job_id(call.id), words, None, True, tr("Its output so far is kept."), cancel_action="stop"
+    )

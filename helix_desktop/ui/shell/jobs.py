@@ -38,7 +38,7 @@ class _JobButton(PushButton):
 
     def show_job(self, job: JobRow) -> None:
         """Show what can be done with a job, if anything can."""
-        action = job.pause_action or ("stop" if job.is_call else "cancel")
+        action = job.pause_action or job.cancel_action
         word, effect = self._words[action], job.on_pause if job.pause_action else job.on_cancel
         self.setObjectName(f"{action}_job")
         self.setText(word)

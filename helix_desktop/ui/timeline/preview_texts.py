@@ -18,14 +18,14 @@ tr = Translator("Timeline")
 
 def status_text(state: TimelineState) -> str:
     """Return how full the context is, what keeps it there, and when it is compacted."""
-    used = format_whole_percent(state.used / state.window if state.window else 0)
+    used = _share(state, state.used, is_estimated=state.is_estimated)
     sentences = [_what_keeps(state, used)]
     full = state.used + state.saved
     if state.saved and state.window:
         sentences.append(
             tr(
                 "With every message in full, it would be {share}.",
-                share=format_whole_percent(full / state.window),
+                share=_share(state, full, is_estimated=True),
             )
         )
     if state.is_managed:
@@ -33,6 +33,12 @@ def status_text(state: TimelineState) -> str:
     else:
         sentences.append(tr("Context management is off."))
     return translate(join_sentences(*sentences))
+
+
+def _share(state: TimelineState, tokens: int, *, is_estimated: bool) -> str:
+    """Return tokens as a share of the context window, which says so where it is an estimate."""
+    share = format_whole_percent(tokens / state.window if state.window else 0)
+    return tr("≈ {share}", share=share) if is_estimated else share
 
 
 def _what_keeps(state: TimelineState, used: str) -> str:

@@ -105,7 +105,7 @@ class PhaseSteps(Themed, QWidget):
 
 
 class RunningView(Card):
-    """A compaction under way, with what the model writes and a Cancel that changes nothing."""
+    """A compaction under way, with what the model writes and a Stop that changes nothing."""
 
     def __init__(self, signals: CardSignals) -> None:
         super().__init__((16, 12, 12, 13), 9)
@@ -113,17 +113,17 @@ class RunningView(Card):
         self._usage = TextLine("", 12, role="muted")
         self.steps = PhaseSteps()
         self.text = SelectableText("", 13, "muted")
-        cancel = PushButton(tr("Cancel"), name="cancel")
-        cancel.setToolTip(tr("Cancel without changing anything"))
-        cancel.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        cancel.clicked.connect(signals.cancel)
+        stop = PushButton(tr("Stop"), name="stop")
+        stop.setToolTip(tr("Stop without changing anything"))
+        stop.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        stop.clicked.connect(signals.cancel)
         below = QVBoxLayout()
         below.setContentsMargins(0, 0, 4, 0)
         below.setSpacing(9)
         below.addWidget(self.steps)
         below.addWidget(self._usage)
         below.addWidget(self.text)
-        self.body.addWidget(ResponsiveRow(self._title, [cancel]))
+        self.body.addWidget(ResponsiveRow(self._title, [stop]))
         self.body.addLayout(below)
 
     def show_card(self, card: RunningCard) -> None:

@@ -48,7 +48,7 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
         (
             quiet_timeline_state(),
             "Nothing was compacted yet: notes and cached outputs keep the context at 14 %. "
-            "With every message in full, it would be 61 %. Compaction starts at 85 %.",
+            "With every message in full, it would be ≈ 61 %. Compaction starts at 85 %.",
         ),
         (
             replace(quiet_timeline_state(), cards=(fold_card(1, 4),), saved=0, is_managed=False),
@@ -59,6 +59,10 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
             "Nothing was compacted yet. The context is 14 % full. Compaction starts at 85 %.",
         ),
         (timeline_state(), "The context is 61 % full. Compaction starts at 85 %."),
+        (
+            replace(timeline_state(), is_estimated=True),
+            "The context is ≈ 61 % full. Compaction starts at 85 %.",
+        ),
         (
             replace(
                 quiet_timeline_state(), cards=(handover_card(1, 4, undone=True), fold_card(1, 3)), saved=0

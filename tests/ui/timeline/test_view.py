@@ -185,7 +185,7 @@ def test_a_running_compaction_displays_its_phase_and_can_be_cancelled(qtbot: QtB
     assert "Summarize" in pane.running.steps.accessibleName()
     assert pane.running.text.text().startswith("…")
     with qtbot.waitSignal(pane.cancel_requested):
-        find_button(pane.running, "cancel").click()
+        find_button(pane.running, "stop").click()
     pane.set_running(None)
     assert not pane.running.isVisible()
 
