@@ -9,6 +9,7 @@ import msgspec
 from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.domain.events.session import AssistantSpoke, Event, SideQuestionAnswered, ToolAnswered
 from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
@@ -143,12 +144,12 @@ def spending_of(event: Event) -> Spending:
     match event:
         case AssistantSpoke():
             return _step_spending(event)
+        case ToolAnswered(chosen="timeout", intake_tokens=tokens) if tokens:  # no report came
+            return Spending(tokens, event.intake_cost, estimated=True)
         case ToolAnswered() | FormChosen():
             return Spending(event.intake_tokens, event.intake_cost)
-        case HandoverMade(spent=tokens, cost=cost) | HandoverFailed(spent=tokens, cost=cost):
-            return Spending(tokens, cost)
-        case ObservationsMade(spent=tokens, cost=cost) | ObservationsFailed(spent=tokens, cost=cost):
-            return Spending(tokens, cost)
-        case SideQuestionAnswered(spent=tokens, cost=cost):
-            return Spending(tokens, cost)
+        case HandoverMade() | HandoverFailed() | HandoverDiscarded() | SideQuestionAnswered():
+            return Spending(event.spent, event.cost)
+        case ObservationsMade() | ObservationsFailed():
+            return Spending(event.spent, event.cost)
     return Spending()

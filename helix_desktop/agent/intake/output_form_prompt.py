@@ -22,9 +22,10 @@ from helix_desktop.context.intake.output_form_choice import (
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project
+from helix_desktop.domain.cost import call_cost
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
-from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.domain.messages import Message, ModelRequest, Usage
 from helix_desktop.domain.text_format import count_lines
 from helix_desktop.domain.user_text import TextContext
 
@@ -94,9 +95,14 @@ class FormPrompt:
             async with asyncio.timeout_at(deadline):
                 completion = await complete(roles.main, fork.request, self._runtime.counter)
         except TimeoutError:
-            note: str = _text("The agent didn't choose in time.")
             return FormDecision(
-                default_choices, fork.tokens, 0, elapsed_ms(), note, CHOICE_TOO_LATE, timed_out=True
+                default_choices,
+                fork.tokens,
+                duration_ms=elapsed_ms(),
+                note=_text("The agent didn't choose in time."),
+                model_note=CHOICE_TOO_LATE,
+                timed_out=True,
+                cost=call_cost(roles.main.info, Usage(fork.tokens, 0)),
             )
         except HelixError as error:
             return FormDecision(

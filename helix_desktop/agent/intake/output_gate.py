@@ -18,8 +18,10 @@ from helix_desktop.agent.session_updates import IntakeProgress
 from helix_desktop.context.intake.output_extract import OutputSource
 from helix_desktop.context.intake.output_form_choice import MEASURED_ANSWERS, FormChoice, choice_deadline
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.cost import call_cost
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, ToolAnswered
+from helix_desktop.domain.messages import Usage
 from helix_desktop.domain.user_text import TextContext, join_sentences
 
 text = TextContext("Agent")
@@ -160,9 +162,12 @@ class IntakeGate:
             async with asyncio.timeout_at(deadline):
                 extract = await self._extractor.extract(source, instructions)
         except TimeoutError:
-            note = text("The extract wasn't ready in time.")
             return replace(
-                held_output.preview, chosen="timeout", intake_note=note, intake_tokens=source.tokens
+                held_output.preview,
+                chosen="timeout",
+                intake_note=text("The extract wasn't ready in time."),
+                intake_tokens=source.tokens,
+                intake_cost=call_cost(self._extractor.models[0].info, Usage(source.tokens, 0)),
             )
         except HelixError as error:
             note = join_sentences(error.what, error.why, error.details, error.fix)

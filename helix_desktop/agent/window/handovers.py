@@ -22,7 +22,7 @@ from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, SpendReply
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import Bullet, HandoverDiscarded, HandoverMade, Section
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
@@ -137,6 +137,11 @@ class Handovers:
         the draft was written, or if the window would not shrink enough.
         """
         await self._compactor.commit(draft, text)
+
+    async def discard(self, draft: HandoverDraft) -> None:
+        """Record what a draft cost that is not used: its tokens were paid for all the same."""
+        if draft.event.spent:
+            await self._runtime.session.record(HandoverDiscarded(draft.event.spent, draft.event.cost))
 
     async def estimate(self, focus: str = "", upto: int = 0) -> CostEstimate:
         """Return the cost estimate of a draft up to event `upto` (0: furthest). Raises CompactionRefused."""

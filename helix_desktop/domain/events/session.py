@@ -33,6 +33,7 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
@@ -395,6 +396,7 @@ Event = (
     | ObservationsFailed
     | HandoverMade
     | HandoverFailed
+    | HandoverDiscarded
     | SideQuestionAnswered
     | BudgetSet
     | BudgetNeared

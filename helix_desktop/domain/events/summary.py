@@ -201,3 +201,10 @@ class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
     cost: float = 0.0
     problem: SummaryProblem | None = None
     refused: str = ""
+
+
+class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
+    """A handover was written as a draft and not used: what it `spent`, in tokens, and its `cost`."""
+
+    spent: int = 0
+    cost: float = 0.0

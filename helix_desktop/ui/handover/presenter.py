@@ -96,6 +96,7 @@ class HandoverPresenter:
             self._is_open = False
             leave()
             self._stop()
+            await self._discard()
 
     @property
     def _ratio(self) -> float:
@@ -161,6 +162,7 @@ class HandoverPresenter:
 
     async def _run_draft(self, focus: str, upto: int) -> None:
         try:
+            await self._discard()
             self._draft = await self._draft_of(focus, upto)
             self._is_whole = upto == WHOLE_CONVERSATION
         except HelixError as error:
@@ -172,6 +174,12 @@ class HandoverPresenter:
             if self._again:
                 self._compare(self._draft.text)
                 self.dialog.draft_page.focus_text()
+
+    async def _discard(self) -> None:
+        """Count what a draft cost that is not used."""
+        draft, self._draft = self._draft, None
+        if draft is not None:
+            await self._conversation.handovers.discard(draft)
 
     def _on_draft_done(self, task: asyncio.Task[None]) -> None:
         if self._draft_task is task:
@@ -196,6 +204,7 @@ class HandoverPresenter:
         except HelixError as error:
             self.dialog.show_error(error)
         else:
+            self._draft = None
             self.dialog.accept()
         finally:
             self.dialog.commit_button.setEnabled(True)

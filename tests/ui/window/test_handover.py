@@ -143,7 +143,7 @@ async def _check_an_empty_history(rig: WindowRig) -> None:
 
 
 async def _check_stopping(rig: WindowRig, model: Summariser) -> None:
-    """Writing can be stopped and restarted."""
+    """Writing can be stopped and restarted. A draft that is not used counts in the session's usage."""
     go = asyncio.Event()
     model.summary = StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds."))
     dialog = await _open(rig)
@@ -155,8 +155,10 @@ async def _check_stopping(rig: WindowRig, model: Summariser) -> None:
     model.summary = text_reply(SUMMARY)
     press(dialog, "write_draft")
     await until(lambda: dialog.step == "draft", "the draft")
+    before = rig.conversation.budget.spent.tokens
     press(dialog, "cancel")
     await _closed(rig)
+    await until(lambda: rig.conversation.budget.spent.tokens > before, "what the draft took")
     assert rig.events(HandoverMade) == []
     assert "compaction" not in rig.window.jobs.job_ids()
     go.set()

@@ -11,6 +11,7 @@ import pytest
 from helix_desktop.agent.intake.output_form_prompt import CHOICE_TOO_LATE
 from helix_desktop.agent.intake.output_gate import EXTRACT_TOO_LATE
 from helix_desktop.agent.session_updates import ErrorRaised, IntakeProgress
+from helix_desktop.domain.cost import Spending, spending_of
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ModelRequestRejected
 from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, ToolAnswered, TurnEnded
@@ -31,8 +32,9 @@ from tests.support.scripted_model import ScriptedReply, text_reply, tool_result_
 
 
 async def test_an_unanswered_question_ends_at_the_deadline() -> None:
-    """The outputs become previews, and the turn goes on."""
+    """The outputs become previews, and the turn goes on. What was sent has its price, as an estimate."""
     rig = three_large_outputs("")
+    rig.model.info = msgspec.structs.replace(rig.model.info, price_in=2.0)
     rig.model.question_script = lambda _: never_answer()
     conversation = await rig.begin()
     await conversation.send("Go.")
@@ -42,7 +44,10 @@ async def test_an_unanswered_question_ends_at_the_deadline() -> None:
     assert [event.how for event in rig.events(TurnEnded)] == ["done"]
     assert rig.forms == [("preview", "timeout")] * 3
     assert "in time" in rig.tool_answers[0].intake_note
-    assert rig.tool_answers[0].intake_tokens > 0
+    asked, *others = (spending_of(answer) for answer in rig.tool_answers)
+    assert asked.estimated
+    assert asked.cost == pytest.approx(asked.tokens * 2 / 1_000_000) != 0
+    assert set(others) == {Spending()}
     seen_by_model = tool_result_texts(rig.model.requests[1])
     note = f"[Still a preview: {CHOICE_TOO_LATE}.]"
     assert [text.endswith(note) for text in seen_by_model] == [True, True, False, True]
