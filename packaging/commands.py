@@ -257,7 +257,7 @@ def _check() -> int:
     failed = 0
     with ThreadPoolExecutor() as side_by_side:
         for (name, _), (done, seconds) in zip(
-            CHECKS.items(), side_by_side.map(_checked, CHECKS.values()), strict=True
+            CHECKS.items(), side_by_side.map(_run_check, CHECKS.values()), strict=True
         ):
             verdict = "failed" if done.returncode else "ok"
             sys.stdout.write(f"check {name:<8} {verdict:<6} {seconds:5.1f} s\n")
@@ -268,7 +268,7 @@ def _check() -> int:
     return failed
 
 
-def _checked(command: Sequence[str]) -> tuple[subprocess.CompletedProcess[str], float]:
+def _run_check(command: Sequence[str]) -> tuple[subprocess.CompletedProcess[str], float]:
     """Run one check; return its result and its seconds."""
     start = time.monotonic()
     line = [str(HERE.python.with_name(command[0])), *command[1:]]

@@ -76,7 +76,7 @@ def unique(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def described(release: Mapping[str, str]) -> str:
+def describe_system(release: Mapping[str, str]) -> str:
     """Name this system for people."""
     return release.get("PRETTY_NAME") or release.get("ID") or sys.platform
 

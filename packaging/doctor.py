@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import qt_libraries
-from distribution import described, install_line, known_pythons, os_release, unique
+from distribution import describe_system, install_line, known_pythons, os_release, unique
 from environment import LOCKS, Environment, SetupFailed
 
 _NICE_TO_HAVE = {
@@ -49,7 +49,7 @@ def examine(environment: Environment, environ: Mapping[str, str]) -> int:
 
 
 def _findings(environment: Environment, environ: Mapping[str, str]) -> Iterator[Finding]:
-    yield Finding("ok", "system", described(os_release()))
+    yield Finding("ok", "system", describe_system(os_release()))
     yield _python()
     display = environ.get("WAYLAND_DISPLAY") or environ.get("DISPLAY")
     yield Finding("ok", "display", display or "none: the app runs offscreen")

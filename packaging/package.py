@@ -57,7 +57,7 @@ ALL = ("frozen", "deb", "rpm", "appimage", "flatpak", "windows", "macos", "licen
 
 def main(root: Path, words: Sequence[str]) -> int:
     """Build the given targets in order; return 0 if all are built. `-- WORDS` go to each of them."""
-    formats, _, rest = _parted(words)
+    formats, _, rest = _split_words(words)
     unknown = [name for name in formats if name not in {*TARGETS, "all"}]
     if unknown or not formats:
         say(f"Unknown target: {unknown[0]!r}." if unknown else "Choose what to build.")
@@ -71,7 +71,7 @@ def main(root: Path, words: Sequence[str]) -> int:
     return 0
 
 
-def _parted(words: Sequence[str]) -> tuple[list[str], str, list[str]]:
+def _split_words(words: Sequence[str]) -> tuple[list[str], str, list[str]]:
     at = list(words).index("--") if "--" in words else len(words)
     return list(words[:at]), "--", list(words[at + 1 :])
 
@@ -85,14 +85,14 @@ def _list() -> None:
 
 def _all(root: Path, rest: Sequence[str]) -> int:
     """Build everything that can be built here, then report the results."""
-    results = {name: _tried(name, root, rest) for name in ALL}
+    results = {name: _try_build(name, root, rest) for name in ALL}
     for name, why in results.items():
         sys.stdout.write(f"{'built  ' if not why else 'skipped' if why[0] else 'FAILED '}  {name:<10} ")
         sys.stdout.write(f"{why[1] if why else TARGETS[name].does}\n")
     return 1 if any(why and not why[0] for why in results.values()) else 0
 
 
-def _tried(name: str, root: Path, rest: Sequence[str]) -> tuple[bool, str] | None:
+def _try_build(name: str, root: Path, rest: Sequence[str]) -> tuple[bool, str] | None:
     """None when it is built; else whether that is this machine's limit, and why."""
     try:
         code = TARGETS[name].build()(root, rest)

@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import leveldb
-from distribution import SystemPart, described, install_line, known_pythons, os_release, system_parts, unique
+from distribution import (
+    SystemPart,
+    describe_system,
+    install_line,
+    known_pythons,
+    os_release,
+    system_parts,
+    unique,
+)
 from environment import SetupFailed, say
 
 
@@ -63,7 +71,7 @@ def python_line(release: Mapping[str, str]) -> str:
         line += " && uv python install 3.12"
     if not line or "python3" in packages:
         return "Install Python 3.12 with uv (`uv python install 3.12`) or pyenv."
-    return f"{described(release)} has a suitable Python:  {line}"
+    return f"{describe_system(release)} has a suitable Python:  {line}"
 
 
 def ensure(need: str | None, environ: Mapping[str, str], *, also: Sequence[str] = ()) -> None:

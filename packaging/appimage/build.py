@@ -40,7 +40,7 @@ def build(root: Path, words: Sequence[str]) -> int:
             f"{packed.relative_to(root)} ({size}) is built and runs, but becomes an AppImage only with the "
             f"official runtime: set {RUNTIME_VARIABLE} to its file, as the release workflow does."
         )
-    appimage = _joined(root, Path(runtime), packed)
+    appimage = _join(root, Path(runtime), packed)
     say("unpacking and running the AppImage")
     run(appimage, "--appimage-extract-and-run", "self-check", extra=_elsewhere(root))
     sys.stdout.write(f"{appimage.relative_to(root)}  {appimage.stat().st_size / 1e6:.1f} MB\n")
@@ -65,7 +65,7 @@ def pack(root: Path) -> Path:
     return packed
 
 
-def _joined(root: Path, runtime: Path, packed: Path) -> Path:
+def _join(root: Path, runtime: Path, packed: Path) -> Path:
     """The runtime with the file system behind it. Raises SetupFailed when it is none."""
     try:
         head = runtime.read_bytes()

@@ -148,7 +148,7 @@ def app(chroot: Chroot, words: str, environ: dict[str, str]) -> Iterator[subproc
         if process.poll() is not None:
             raise Wrong(f"the app ended by itself with {process.returncode}: {tail(log)}")
     finally:
-        code = ended(process)
+        code = stop(process)
     if code:
         raise Wrong(f"the app ended with {code}: {tail(log)}")
 
@@ -187,7 +187,7 @@ def keep(picture: Path, path: Path) -> None:
     shutil.copyfile(picture, path)
 
 
-def ended(process: subprocess.Popen[bytes]) -> int:
+def stop(process: subprocess.Popen[bytes]) -> int:
     """End a process by SIGTERM, or after half a minute by force; its exit code."""
     process.terminate()
     try:
@@ -203,7 +203,7 @@ def _running(chroot: Chroot, line: str, log: str, environ: dict[str, str], *, us
     try:
         yield
     finally:
-        ended(process)
+        stop(process)
 
 
 def _is_in(entry: Path, chroot: Chroot) -> bool:

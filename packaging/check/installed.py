@@ -25,7 +25,7 @@ def steps(chroots: Chroots, suite: str, table: Table) -> None:
     with chroots.chroot(suite) as chroot:
         newer = chroot.give(package, package.name)
         older = f"/srv/{PROGRAM}_{OLDER}.deb"
-        repacked(package, chroot.root / older.lstrip("/"))
+        repack(package, chroot.root / older.lstrip("/"))
         _install(chroot, older, table)
         if table.failures:
             return
@@ -47,7 +47,7 @@ def newest_package() -> Path:
     return packages[-1]
 
 
-def repacked(package: Path, older: Path) -> None:
+def repack(package: Path, older: Path) -> None:
     """Make an older package out of one: nothing but its version differs. Raises SetupFailed."""
     tree = older.with_suffix(".tree")
     control = tree / "DEBIAN" / "control"
@@ -119,7 +119,7 @@ def ran_well(output: str) -> str:
 
 def _upgrade(chroot: Chroot, package: str, table: Table) -> None:
     with table.step("upgrade: apt installs the newer build over it") as step:
-        before, entries = _version(chroot), used.stored(chroot)
+        before, entries = _version(chroot), used.stored_digests(chroot)
         chroot.run(f"apt-get install -qq -y --no-install-recommends {package}").must()
         step.detail = f"{before} -> {_version(chroot)}"
         if _version(chroot) == before:

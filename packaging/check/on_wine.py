@@ -81,12 +81,12 @@ def _life(windows: Windows, table: Table, setup_files: tuple[str, str]) -> None:
     setup, older = setup_files
     files, registry = windows.files(), windows.registry()
     with table.step("an older version is installed without questions") as step:
-        step.detail = _installed(windows, older, OLDER)
+        step.detail = _install(windows, older, OLDER)
     with table.step("a turn with a command makes a workspace") as step:
         step.detail = _works(windows)
     with table.step("upgrade in place: data kept, old files gone") as step:
         before = _data(windows)
-        step.detail = _installed(windows, setup, version(ROOT))
+        step.detail = _install(windows, setup, version(ROOT))
         if (windows.local / "Programs" / "HelixDesktop" / _GONE).exists():
             raise Wrong(f"{_GONE} of the older version is still there")
         if _data(windows) != before:
@@ -94,10 +94,10 @@ def _life(windows: Windows, table: Table, setup_files: tuple[str, str]) -> None:
         listed = windows.run(_console("cache", "list", "--workspace", f"{_HOME}\\project")).must()
         if "run_command" not in listed.output:
             raise Wrong(f"the workspace does not know its output any more: {listed.output}")
-    _used(windows, table)
+    _use_app(windows, table)
     _check_window(windows, table, setup)
     with table.step("removed: nothing left but the person's data") as step:
-        step.detail = _removed(windows, files, registry)
+        step.detail = _remove(windows, files, registry)
     with table.step("clicked through, page by page") as step:
         step.detail = _clicked_through(windows, setup)
     with table.step("removed with clicks") as step:
@@ -105,7 +105,7 @@ def _life(windows: Windows, table: Table, setup_files: tuple[str, str]) -> None:
     _refusals(windows, table, setup)
 
 
-def _installed(windows: Windows, setup: str, expected: str) -> str:
+def _install(windows: Windows, setup: str, expected: str) -> str:
     """Install silently, and check what must be there; return the duration."""
     done = windows.run(f"wine {setup} /S").must()
     program = windows.local / "Programs" / "HelixDesktop" / "helix-desktop.exe"
@@ -152,7 +152,7 @@ def _data(windows: Windows) -> set[str]:
     return paths
 
 
-def _used(windows: Windows, table: Table) -> None:
+def _use_app(windows: Windows, table: Table) -> None:
     with table.step("self-check, in a console") as step:
         done = windows.run(_console("self-check"), limit=240).must()
         step.detail = _report_of(done.output, "versions")
@@ -226,7 +226,7 @@ def _second_start(windows: Windows, table: Table, window: str) -> None:
         step.detail = f"in {done.seconds:.1f} s, then it ended"
 
 
-def _removed(windows: Windows, files: set[str], registry: set[str]) -> str:
+def _remove(windows: Windows, files: set[str], registry: set[str]) -> str:
     """Remove silently, and compare with the state before the installation."""
     done = windows.run(f"wine '{_PLACE}\\uninstall.exe' /S").must()
     windows.settle()

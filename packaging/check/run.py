@@ -61,13 +61,13 @@ def _check(arguments: Sequence[str]) -> int:
         say(f"{kinds[0]} is checked on {ONLY[kinds[0]]} only.")
         return 2
     with _alone() as chroots:
-        tables = [_checked(chroots, kind, suite, arguments) for kind, suite in pairs]
+        tables = [_run_checks(chroots, kind, suite, arguments) for kind, suite in pairs]
     failures = sum(table.failures for table in tables)
     sys.stdout.write(f"{failures} steps failed\n" if failures else "every step passed\n")
     return 1 if failures else 0
 
 
-def _checked(chroots: Chroots, kind: str, suite: str, arguments: Sequence[str]) -> Table:
+def _run_checks(chroots: Chroots, kind: str, suite: str, arguments: Sequence[str]) -> Table:
     table = Table(f"{kind} {suite}", is_complete=COMPLETE in arguments)
     try:
         KINDS[kind](chroots, suite, table)

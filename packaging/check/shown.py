@@ -19,7 +19,7 @@ from check.displays import (
     x11,
 )
 from check.table import Step, Table, Wrong
-from check.used import EXPORT, PROJECT, listing, stored, strays
+from check.used import EXPORT, PROJECT, listing, stored_digests, strays
 
 SHOTS = Path(__file__).resolve().parents[2] / "dist" / "check"
 _SAMPLE = ".local/share/helix-desktop/samples/tidewatch"
@@ -52,7 +52,7 @@ def on_x11(chroot: Chroot, table: Table, suite: str) -> None:
             with table.step("X11: the guided sample in the window, its first message sent") as step:
                 _sample(chroot, step, display, f"deb-{suite}-x11.png")
             with table.step("X11: a .helix file is opened, after a question") as step:
-                _pictured(chroot, step, display, EXPORT, f"deb-{suite}-x11-file.png", _PAINT_S)
+                _save_picture(chroot, step, display, EXPORT, f"deb-{suite}-x11-file.png", _PAINT_S)
 
 
 def on_wayland(chroot: Chroot, table: Table, suite: str) -> None:
@@ -67,7 +67,7 @@ def on_wayland(chroot: Chroot, table: Table, suite: str) -> None:
                     raise Wrong(done.output)
                 step.detail = "its window is one of Wayland"
             with table.step("Wayland: the guided sample in the window") as step:
-                _pictured(chroot, step, display, "--demo", f"deb-{suite}-wayland.png", _PAINT_S)
+                _save_picture(chroot, step, display, "--demo", f"deb-{suite}-wayland.png", _PAINT_S)
 
 
 def after_upgrade(chroot: Chroot, table: Table, suite: str) -> None:
@@ -77,7 +77,7 @@ def after_upgrade(chroot: Chroot, table: Table, suite: str) -> None:
         table.step("upgrade: the older build's workspace opens in the window") as step,
     ):
         name = f"deb-{suite}-upgraded.png"
-        _pictured(chroot, step, display, f"--workspace {PROJECT}", name, _PAINT_S)
+        _save_picture(chroot, step, display, f"--workspace {PROJECT}", name, _PAINT_S)
 
 
 def _first_start(chroot: Chroot, table: Table, display: X11) -> None:
@@ -121,13 +121,13 @@ def _sample(chroot: Chroot, step: Step, display: X11, name: str) -> None:
         until(display.windows, "the window", log)
         time.sleep(2 * _PAINT_S)
         display.write(_ASK)
-        until(lambda: len(stored(chroot, _SAMPLE)) >= _MIN_ENTRIES, "the agent's work", log)
+        until(lambda: len(stored_digests(chroot, _SAMPLE)) >= _MIN_ENTRIES, "the agent's work", log)
         time.sleep(2 * _PAINT_S)
         display.picture(SHOTS / name)
-        step.detail = f"{len(stored(chroot, _SAMPLE))} outputs in its cache; dist/check/{name}"
+        step.detail = f"{len(stored_digests(chroot, _SAMPLE))} outputs in its cache; dist/check/{name}"
 
 
-def _pictured(chroot: Chroot, step: Step, display: Display, words: str, name: str, wait_s: float) -> None:
+def _save_picture(chroot: Chroot, step: Step, display: Display, words: str, name: str, wait_s: float) -> None:
     """Show the app, wait, and save a picture of the complete display."""
     with app(chroot, words, display.environ):
         time.sleep(wait_s)

@@ -76,7 +76,7 @@ def turn(chroot: Chroot) -> str:
     return outputs
 
 
-def stored(chroot: Chroot, project: str = PROJECT) -> list[str]:
+def stored_digests(chroot: Chroot, project: str = PROJECT) -> list[str]:
     """The SHA-256 of everything in a workspace's cache, as the app lists it. Raises Wrong."""
     line = f"helix-desktop cache list --workspace {project} --json"
     return sorted(entry["digest"] for entry in json.loads(chroot.run(line, user=USER).must().output))
@@ -84,7 +84,7 @@ def stored(chroot: Chroot, project: str = PROJECT) -> list[str]:
 
 def check_stored(chroot: Chroot, before: list[str], step: Step) -> None:
     """Check the data that an older build stored. Raise Wrong."""
-    after = stored(chroot)
+    after = stored_digests(chroot)
     if not before or after != before:
         raise Wrong(f"the cache held {before}, and now {after}")
     report = chroot.run(f"helix-desktop cache verify --workspace {PROJECT}", user=USER).must().output

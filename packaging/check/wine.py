@@ -12,7 +12,7 @@ from pathlib import Path
 from environment import SetupFailed, call
 
 from check.chroot import USER, Chroot, CommandResult
-from check.displays import X11, ended, tail
+from check.displays import X11, stop, tail
 from check.table import Wrong
 
 PACKAGES = ("wine", "wine64", "imagemagick", "fonts-dejavu-core")
@@ -82,7 +82,7 @@ class Windows:
             yield process
         finally:
             self.run("wineserver --kill", limit=60)
-            ended(process)
+            stop(process)
 
     @property
     def log(self) -> Path:

@@ -8,7 +8,7 @@ from email.message import Message
 from email.parser import HeaderParser
 from pathlib import Path
 
-from frozen.system_licences import FOLDER, carried
+from frozen.system_licences import FOLDER, library_packages
 
 _HEAD = """Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: Helix Desktop
@@ -47,7 +47,7 @@ def copyright_text(root: Path, internal: Path, place: str) -> str:
         paragraphs.append(
             f"Files: {_files(name, internal, place)}\nCopyright: {_holder(metadata)}\nLicense: {short}\n"
         )
-    for package, files in carried(internal / "resources").items():
+    for package, files in library_packages(internal / "resources").items():
         text = f"/{place}/resources/{FOLDER}/{package}.txt"
         paths = " ".join(f"{place}/{file}" for file in files)
         short = f"as-{package}-in-Debian"

@@ -53,7 +53,7 @@ def freeze(root: Path) -> Path:
     trim_records(tree / "_internal")
     if sys.platform.startswith("linux"):
         system_licences.write(origins, root, resources(tree))
-        libraries.verified(tree)
+        libraries.verify_needs(tree)
     make_uniform(tree, build_identity.epoch(root))
     shutil.rmtree(place / "work")
     (place / "commit.stamp").write_text(_stamp(root), encoding="utf-8")

@@ -71,7 +71,7 @@ def needs(tree: Path) -> Needs:
                 needed.libraries.setdefault(name, str(path.relative_to(tree)))
         for symbol in _VERSION.findall(output):
             family, _, version = symbol.partition("_")
-            if _ordered(version) > _ordered(needed.symbols.get(family, "0")):
+            if _version_key(version) > _version_key(needed.symbols.get(family, "0")):
                 needed.symbols[family] = version
     return needed
 
@@ -86,12 +86,12 @@ def complaints(needed: Needs) -> list[str]:
     wrong += [
         f"{family}_{version} is newer than the {family}_{NEWEST[family]} of the oldest system that is served"
         for family, version in sorted(needed.symbols.items())
-        if _ordered(version) > _ordered(NEWEST[family])
+        if _version_key(version) > _version_key(NEWEST[family])
     ]
     return wrong
 
 
-def verified(tree: Path) -> Needs:
+def verify_needs(tree: Path) -> Needs:
     """Return the app's needs from the system. Raise SetupFailed if packages do not declare them all."""
     needed = needs(tree)
     if wrong := complaints(needed):
@@ -105,5 +105,5 @@ def is_elf(path: Path) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-def _ordered(version: str) -> tuple[int, ...]:
+def _version_key(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))

@@ -30,14 +30,14 @@ _TRACE = "window.open"
 Start = Callable[[Sequence[str]], None]
 
 
-def ended(command: Sequence[str]) -> None:
+def run_to_end(command: Sequence[str]) -> None:
     """Run a command to its end. Raises SetupFailed."""
     done = subprocess.run(command, env=_environ(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise SetupFailed(f"`{' '.join(command)}` failed: {done.stderr}")
 
 
-def framed(command: Sequence[str]) -> None:
+def run_until_painted(command: Sequence[str]) -> None:
     """Run the window until it has painted its first frame; then it is ended. Raises SetupFailed."""
     with tempfile.TemporaryDirectory() as place:
         trace = Path(place, _TRACE)
@@ -59,9 +59,9 @@ def framed(command: Sequence[str]) -> None:
 
 
 STARTS: dict[str, tuple[Start, tuple[str, ...]]] = {
-    "--version": (ended, ("--version",)),
-    "a painted picture": (ended, ("self-check", "--paint-only")),
-    "window, first frame": (framed, ()),
+    "--version": (run_to_end, ("--version",)),
+    "a painted picture": (run_to_end, ("self-check", "--paint-only")),
+    "window, first frame": (run_until_painted, ()),
 }
 
 
@@ -74,8 +74,7 @@ def main() -> int:
     for name, (start, words) in STARTS.items():
         # In turn, so that other load of the machine falls on both; the first of each only warms up.
         pairs = [
-            (measured(start, [*frozen, *words]), measured(start, [*virtual, *words]))
-            for _ in range(ROUNDS + 1)
+            (measure(start, [*frozen, *words]), measure(start, [*virtual, *words])) for _ in range(ROUNDS + 1)
         ][1:]
         cpu, clock = (
             [statistics.median(pair[who][what] for pair in pairs) for who in (0, 1)] for what in (0, 1)
@@ -89,7 +88,7 @@ def main() -> int:
     return 1 if slow else 0
 
 
-def measured(start: Start, command: Sequence[str]) -> tuple[float, float]:
+def measure(start: Start, command: Sequence[str]) -> tuple[float, float]:
     """Return the milliseconds of processor and clock of one start."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     start(command)

@@ -32,7 +32,7 @@ def write(origins: Path, root: Path, resources: Path) -> None:
     (place / LIST).write_text(json.dumps(packages, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def carried(resources: Path) -> dict[str, list[str]]:
+def library_packages(resources: Path) -> dict[str, list[str]]:
     """The Debian packages that a frozen app carries libraries of, each with the places of its files."""
     entries = json.loads((resources / FOLDER / LIST).read_text(encoding="utf-8"))
     return {name: list(entry["files"]) for name, entry in entries.items()}

@@ -24,7 +24,7 @@ def install(root: Path, share: Path) -> None:
     _copy(HERE / f"{ID}.mime.xml", share / "mime" / "packages" / f"{ID}.xml")
     metainfo = share / "metainfo" / f"{ID}.metainfo.xml"
     metainfo.parent.mkdir(parents=True)
-    metainfo.write_text(dated(root, HERE / f"{ID}.metainfo.xml"), encoding="utf-8")
+    metainfo.write_text(fill_template(root, HERE / f"{ID}.metainfo.xml"), encoding="utf-8")
     icons = root / "packaging" / "icons" / "draw.py"
     run(python, icons, root / "resources" / "icons" / "helix.svg", share / "icons" / "hicolor", ID)
     manual = run(python, "-m", "linux.manual", folder=root, extra={"PYTHONPATH": str(HERE.parent)})
@@ -45,7 +45,7 @@ def validate(share: Path) -> None:
     run("man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", share / "man" / "man1" / f"{PROGRAM}.1.gz")
 
 
-def dated(root: Path, template: Path) -> str:
+def fill_template(root: Path, template: Path) -> str:
     """A template with the version and the date of this build."""
     date = datetime.fromtimestamp(build_identity.epoch(root), UTC).strftime("%Y-%m-%d")
     text = template.read_text(encoding="utf-8")

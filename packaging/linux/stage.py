@@ -8,7 +8,7 @@ from pathlib import Path
 
 import build_identity
 from frozen.build import NAME, copy_for, frozen_tree
-from frozen.libraries import Needs, verified
+from frozen.libraries import Needs, verify_needs
 
 from linux import share
 
@@ -16,7 +16,7 @@ from linux import share
 def stage(root: Path, place: Path, target: str) -> Needs:
     """Fill `place` again for a target, verified; return its needs from the system. Raise SetupFailed."""
     tree = frozen_tree(root)
-    needed = verified(tree)
+    needed = verify_needs(tree)
     shutil.rmtree(place, ignore_errors=True)
     copy_for(root, tree, place / "usr" / "lib" / NAME, target)
     (place / "usr" / "bin").mkdir()

@@ -16,7 +16,7 @@ KINDS = {
 _HEAD = 8
 
 
-def packed(pictures: Mapping[int, bytes]) -> bytes:
+def pack(pictures: Mapping[int, bytes]) -> bytes:
     """Put PNG files of every size of KINDS into one icon."""
     entries = b"".join(
         kind.encode("ascii") + struct.pack(">I", len(pictures[size]) + _HEAD) + pictures[size]
@@ -25,7 +25,7 @@ def packed(pictures: Mapping[int, bytes]) -> bytes:
     return b"icns" + struct.pack(">I", len(entries) + _HEAD) + entries
 
 
-def drawn(svg: Path) -> dict[int, bytes]:
+def draw(svg: Path) -> dict[int, bytes]:
     """Draw the SVG in every size, as PNG, with the margin that icons of macOS have. Raises ValueError."""
     from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, Qt
     from PySide6.QtGui import QImage, QImageWriter, QPainter
@@ -58,7 +58,7 @@ def main() -> None:
     app = QGuiApplication(sys.argv[:1])
     svg, icon = map(Path, sys.argv[1:])
     icon.parent.mkdir(parents=True, exist_ok=True)
-    icon.write_bytes(packed(drawn(svg)))
+    icon.write_bytes(pack(draw(svg)))
     app.quit()
 
 

@@ -48,7 +48,7 @@ class LockedPackage:
         return f"pkg:pypi/{self.name}@{self.version}"
 
 
-def locked(text: str) -> list[LockedPackage]:
+def read_lock(text: str) -> list[LockedPackage]:
     """Read a lock. Raise ValueError if it has an entry that cannot be parsed."""
     packages = [
         LockedPackage(
@@ -67,7 +67,7 @@ def locked(text: str) -> list[LockedPackage]:
 
 def bill(root: Path) -> Json:
     """Return the bill of a checkout. Raise ValueError if a license is not named, and SetupFailed."""
-    packages = locked((root / "requirements.txt").read_text(encoding="utf-8"))
+    packages = read_lock((root / "requirements.txt").read_text(encoding="utf-8"))
     parts = tomllib.loads(PARTS.read_text(encoding="utf-8"))
     if unnamed := sorted({package.name for package in packages} - parts["packages"].keys()):
         raise ValueError(f"{PARTS.name} names no licence of {', '.join(unnamed)}. Read it off the package.")

@@ -91,10 +91,10 @@ def write_source_catalog(path: Path, entries: Sequence[Entry]) -> None:
 def stale_catalogs(root: Path) -> list[Path]:
     """Return the catalogs that were changed after they were compiled; English needs no compiled one."""
     catalogs = _translated_catalogs(root)
-    return [path for path in catalogs if _changed_at(path) > _changed_at(_compiled(root, path))]
+    return [path for path in catalogs if _changed_at(path) > _changed_at(_compiled_path(root, path))]
 
 
-def _compiled(root: Path, catalog: Path) -> Path:
+def _compiled_path(root: Path, catalog: Path) -> Path:
     return root / COMPILED / f"{catalog.stem}.qm"
 
 
@@ -105,7 +105,7 @@ def _changed_at(path: Path) -> float:
 def compile_catalogs(root: Path, lrelease: Path) -> None:
     """Compile the catalogs that have changed into the resources. Raises CatalogUnusable."""
     for path in stale_catalogs(root):
-        ts_file.compile_catalog(lrelease, path, _compiled(root, path))
+        ts_file.compile_catalog(lrelease, path, _compiled_path(root, path))
 
 
 def write_pseudo(folder: Path, entries: Sequence[Entry], lrelease: Path) -> None:

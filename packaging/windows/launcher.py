@@ -39,7 +39,7 @@ def make(version: str, icon: Path, work: Path, tree: Path) -> list[Path]:
             text = (_SOURCE / source).read_text(encoding="utf-8")
             if source == "launcher.manifest":
                 text = text.replace("@VERSION@.0", numbers(version))
-            (folder / source).write_text(_filled(text, words), encoding="utf-8")
+            (folder / source).write_text(_fill(text, words), encoding="utf-8")
         resource, target = folder / "launcher.res", tree / name
         windres = (f"{TOOLS}windres", "-I", str(folder), "-O", "coff")
         gcc = (f"{TOOLS}gcc", "-municode", *flags, "-O2", "-s", "-Wall", "-Wextra", "-Werror")
@@ -67,5 +67,5 @@ def numbers(version: str) -> str:
     return ".".join([*(part or "0" for part in match.groups()), "0"])
 
 
-def _filled(text: str, words: dict[str, str]) -> str:
+def _fill(text: str, words: dict[str, str]) -> str:
     return re.sub(r"@([A-Z]+)@", lambda match: words[match.group(1)], text)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import package
 import pytest
-from appimage.build import _joined
+from appimage.build import _join
 from deb.build import depends
 from deb.copyright import copyright_text
 from environment import SetupFailed
@@ -121,7 +121,7 @@ def test_only_an_appimage_runtime_is_prepended(tmp_path: Path) -> None:
     """Anything else would be a file that does not start."""
     (tmp_path / "runtime").write_bytes(b"\x7fELF" + bytes(60))
     with pytest.raises(SetupFailed, match="must be an AppImage runtime"):
-        _joined(tmp_path, tmp_path / "runtime", tmp_path / "squashfs")
+        _join(tmp_path, tmp_path / "runtime", tmp_path / "squashfs")
 
 
 def test_an_unknown_target_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

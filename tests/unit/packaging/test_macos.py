@@ -191,7 +191,7 @@ def test_the_icon_has_every_size(qapp: QApplication, tmp_path: Path) -> None:
     """Qt, which reads macOS icons, finds each of them, drawn and with a margin."""
     path = tmp_path / "helix.icns"
     svg = Path(__file__).resolve().parents[3] / "resources" / "icons" / "helix.svg"
-    path.write_bytes(icns.packed(icns.drawn(svg)))
+    path.write_bytes(icns.pack(icns.draw(svg)))
     reader = QImageReader(str(path))
     sizes = set()
     for number in range(reader.imageCount()):
@@ -207,4 +207,4 @@ def test_an_unreadable_image_is_named(qapp: QApplication, tmp_path: Path) -> Non
     """The error has the path."""
     (tmp_path / "no.svg").write_text("no picture", encoding="utf-8")
     with pytest.raises(ValueError, match=r"no\.svg cannot be drawn"):
-        icns.drawn(tmp_path / "no.svg")
+        icns.draw(tmp_path / "no.svg")

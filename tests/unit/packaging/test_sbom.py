@@ -81,7 +81,7 @@ def test_the_same_checkout_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch)
 
 def test_dependents_are_read_from_the_lock() -> None:
     """Both forms of the lock's notes count, for several dependents and for a single one."""
-    dependents = {package.name: package.asked_by for package in sbom.locked(LOCK)}
+    dependents = {package.name: package.asked_by for package in sbom.read_lock(LOCK)}
     assert "helix-desktop" in dependents["httpx"]
     assert dependents["mdurl"] == ("markdown-it-py",)
     assert {"jsonschema", "referencing"} <= set(dependents["attrs"])
@@ -90,12 +90,12 @@ def test_dependents_are_read_from_the_lock() -> None:
 def test_an_unreadable_entry_is_an_error() -> None:
     """A bill with a gap would be worse than none."""
     with pytest.raises(ValueError, match="cannot be read"):
-        sbom.locked(LOCK + "\nnohash==1.0\n")
+        sbom.read_lock(LOCK + "\nnohash==1.0\n")
 
 
 def test_licenses_match_the_packages_metadata() -> None:
     """Where a package has an SPDX expression itself, ours is that one; no license is left over."""
-    locked = {package.name for package in sbom.locked(LOCK)}
+    locked = {package.name for package in sbom.read_lock(LOCK)}
     assert PARTS["packages"].keys() == locked
     for name, licence in PARTS["packages"].items():
         try:
