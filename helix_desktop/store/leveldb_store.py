@@ -221,12 +221,12 @@ class LevelDbStore(StoreSearch):
         tools = await self._ask_index(lambda index: index_rows.read_tools(index.db))
         return tuple(tools if tools is not None else await self._run_query(listings.read_tools))
 
-    async def indexed(self) -> None:
+    async def wait_until_indexed(self) -> None:
         """Wait until the search index is complete; results are the same without."""
         self._check_open()
-        await asyncio.wrap_future(self._index.indexed())
+        await asyncio.wrap_future(self._index.when_indexed())
 
-    async def listed(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
+    async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
         """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
         match = match_expression(terms)
         if match or not listings.is_stored_order(entry_query):
@@ -240,7 +240,7 @@ class LevelDbStore(StoreSearch):
             return msgspec.structs.replace(page, unindexed=(await self.totals()).entries)
         return page
 
-    async def listed_digests(self, entry_query: EntryQuery) -> bytes:
+    async def list_digests(self, entry_query: EntryQuery) -> bytes:
         """Return all digests of a listing, joined."""
         parts: list[bytes] = []
         remaining: EntryQuery | None = entry_query
@@ -260,7 +260,7 @@ class LevelDbStore(StoreSearch):
         Raise DigestUnknown.
         """
         self._check_open()
-        await asyncio.wrap_future(self._index.synced())
+        await asyncio.wrap_future(self._index.when_synced())
         return await super().previous_version(digest)
 
     async def handovers(self) -> list[tuple[str, RecordedEvent]]:
@@ -313,7 +313,7 @@ class LevelDbStore(StoreSearch):
         except BaseException:
             self._counters.reset()
             raise
-        self._index.changed(batch)
+        self._index.add_changes(batch)
 
     def _finish(self) -> None:
         # On the writer's thread: reads that were submitted before the close are answered first.

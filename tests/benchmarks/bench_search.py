@@ -111,7 +111,7 @@ async def measure(folder: Path, count: int) -> list[Figure]:
         # A scan for a rare word reads everything; one for a missing word would take as long again.
         scans = {name: await milliseconds(_searched(store, queries[name]), 1) for name in ("rare", "common")}
         start = time.perf_counter()
-        await store.indexed()
+        await store.wait_until_indexed()
         indexed = time.perf_counter() - start
         figures = await pages(store, count)
         prefixes = iter(some * 9)

@@ -58,7 +58,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
         await store.close()
         shutil.copytree(folder / "leveldb", folder / "indexed")
         indexed = await open_store(folder / "indexed")
-        await indexed.indexed()
+        await indexed.wait_until_indexed()
         await indexed.close()
 
     asyncio.run(fill())
@@ -289,7 +289,7 @@ async def test_large_and_binary_contents_are_found(store: Store) -> None:
     large = b"a line of it\n" * 100_000 + b"the Needle\n"
     binary = b"\0\1\2 Needle \0"
     await store.commit(Commit("s", contents=[sample_content(large), sample_content(binary, 1)]))
-    await store.indexed()
+    await store.wait_until_indexed()
     assert await search_digests(store, "needle") == sorted([digest_of(large), digest_of(binary)])
     assert (await store.search('"the needle"')).hits[0].matches.best[0].line == 100_001
 
@@ -381,7 +381,7 @@ async def _same(
                 for store in (durable, twin):
                     await fill_store(store, part)
                 if part is datas[:position]:
-                    await durable.indexed()
+                    await durable.wait_until_indexed()
             digests = [await search_digests(each, query, limit, entry_filter) for each in (durable, twin)]
             assert digests[0] == digests[1]
             for listing_filter in (EntryFilter(), entry_filter):

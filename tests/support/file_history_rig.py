@@ -25,13 +25,13 @@ async def open_history(
     (tmp_path / "w").mkdir(exist_ok=True)
     history = WorkspaceFileHistory(tmp_path / "w", tmp_path / "data" / "h.db", lambda: settings, clock)
     try:
-        await copied(history)
+        await start_and_copy(history)
         yield history
     finally:
         await history.close()
 
 
-async def copied(history: WorkspaceFileHistory) -> None:
+async def start_and_copy(history: WorkspaceFileHistory) -> None:
     """Start a history, and wait until its first copy is done."""
     done = asyncio.Event()
     unlisten = history.listen(lambda: done.set() if history.coverage.is_complete else None)
@@ -48,7 +48,7 @@ def kinds(captured: CapturedChanges | None) -> dict[str, str]:
 
 
 @contextmanager
-def opened(
+def opened_history(
     folder: Path, settings: CoverageSettings = DEFAULTS, copies: bool = True, starts: bool = True
 ) -> Iterator[OpenedHistory]:
     """Yield the history of the folder `w`, started, its first copy done."""
@@ -63,7 +63,7 @@ def opened(
         history.close()
 
 
-def listed(captured: CapturedChanges | None) -> dict[str, FileChange]:
+def changes_by_path(captured: CapturedChanges | None) -> dict[str, FileChange]:
     """Return a capture's changes by path, without where moved files were."""
     changes = () if captured is None else captured.list.changes
     return {change.path: FileChange(change.path, change.before, change.after) for change in changes}

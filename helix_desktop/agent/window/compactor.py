@@ -176,14 +176,14 @@ class Compactor:
         Raises InvalidInput for a text that cannot be parsed, CompactionRefused if the history changed
         meanwhile or the handover would no longer help.
         """
-        event = await self.edited(draft, text)
+        event = await self.apply_edits(draft, text)
         self._publish_phase("write")
         try:
             await self._record(event)
         finally:
             self._publish_phase("idle")
 
-    async def edited(self, draft: HandoverDraft, text: str | None) -> HandoverMade:
+    async def apply_edits(self, draft: HandoverDraft, text: str | None) -> HandoverMade:
         """Return a draft's event with the user's own text if it was changed. Raises InvalidInput."""
         if text is None or text.strip() == draft.text.strip():
             return draft.event

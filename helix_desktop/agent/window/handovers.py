@@ -200,9 +200,9 @@ class Handovers:
         """Return the cost estimate of such a handover. Raises CompactionRefused."""
         return await self._compactor.estimate(self._whole_cut(), focus, must_free=False)
 
-    async def edited(self, draft: HandoverDraft, text: str) -> HandoverMade:
+    async def apply_edits(self, draft: HandoverDraft, text: str) -> HandoverMade:
         """Return a draft's event with the user's own text of its six sections. Raises InvalidInput."""
-        return await self._compactor.edited(draft, text)
+        return await self._compactor.apply_edits(draft, text)
 
     async def put_back(self, seq: int, title: str, bullet: Bullet) -> None:
         """Add a sentence of another handover to a section of the active one, `seq`; the former text stays.

@@ -123,19 +123,19 @@ class MemoryStore(StoreSearch):
         self._check_open()
         return tuple(sorted({entry.tool for entry in self._data.entries.values()}))
 
-    async def indexed(self) -> None:
+    async def wait_until_indexed(self) -> None:
         """Return at once: nothing is indexed here, every search scans everything."""
         self._check_open()
 
-    async def listed(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
+    async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
         """Return one page of a listing; `terms` are left to the caller's text search."""
         self._check_open()
         return page_from_unordered(entry_query, self._data.entries.values())
 
-    async def listed_digests(self, entry_query: EntryQuery) -> bytes:
+    async def list_digests(self, entry_query: EntryQuery) -> bytes:
         """Return all digests of a listing, joined."""
         everything = msgspec.structs.replace(entry_query, limit=len(self._data.entries) + 1)
-        page = await self.listed(everything)
+        page = await self.list_page(everything)
         return b"".join(bytes.fromhex(entry.digest) for entry in page.entries)
 
     async def handovers(self) -> list[tuple[str, RecordedEvent]]:

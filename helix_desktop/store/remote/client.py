@@ -132,13 +132,13 @@ class RemoteStore(StoreSearch):
         """Return what was typed and attached but not sent."""
         return await self._call(rpc_methods.DRAFT, session)
 
-    async def listed(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
+    async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
         """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
-        return await self._call(rpc_methods.LISTED, entry_query, terms)
+        return await self._call(rpc_methods.LIST_PAGE, entry_query, terms)
 
-    async def listed_digests(self, entry_query: EntryQuery) -> bytes:
+    async def list_digests(self, entry_query: EntryQuery) -> bytes:
         """Return all digests of a listing, joined."""
-        return await self._call(rpc_methods.LISTED_DIGESTS, entry_query)
+        return await self._call(rpc_methods.LIST_DIGESTS, entry_query)
 
     async def tools(self) -> tuple[str, ...]:
         """Return the names of the tools that stored something, sorted."""
@@ -148,9 +148,9 @@ class RemoteStore(StoreSearch):
         """Return every handover with its session, in any order."""
         return await self._call(rpc_methods.HANDOVERS)
 
-    async def indexed(self) -> None:
+    async def wait_until_indexed(self) -> None:
         """Wait until the owner's search index is complete."""
-        await self._call(rpc_methods.INDEXED)
+        await self._call(rpc_methods.WAIT_UNTIL_INDEXED)
 
     async def export_to(self, path: Path, name: str, on_progress: OnProgress = no_progress) -> ExportResult:
         """Let the owner write its store to an absolute path. Raises as `export_store`."""

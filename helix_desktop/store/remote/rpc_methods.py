@@ -71,7 +71,7 @@ class RpcMethod(Generic[T]):
             else (param.name, hints[param.name], param.default)
             for param in params
         ]
-        self._args_type = msgspec.defstruct(f"Given_{method.__name__}", fields, array_like=True, frozen=True)
+        self._args_type = msgspec.defstruct(f"Args_{method.__name__}", fields, array_like=True, frozen=True)
         self._result_type: Any = hints["return"]
 
     def request(self, *args: object, wants_progress: bool = False) -> Frame:
@@ -109,11 +109,11 @@ SESSIONS = RpcMethod("sessions", LevelDbStore.sessions)
 GET = RpcMethod("get", LevelDbStore.get)
 ENTRY = RpcMethod("entry", LevelDbStore.entry)
 FIND = RpcMethod("find", LevelDbStore.find)
-LISTED = RpcMethod("listed", LevelDbStore.listed)
-LISTED_DIGESTS = RpcMethod("listed_digests", LevelDbStore.listed_digests)
+LIST_PAGE = RpcMethod("listed", LevelDbStore.list_page)
+LIST_DIGESTS = RpcMethod("listed_digests", LevelDbStore.list_digests)
 TOOLS = RpcMethod("tools", LevelDbStore.tools)
 HANDOVERS = RpcMethod("handovers", LevelDbStore.handovers)
-INDEXED = RpcMethod("indexed", LevelDbStore.indexed)
+WAIT_UNTIL_INDEXED = RpcMethod("indexed", LevelDbStore.wait_until_indexed)
 TOTALS = RpcMethod("totals", LevelDbStore.totals)
 SAVE_DRAFT = RpcMethod("save_draft", LevelDbStore.save_draft)
 DRAFT = RpcMethod("draft", LevelDbStore.draft)
@@ -141,10 +141,10 @@ CHECK = RpcMethod("health.check", LevelDbHealth.check, _HEALTH, progress_param="
 METHODS: dict[str, RpcMethod[Any]] = {
     method.name: method
     for method in (
-        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LISTED, TOTALS, SAVE_DRAFT, DRAFT, EXPORT, IMPORT),
+        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LIST_PAGE, TOTALS, SAVE_DRAFT, DRAFT, EXPORT, IMPORT),
         *(REFERENCES, SESSION_DIGESTS, PIN, PLAN, COLLECT, TRASH, RESTORE),
         *(TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH),
-        *(LISTED_DIGESTS, TOOLS, HANDOVERS, INDEXED),
+        *(LIST_DIGESTS, TOOLS, HANDOVERS, WAIT_UNTIL_INDEXED),
         *(PREVIEW, REDACT, REDACTED_AT, LIFT, CHECK),
     )
 }

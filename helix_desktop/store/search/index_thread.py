@@ -57,7 +57,7 @@ class SearchThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def changed(self, batch: WriteBatch) -> None:
+    def add_changes(self, batch: WriteBatch) -> None:
         """Take over the changes of a batch that is being written. Called by the writer."""
         self._pending_changes.append(IndexChanges.of(batch))
         if not self._is_woken:
@@ -80,13 +80,13 @@ class SearchThread:
         self._queue.put(_IndexQuery(query, done, is_part_of_search))
         return done
 
-    def synced(self) -> Future[None]:
+    def when_synced(self) -> Future[None]:
         """Return a future that is done when queries are answered, or never will be."""
         done: Future[None] = Future()
         self._queue.put(_SyncQuery(done))
         return done
 
-    def indexed(self) -> Future[None]:
+    def when_indexed(self) -> Future[None]:
         """Return a future that is done when everything that can be indexed is."""
         done: Future[None] = Future()
         self._queue.put(_IndexQuery(None, done))

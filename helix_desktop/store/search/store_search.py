@@ -57,15 +57,15 @@ class StoreSearch(ABC):
         """Return the names of the tools that stored something, sorted."""
 
     @abstractmethod
-    async def indexed(self) -> None:
+    async def wait_until_indexed(self) -> None:
         """Wait until the index is complete; results are the same without."""
 
     @abstractmethod
-    async def listed(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
+    async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
         """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
 
     @abstractmethod
-    async def listed_digests(self, entry_query: EntryQuery) -> bytes:
+    async def list_digests(self, entry_query: EntryQuery) -> bytes:
         """Return all digests of a listing, joined."""
 
     async def read_contents(self, digests: Sequence[str]) -> list[bytes | None]:
@@ -96,13 +96,13 @@ class StoreSearch(ABC):
         """
         if prefix:
             order, entry_filter = EntrySort("digest"), msgspec.structs.replace(entry_filter, prefix=prefix)
-        return await self.listed(build_query(cursor, limit, order, entry_filter))
+        return await self.list_page(build_query(cursor, limit, order, entry_filter))
 
     async def digests(
         self, order: EntryOrder = "newest", entry_filter: EntryFilter = DEFAULT_FILTER
     ) -> bytes:
         """Return the digests of all entries that match, in order: 32 bytes each, joined."""
-        return await self.listed_digests(build_query("", _PAGE_ENTRIES, order, entry_filter))
+        return await self.list_digests(build_query("", _PAGE_ENTRIES, order, entry_filter))
 
     async def previous_version(self, digest: str) -> CacheEntry | None:
         """Return the newest entry of the same kind, tool and target that was stored before an entry.
@@ -116,7 +116,7 @@ class StoreSearch(ABC):
         key, entry_filter = text_key(entry.target), EntryFilter(kinds=(entry.kind,), trashed=None)
         query = EntryQuery(_BY_TARGET, entry_filter, _SAME_TARGETS).continue_after(entry)
         for _ in range(_MAX_TARGET_PAGES):
-            page = await self.listed(query)
+            page = await self.list_page(query)
             for other in page.entries:
                 if (other.tool, other.target) == (entry.tool, entry.target):
                     return other
@@ -143,7 +143,7 @@ class StoreSearch(ABC):
         hits: list[ContentHit] = []
         unreadable, is_first = 0, True
         while True:
-            page, position = await self.listed(page_query, terms), 0
+            page, position = await self.list_page(page_query, terms), 0
             while position < len(page.entries):
                 # No more than the hits that are missing: nothing is read that the caller did not ask for.
                 entries = page.entries[position : position + limit - len(hits)]

@@ -197,7 +197,7 @@ class HandoverPresenter:
         self.dialog.commit_button.setEnabled(False)
         try:
             if self._is_whole and self._start_session is not None:
-                edited = await self._conversation.handovers.edited(self._draft, text)
+                edited = await self._conversation.handovers.apply_edits(self._draft, text)
                 self._async_actions.start(self._start_session(edited), "new session")
             else:
                 await self._conversation.handovers.commit(self._draft, text)

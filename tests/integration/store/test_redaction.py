@@ -112,11 +112,11 @@ async def test_the_search_index_does_not_contain_it(tmp_path: Path) -> None:
     labelled = msgspec.structs.replace(make_content(b"clean"), target=f"login {SECRET}", first_line="clean")
     try:
         await store.commit(Commit("s", contents=[labelled, make_content(holding(200, 3))]))
-        await store.indexed()
+        await store.wait_until_indexed()
         assert [name for name in files_with(tmp_path) if name.startswith("search.db")] != []
         await store.redaction.redact(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
-        await store.indexed()
+        await store.wait_until_indexed()
         assert files_with(tmp_path) == []
         (entry,) = (await store.page()).entries
         assert entry.target.startswith("login [FORGOTTEN ")
@@ -167,7 +167,7 @@ async def test_reports_of_lost_content_are_redacted_too(tmp_path: Path) -> None:
         finds = await store.redaction.redact(RedactionRequest(SECRET))
         assert (finds.labels, finds.unreadable) == ((lost.digest,), (lost.digest,))
         assert (await store.entry(lost.digest)).first_line.startswith("key [FORGOTTEN ")
-        await store.indexed()
+        await store.wait_until_indexed()
         assert files_with(tmp_path) == []
     finally:
         await store.close()
@@ -294,7 +294,7 @@ async def test_the_index_is_clean_before_its_last_record_is_removed(
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     content = msgspec.structs.replace(make_content(b"a"), first_line=f"key {SECRET}")
     await store.commit(Commit("s", contents=[content]))
-    await store.indexed()
+    await store.wait_until_indexed()
     leftovers: list[list[str]] = []
 
     def check_and_redact(handle: Database, layout: StoreFiles) -> None:

@@ -58,7 +58,7 @@ async def fill(folder: Path) -> list[list[str]]:
     store = await open_store(folder)
     await fill_store(store, DATAS)
     scanned = await answers(store)
-    await store.indexed()
+    await store.wait_until_indexed()
     expected = await answers(store)
     await store.close()
     assert expected == scanned
@@ -83,7 +83,7 @@ async def search_results(folder: Path) -> list[list[str]]:
     store = await open_store(folder)
     try:
         at_once = await answers(store)
-        await store.indexed()
+        await store.wait_until_indexed()
         assert await answers(store) == at_once
         return at_once
     finally:
@@ -109,7 +109,7 @@ async def test_an_index_that_fails_with_its_store_still_reports_that_it_cannot_a
         files.database.close()  # like a full disk, until there is space
         for _ in range(2):
             assert thread.submit(fail_as_the_disk).result(60) is None
-        thread.indexed().result(60)
+        thread.when_indexed().result(60)
     finally:
         thread.close()
         files.lock.release()
@@ -165,7 +165,7 @@ async def test_an_index_with_the_last_write_is_reused(tmp_path: Path, filled: Fi
         assert (await search_digests(store, "more tide")) == [digest_of(b"one more tide")], (
             "before it is indexed"
         )
-        await store.indexed()
+        await store.wait_until_indexed()
         assert (await search_digests(store, "more tide")) == [digest_of(b"one more tide")]
     finally:
         await store.close()
@@ -224,12 +224,12 @@ async def test_an_index_corrupted_while_open_loses_nothing(
     store = await open_store(tmp_path)
     for each in (store, twin):
         await fill_store(each, DATAS[:60])
-    await store.indexed()
+    await store.wait_until_indexed()
     spoil(tmp_path / "search.db")
     for each in (store, twin):
         await fill_store(each, DATAS[60:])
     assert await search_digests(store, "tide wave", 50) == await search_digests(twin, "tide wave", 50)
-    await store.indexed()
+    await store.wait_until_indexed()
     assert await search_digests(store, "tide wave", 50) == await search_digests(twin, "tide wave", 50)
     for order in (EntrySort("size"), EntrySort("tool", True)):
         assert await store.digests(order) == await twin.digests(order)
@@ -244,7 +244,7 @@ async def test_an_older_and_a_newer_index_are_brought_into_line(tmp_path: Path, 
     store = await open_store(tmp_path / "a")
     more = [sample_content(b"later tide %d" % number, number) for number in range(30)]
     await store.commit(Commit("s", contents=more, recalls=[digest_of(DATAS[5])] * 3))
-    await store.indexed()
+    await store.wait_until_indexed()
     expected = await answers(store)
     await store.close()
     newer = (tmp_path / "a" / "search.db").read_bytes()
@@ -284,7 +284,7 @@ async def test_searches_are_complete_while_the_index_is_built(
             for each in (store, twin):
                 await each.commit(Commit("t", contents=[sample_content(b"meanwhile %d" % number, number)]))
             assert await store.digests(EntrySort("size")) == await twin.digests(EntrySort("size"))
-        await store.indexed()
+        await store.wait_until_indexed()
         assert await store.digests(EntrySort("line")) == await twin.digests(EntrySort("line"))
         assert len(await search_digests(store, "meanwhile")) == 30
         assert len((await answers(store))[0]) == len(expected[0]) + 30
@@ -326,11 +326,11 @@ async def test_forgotten_content_is_removed_from_the_index_too(tmp_path: Path) -
             "s", contents=[sample_content(b"the key is xylophone-42 here"), sample_content(b"nothing of it")]
         )
     )
-    await store.indexed()
+    await store.wait_until_indexed()
     assert len(await search_digests(store, "xylophone")) == 1
     await store.redaction.redact(RedactionRequest("xylophone-42"))
     assert await search_digests(store, "xylophone") == []
-    await store.indexed()
+    await store.wait_until_indexed()
     assert len(await search_digests(store, "nothing")) == 1
     await store.close()
     for word in ("xyl", "ylo", "pho"):
@@ -340,6 +340,7 @@ async def test_forgotten_content_is_removed_from_the_index_too(tmp_path: Path) -
 async def test_texts_are_indexed_when_the_store_is_idle(tmp_path: Path) -> None:
     store = await open_store(tmp_path, index_after=0.0)
     await fill_store(store, DATAS)
+    await asyncio.wrap_future(store._index.when_synced())  # then its tables are there
     with closing(sqlite3.connect(tmp_path / "search.db")) as db:
         async with asyncio.timeout(60):
             while db.execute("SELECT count(*) FROM entries WHERE text <> 0").fetchone() != (len(DATAS),):
@@ -372,7 +373,7 @@ async def test_a_search_counts_the_texts_that_are_not_indexed_yet(tmp_path: Path
     try:
         await fill_store(store, DATAS)
         assert (await store.search("wave", limit=3)).unindexed == len(DATAS)
-        await store.indexed()
+        await store.wait_until_indexed()
         assert (await store.search("wave", limit=3)).unindexed == 0
         await store.commit(Commit("s", contents=[sample_content(b"a later wave")]))
         results = await store.search("wave", limit=3)
@@ -436,7 +437,7 @@ async def test_a_wait_for_the_index_ends_with_its_thread(tmp_path: Path, filled:
     contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
     work = Indexer(files.store_files.search_index, files.database, contents, is_suspect=True)
     thread = SearchThread("index", work, None)
-    waiting = thread.synced()
+    waiting = thread.when_synced()
     thread.close()
     assert waiting.result(0) is None
     files.close()
@@ -445,11 +446,11 @@ async def test_a_wait_for_the_index_ends_with_its_thread(tmp_path: Path, filled:
 async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_texts, "_MAX_BATCH_BYTES", 1)
     store = await open_store(tmp_path, index_after=0.0)
-    await asyncio.wrap_future(store._index.synced())
+    await asyncio.wrap_future(store._index.when_synced())
     is_free = threading.Event()
     busy = store._index.submit(lambda _: is_free.wait())
     await fill_store(store, DATAS[: index_thread._AT_ONCE // 2])
-    indexed = store._index.indexed()
+    indexed = store._index.when_indexed()
     async with asyncio.TaskGroup() as group:
         group.create_task(store.close())
         assert await asyncio.to_thread(store._index._ending.wait, 60)

@@ -12,7 +12,7 @@ from helix_desktop.domain.file_history.capture import CallMark
 from helix_desktop.domain.file_history.coverage import CoverageSettings
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.system.clock import wall_clock_ms
-from tests.support.file_history_rig import copied, kinds, open_history
+from tests.support.file_history_rig import kinds, open_history, start_and_copy
 
 
 async def test_a_command_s_changes_are_captured_with_their_contents(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ async def test_a_paused_copy_waits_for_the_user_also_after_a_restart(tmp_path: P
         await history.scan("s")
     assert (history.coverage.pending, history.coverage.is_paused) == (left, True)
     await history.pause(False)
-    await copied(history)
+    await start_and_copy(history)
     assert (history.coverage.files, history.coverage.pending) == (300, 0)
     await history.close()
 
@@ -172,5 +172,5 @@ async def test_a_resumed_copy_waits_for_no_process_that_ended_meanwhile(tmp_path
     other.acquire(timeout=0)
     other.release()
     await history.pause(False)
-    await copied(history)
+    await start_and_copy(history)
     await history.close()

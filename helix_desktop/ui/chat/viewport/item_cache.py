@@ -94,7 +94,7 @@ class ItemCache:
         """Create the item of a key again when it is needed next."""
         self._items.pop(key, None)
 
-    def cached(self, key: RowKey) -> RowItem | None:
+    def find(self, key: RowKey) -> RowItem | None:
         """Return the item of a key if it exists already."""
         return self._items.get(key)
 

@@ -73,7 +73,7 @@ class ModelUpdates(QObject):
     def _update_in_place(self, index: int, key: RowKey) -> bool:
         """Let the item of an answer grow in place; False when it has to be created again."""
         row = self._chat_viewport.model.row(index)
-        item = self._chat_viewport.item_cache.cached(key)
+        item = self._chat_viewport.item_cache.find(key)
         return (
             isinstance(row, AssistantRow) and isinstance(item, AssistantMessageItem) and item.try_update(row)
         )

@@ -144,7 +144,7 @@ async def test_a_model_can_write_the_handover_for_a_new_session() -> None:
     before = list(conversation.session.log)
     assert await conversation.handovers.cuts() == []
     draft = await conversation.handovers.draft_whole("ports")
-    edited = await conversation.handovers.edited(draft, draft.text.replace("A fact about", "My word on"))
+    edited = await conversation.handovers.apply_edits(draft, draft.text.replace("A fact about", "My word on"))
     assert conversation.session.log == before
     new = await rig.workspace.continue_session(conversation.session.id, handover=edited)
     text = handover_text(new.window.measure()[0].request)

@@ -21,7 +21,7 @@ from helix_desktop.domain.file_history.state import FileChange
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.revert.reverts import Reverts
 from helix_desktop.file_history.revert.steps import JournalEntry
-from tests.support.file_history_rig import opened
+from tests.support.file_history_rig import opened_history
 from tests.support.revert_rig import (
     NOW_MS,
     AtStep,
@@ -188,7 +188,7 @@ def test_a_revert_of_a_killed_process_is_no_change_of_the_user(tmp_path: Path) -
     """Another process that has the workspace open repairs it before it looks for changes."""
     (tmp_path / "w").mkdir()
     (tmp_path / "w/a").write_text("1")
-    with opened(tmp_path) as history:
+    with opened_history(tmp_path) as history:
         (tmp_path / "w/a").write_text("2")
         captured = history.scan("session")
         assert captured is not None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.file_history.capture import CallMark
 from helix_desktop.file_history.tree import folder as folders
-from tests.support.file_history_rig import listed, opened
+from tests.support.file_history_rig import changes_by_path, opened_history
 from tests.support.slow_walker import difference, walk
 
 NAMES = ("a", "b", "c.txt", "ä")
@@ -84,7 +84,7 @@ def test_a_capture_is_the_true_difference(
         root = Path(folder, "w")
         root.mkdir()
         snapshots = [walk(root)]
-        history = stack.enter_context(opened(Path(folder)))
+        history = stack.enter_context(opened_history(Path(folder)))
         for edit in first:
             apply(root, edit)
         history.scan("s")
@@ -94,12 +94,12 @@ def test_a_capture_is_the_true_difference(
         snapshots.append(walk(root))
         if restarts:
             stack.close()
-            history = stack.enter_context(opened(Path(folder)))
-        assert listed(history.begin_call(CallMark("s", "c"))) == difference(*snapshots)
+            history = stack.enter_context(opened_history(Path(folder)))
+        assert changes_by_path(history.begin_call(CallMark("s", "c"))) == difference(*snapshots)
         for edit in during:
             apply(root, edit)
         snapshots.append(walk(root))
-        captured = listed(history.end_call("s", "c"))
+        captured = changes_by_path(history.end_call("s", "c"))
         assert captured == difference(*snapshots[1:])
         assert history.scan("s") is None
         assert history.coverage().is_complete

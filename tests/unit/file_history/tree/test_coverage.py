@@ -14,7 +14,7 @@ from helix_desktop.domain.file_history.capture import CallMark
 from helix_desktop.domain.file_history.coverage import CoverageSettings
 from helix_desktop.file_history.opened_history import OpenedHistory
 from helix_desktop.file_history.tree import scan
-from tests.support.file_history_rig import kinds, listed, opened
+from tests.support.file_history_rig import changes_by_path, kinds, opened_history
 from tests.support.revert_rig import run_as_user
 
 MARK = CallMark("s", "c")
@@ -45,7 +45,7 @@ def test_what_has_no_name_and_no_content_is_named(root: Path) -> None:
     os.mkfifo(root / "pipe")
     os.close(os.open(os.fsencode(root) + b"/\xff", os.O_CREAT))
     os.symlink(b"\xfe", os.fsencode(root) + b"/link")
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         assert places(history) == {"pipe": "special", "\\xff": "name", "link": "name"}
         (root / "link").unlink()
         (root / "link").symlink_to("text")
@@ -63,7 +63,7 @@ def test_each_place_that_is_not_covered_is_named_with_its_reason(root: Path) -> 
     make(root, "big", content="x" * 2000)
     (root / "cache").mkdir()
     make(root, "cache/.gitignore", content="*\n")
-    with opened(root.parent, CoverageSettings(max_file=1000)) as history:
+    with opened_history(root.parent, CoverageSettings(max_file=1000)) as history:
         assert places(history) == {
             ".git": "git",
             "cache": "ignored",
@@ -85,11 +85,11 @@ def test_what_is_not_stored_is_captured_by_its_hash_or_its_size(root: Path) -> N
     make(root, ".gitignore", content="*.log\n")
     make(root, "a.log", ".env")
     make(root, "big", content="x" * 2000)
-    with opened(root.parent, CoverageSettings(max_file=1000)) as history:
+    with opened_history(root.parent, CoverageSettings(max_file=1000)) as history:
         history.begin_call(MARK)
         make(root, "a.log", ".env", content="changed")
         make(root, "big", content="y" * 2000)
-        captured = listed(history.end_call("s", "c"))
+        captured = changes_by_path(history.end_call("s", "c"))
         assert {path: change.is_covered for path, change in captured.items()} == dict.fromkeys(
             ("a.log", ".env", "big"), False
         )
@@ -101,7 +101,7 @@ def test_what_is_not_stored_is_captured_by_its_hash_or_its_size(root: Path) -> N
 
 
 def test_a_built_folder_that_a_command_makes_is_named_and_not_walked(root: Path) -> None:
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         history.begin_call(MARK)
         make(root, "node_modules/m/index.js", "venv/pyvenv.cfg", "target/CACHEDIR.TAG", "made.txt")
         assert kinds(history.end_call("s", "c")) == {"made.txt": "created"}
@@ -110,7 +110,7 @@ def test_a_built_folder_that_a_command_makes_is_named_and_not_walked(root: Path)
 
 def test_a_folder_that_is_covered_stays_so_whatever_is_put_into_it(root: Path) -> None:
     make(root, "src/app.py")
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         history.begin_call(MARK)
         make(root, "src/CACHEDIR.TAG", content="Signature")
         (root / "src/app.py").unlink()
@@ -120,7 +120,7 @@ def test_a_folder_that_is_covered_stays_so_whatever_is_put_into_it(root: Path) -
 def test_an_included_place_is_covered_from_then_on_and_was_changed_by_nobody(root: Path) -> None:
     make(root, ".gitignore", content="out\n")
     make(root, "out/deep/wanted.txt", "out/other.txt")
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         assert places(history) == {"out": "ignored"}
         history.use_settings(CoverageSettings(("out/deep",)))
         history.start()
@@ -129,7 +129,7 @@ def test_an_included_place_is_covered_from_then_on_and_was_changed_by_nobody(roo
         assert places(history) == {"out/other.txt": "ignored"}
         assert history.scan("s") is None
         make(root, "out/deep/wanted.txt", content="changed")
-        (change,) = listed(history.scan("s")).values()
+        (change,) = changes_by_path(history.scan("s")).values()
         assert change.is_covered
         history.use_settings(CoverageSettings())
         history.start()
@@ -143,7 +143,7 @@ def test_an_included_place_is_covered_from_then_on_and_was_changed_by_nobody(roo
 def test_other_rules_change_what_is_covered_and_no_file(root: Path) -> None:
     make(root, "docs/a", "docs/b", "gen/c")
     make(root, ".gitignore", content="gen\n")
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         history.begin_call(MARK)
         make(root, ".gitignore", content="docs\n")
         (root / "docs/b").unlink()
@@ -153,11 +153,11 @@ def test_other_rules_change_what_is_covered_and_no_file(root: Path) -> None:
 
 def test_what_is_changed_before_it_was_copied_says_that_its_former_content_is_unknown(root: Path) -> None:
     make(root, "early", "late", "same")
-    with opened(root.parent, copies=False) as history:
+    with opened_history(root.parent, copies=False) as history:
         assert places(history) == dict.fromkeys(("early", "late", "same"), "pending")
         make(root, "early", content="changed")
         (root / "late").unlink()
-        captured = listed(history.scan("s"))
+        captured = changes_by_path(history.scan("s"))
         assert sorted(captured) == ["early", "late"]
         assert not any(change.before and change.before.stored for change in captured.values())
         assert not history.coverage().is_complete
@@ -167,9 +167,9 @@ def test_what_is_changed_before_it_was_copied_says_that_its_former_content_is_un
 
 def test_the_copy_goes_on_where_it_was_cut_off(root: Path) -> None:
     make(root, "a", "b")
-    with opened(root.parent, copies=False) as history:
+    with opened_history(root.parent, copies=False) as history:
         assert not history.coverage().is_complete
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         assert history.coverage().is_complete
         assert history.coverage().files == 2
 
@@ -179,9 +179,9 @@ def test_with_too_many_files_tools_are_captured_that_name_theirs(
 ) -> None:
     make(root, "a", "b", "c")
     monkeypatch.setattr(scan, "MAX_PATHS", 2)
-    with pytest.raises(StoreUnreadable, match="commands"), opened(root.parent):
+    with pytest.raises(StoreUnreadable, match="commands"), opened_history(root.parent):
         pass
-    with opened(root.parent, copies=False, starts=False) as history:
+    with opened_history(root.parent, copies=False, starts=False) as history:
         for _ in range(2):
             with pytest.raises(StoreUnreadable):
                 history.begin_call(MARK)
@@ -198,10 +198,10 @@ def test_with_too_many_files_tools_are_captured_that_name_theirs(
 def test_the_quota_stops_the_copy_and_says_so(root: Path) -> None:
     (root / "a").write_bytes(os.urandom(5000))
     (root / "b").write_bytes(os.urandom(5000))
-    with opened(root.parent, CoverageSettings(quota=7000)) as history:
+    with opened_history(root.parent, CoverageSettings(quota=7000)) as history:
         assert set(places(history).values()) == {"quota"}
         (root / "c").write_bytes(os.urandom(5000))
-        (change,) = listed(history.scan("s")).values()
+        (change,) = changes_by_path(history.scan("s")).values()
         assert change.after is not None
         assert not change.after.stored
 
@@ -211,7 +211,7 @@ def test_what_cannot_be_read_is_named_and_nothing_in_it_counts_as_deleted() -> N
     def work() -> None:
         root = folder / "w"
         make(root, "a/in", "b", "a/gone")
-        with opened(folder) as history:
+        with opened_history(folder) as history:
             (root / "a").chmod(0)
             (root / "b").chmod(0)
             assert kinds(history.scan("s")) == {"a": "mode", "b": "mode"}
@@ -236,7 +236,7 @@ def test_times_that_no_clock_has_are_stored_as_far_as_they_can_be(root: Path) ->
     make(root, "large", content="x" * 2000)
     for name, seconds in (("old", -(2**31)), ("far", 2**34 - 1), ("large", 2**34 - 1)):
         os.utime(root / name, (seconds, seconds))
-    with opened(root.parent, CoverageSettings(max_file=1000)) as history:
+    with opened_history(root.parent, CoverageSettings(max_file=1000)) as history:
         assert history.scan("s") is None
         make(root, "far", content="now")
         assert kinds(history.scan("s")) == {"far": "changed"}
@@ -244,7 +244,7 @@ def test_times_that_no_clock_has_are_stored_as_far_as_they_can_be(root: Path) ->
 
 def test_a_workspace_whose_folder_is_gone_has_no_deleted_files(root: Path) -> None:
     make(root, "a")
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         root.rename(root.with_name("away"))
         with pytest.raises(StoreUnreadable, match="can't be looked at"):
             history.scan("s")
@@ -261,7 +261,7 @@ def test_a_folder_of_a_checkout_obeys_the_ignore_files_above_it(tmp_path: Path) 
     make(tmp_path, "top/packages/.gitignore", content="!keep.log\n")
     root = tmp_path / "top/packages/w"
     make(root, "dist/x", "only/y", "a.log", "keep.log", "lost", "deep/dist/z")
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         assert places(history) == dict.fromkeys(("a.log", "deep/dist", "dist", "only"), "ignored")
         make(tmp_path, "top/.gitignore", content="*.log\n")
         assert history.scan("s") is None

@@ -11,7 +11,7 @@ import pytest
 
 from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.domain.file_history.capture import CallMark
-from tests.support.file_history_rig import kinds, opened
+from tests.support.file_history_rig import kinds, opened_history
 
 
 @pytest.fixture
@@ -24,7 +24,10 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_changes_found_while_several_calls_run_are_of_all_of_them(root: Path) -> None:
-    with opened(root.parent) as first, opened(root.parent) as second:  # two processes, as far as they know
+    with (
+        opened_history(root.parent) as first,
+        opened_history(root.parent) as second,
+    ):  # two processes, as far as they know
         first.begin_call(CallMark("s1", "call", "make"))
         (root / "a").write_text("by make, alone so far")
         second.begin_call(CallMark("s2", "call", "sh"))
@@ -48,7 +51,7 @@ def test_a_tool_that_names_its_files_is_captured_by_these_alone(root: Path) -> N
     (root / ".gitignore").write_text("out\n")
     (root / "out").mkdir()
     (root / "out/x").write_text("x")
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         history.scan("s")
         history.begin_call(CallMark("s", "edit", "edit a", paths=("a", "new/deep/file", "out/x")))
         (root / "a").write_text("edited")
@@ -73,14 +76,14 @@ def test_a_tool_that_names_its_files_is_captured_by_these_alone(root: Path) -> N
 def test_a_tool_s_path_through_a_link_is_found_where_it_leads(root: Path) -> None:
     (root / "d").mkdir()
     (root / "link").symlink_to("d")
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         history.begin_call(CallMark("s", "c", paths=("link/x",)))
         (root / "link/x").write_text("x")
         assert kinds(history.end_call("s", "c")) == {"d/x": "created"}
 
 
 def test_a_call_that_only_touches_changes_nothing_but_a_mode_is_a_change(root: Path) -> None:
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         history.begin_call(CallMark("s", "c"))
         os.utime(root / "a")
         (root / "b").write_text((root / "b").read_text())
@@ -95,7 +98,7 @@ def test_a_call_that_only_touches_changes_nothing_but_a_mode_is_a_change(root: P
 
 
 def test_a_call_that_could_not_be_ended_is_ended_later(root: Path) -> None:
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         history.begin_call(CallMark("s", "c", "sh"))
         (root / "a").write_text("by sh")
         root.rename(root.with_name("away"))
@@ -110,7 +113,7 @@ def test_a_call_that_could_not_be_ended_is_ended_later(root: Path) -> None:
 def test_moved_files_say_where_they_were(root: Path) -> None:
     (root / "__init__.py").touch()
     (root / "other").write_text("a, as it was")
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         history.begin_call(CallMark("s", "c"))
         (root / "new").mkdir()
         (root / "a").rename(root / "new/a")
@@ -129,7 +132,7 @@ def test_moved_files_say_where_they_were(root: Path) -> None:
 
 
 def _run_and_be_killed(folder: Path) -> None:
-    with opened(folder) as history:
+    with opened_history(folder) as history:
         history.begin_call(CallMark("s", "c", "sh"))
         (folder / "w/a").write_text("half")
         os.kill(os.getpid(), 9)
@@ -140,7 +143,7 @@ def test_a_call_whose_process_was_killed_ends_with_it_and_its_changes_are_kept(r
     process = multiprocessing.get_context("fork").Process(target=_run_and_be_killed, args=(root.parent,))
     process.start()
     process.join()
-    with opened(root.parent) as history:
+    with opened_history(root.parent) as history:
         (captured,) = history.unrecorded("s")
         assert (captured.capture.call_id, captured.capture.source) == ("c", "command")
         assert kinds(captured) == {"a": "changed"}
