@@ -20,7 +20,7 @@ class WindowPoint(msgspec.Struct, frozen=True, array_like=True):
 class PolicyRewrite(msgspec.Struct, frozen=True, array_like=True):
     """A rewrite that the policy would have made behind the event `seq`: its kind and the window around it.
 
-    `kind` is the tag of the rewrite's event.
+    `kind` is the tag of the rewrite's event. The first request with it is the first whose `seq` is no less.
     """
 
     seq: int

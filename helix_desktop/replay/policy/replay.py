@@ -209,8 +209,8 @@ class _Run:
                 if isinstance(recorded.event, AssistantSpoke):
                     await self._request(recorded.seq, recorded.event)
                 self._note_retry(recorded)
+                self._seq = recorded.seq  # what was written while an answer came is behind its request
                 await self._engine.step(recorded)
-                self._seq = recorded.seq
                 self.played += 1
         finally:
             await self._engine.scope.close()

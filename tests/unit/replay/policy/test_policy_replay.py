@@ -119,6 +119,9 @@ def test_a_policy_is_replayed_as_the_live_engine_would_have_managed_the_session(
     assert replay.is_exact
     assert replay.window == WINDOW
     assert replay.rewrites
+    for rewrite in replay.rewrites:
+        after = [point.tokens for point in replay.points if point.seq >= rewrite.seq]
+        assert not after or after[0] < rewrite.tokens_before, "it stands at the first request with it"
 
 
 def test_what_the_user_did_to_single_outputs_stays_whatever_the_policy() -> None:
