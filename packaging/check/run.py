@@ -10,7 +10,7 @@ from pathlib import Path
 
 from environment import SetupFailed, say
 
-from check import installed, namespace, on_bare, on_wine
+from check import deb_checks, namespace, script_checks, wine_checks
 from check.chroot import SUITES, Chroots
 from check.table import Table, Wrong
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHOTS = ROOT / "dist" / "check"
 
 Steps = Callable[[Chroots, str, Table], None]
-KINDS: dict[str, Steps] = {"door": on_bare.steps, "deb": installed.steps, "windows": on_wine.steps}
+KINDS: dict[str, Steps] = {"door": script_checks.steps, "deb": deb_checks.steps, "windows": wine_checks.steps}
 ONLY = {"windows": "trixie"}
 """Kinds that are checked on one system: Wine is new enough there."""
 COMPLETE = "--whole"
@@ -52,7 +52,7 @@ def check(arguments: Sequence[str]) -> int:
 def _check(arguments: Sequence[str]) -> int:
     kinds = [kind for kind in KINDS if kind in arguments]
     if not kinds:
-        kinds = [kind for kind in KINDS if kind != "windows" or on_wine.is_built()]
+        kinds = [kind for kind in KINDS if kind != "windows" or wine_checks.is_built()]
         if "windows" not in kinds:
             say("the set-up for Windows is not built, so it is not checked.")
     suites = [suite for suite in SUITES if suite in arguments] or list(SUITES)

@@ -10,13 +10,13 @@ import pytest
 import qt_libraries
 from check import host, namespace
 from check.chroot import Chroot, CommandResult, discard, mounted_below
+from check.deb_checks import ran_well
 from check.host import Source
-from check.installed import ran_well
 from check.model import serving
-from check.on_bare import _command_in
 from check.run import check
+from check.script_checks import _command_in
 from check.table import Table, Wrong
-from check.used import strays
+from check.usage_checks import strays
 from environment import SetupFailed
 
 FIELDS = """\

@@ -19,7 +19,7 @@ from check.displays import (
     x11,
 )
 from check.table import Step, Table, Wrong
-from check.used import EXPORT, PROJECT, listing, stored_digests, strays
+from check.usage_checks import EXPORT, PROJECT, listing, stored_digests, strays
 
 SHOTS = Path(__file__).resolve().parents[2] / "dist" / "check"
 _SAMPLE = ".local/share/helix-desktop/samples/tidewatch"

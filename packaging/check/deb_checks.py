@@ -9,7 +9,7 @@ from pathlib import Path
 
 from environment import SetupFailed
 
-from check import shown, used
+from check import usage_checks, window_checks
 from check.chroot import USER, Chroot, Chroots
 from check.table import Table, Wrong
 
@@ -30,12 +30,12 @@ def steps(chroots: Chroots, suite: str, table: Table) -> None:
         if table.failures:
             return
         _first_use(chroot, table)
-        used.steps(chroot, table)
-        shown.on_x11(chroot, table, suite)
-        shown.on_wayland(chroot, table, suite)
+        usage_checks.steps(chroot, table)
+        window_checks.on_x11(chroot, table, suite)
+        window_checks.on_wayland(chroot, table, suite)
         _upgrade(chroot, newer, table)
-        shown.after_upgrade(chroot, table, suite)
-        used.read_only(chroot, table)
+        window_checks.after_upgrade(chroot, table, suite)
+        usage_checks.read_only(chroot, table)
         _purge(chroot, table)
 
 
@@ -87,7 +87,7 @@ def _install(chroot: Chroot, package: str, table: Table) -> None:
 
 
 def _first_use(chroot: Chroot, table: Table) -> None:
-    before = used.listing(chroot)
+    before = usage_checks.listing(chroot)
     # Before anything is installed that could bring a Python along. Its data are stored next to its pictures.
     with table.step("plain user: the guided demo to its end, with no Python but its own") as step:
         if chroot.run("command -v python3").code == 0:
@@ -97,15 +97,15 @@ def _first_use(chroot: Chroot, table: Table) -> None:
         if not pictures:
             raise Wrong("it made no pictures")
         chroot.run("rm -r demo", user=USER).must()
-        wrong, caches = used.strays(used.listing(chroot) - before)
+        wrong, caches = usage_checks.strays(usage_checks.listing(chroot) - before)
         if wrong:
             raise Wrong(f"it left {', '.join(wrong)}")
         step.detail = f"{pictures} pictures; caches that libraries keep: {', '.join(caches) or 'none'}"
-    shown.first_start(chroot, table)
+    window_checks.first_start(chroot, table)
     with table.step("plain user, offscreen: self-check") as step:
         done = chroot.run(f"{PROGRAM} self-check", user=USER).must()
         step.detail = ran_well(done.output)
-        if wrong := used.strays(used.listing(chroot) - before)[0]:
+        if wrong := usage_checks.strays(usage_checks.listing(chroot) - before)[0]:
             raise Wrong(f"it left {', '.join(wrong)}")
 
 
@@ -119,13 +119,13 @@ def ran_well(output: str) -> str:
 
 def _upgrade(chroot: Chroot, package: str, table: Table) -> None:
     with table.step("upgrade: apt installs the newer build over it") as step:
-        before, entries = _version(chroot), used.stored_digests(chroot)
+        before, entries = _version(chroot), usage_checks.stored_digests(chroot)
         chroot.run(f"apt-get install -qq -y --no-install-recommends {package}").must()
         step.detail = f"{before} -> {_version(chroot)}"
         if _version(chroot) == before:
             raise Wrong(f"it still is {before}")
     with table.step("upgrade: what the older build stored is there, and whole") as step:
-        used.check_stored(chroot, entries, step)
+        usage_checks.check_stored(chroot, entries, step)
 
 
 def _purge(chroot: Chroot, table: Table) -> None:
