@@ -4,8 +4,8 @@ From each recording 120 uses of identifiers are drawn by hash, the same ones und
 identifier is not in the request, it is looked up with one call of the real tools, by a rule that an agent can
 follow who sees nothing but the request:
 
-- Each handle in the request has surroundings: a note or summary is that of its index, the call and the line
-  that of an output's marker, the arguments that of an argument's. The newest handle whose surroundings have
+- Each handle in the request has a context: a note or summary is that of its index, the call and the line
+  that of an output's marker, the arguments that of an argument's. The newest handle whose context has
   every part of the identifier's words is recalled, with the identifier as pattern.
 - Without such a handle the identifier is searched.
 
@@ -69,17 +69,17 @@ def _draw(pair: tuple[int, str]) -> bytes:
     return hashlib.sha256(f"{pair[0]} {pair[1]}".encode("utf-8", "surrogatepass")).digest()
 
 
-class Lead(NamedTuple):
+class HandleContext(NamedTuple):
     """A handle in a request, and what stands around it."""
 
     handle: str
-    surroundings: str
+    text: str
 
 
-def find_leads(request: Sequence[Message]) -> list[Lead]:
+def handle_contexts(request: Sequence[Message]) -> list[HandleContext]:
     """Return the handles in a request, the newest first."""
     arguments = {call.id: argument_text(call.arguments) for message in request for call in message.calls}
-    leads: list[Lead] = []
+    contexts: list[HandleContext] = []
     for message in request:
         if message.role == "tool":
             call = arguments.get(message.call_id, "")
@@ -87,14 +87,14 @@ def find_leads(request: Sequence[Message]) -> list[Lead]:
             texts: Iterable[str] = (f"{line}\n{call}" for line in lines)
         else:
             texts = (message.text, *(call.arguments for call in message.calls))
-        leads += [Lead(handle, text) for text in texts for handle in _MARKER.findall(text)]
-    return leads[::-1]
+        contexts += [HandleContext(handle, text) for text in texts for handle in _MARKER.findall(text)]
+    return contexts[::-1]
 
 
-def best_handle(name: str, leads: Sequence[Lead]) -> str:
-    """Return the handle to recall for an identifier; empty if no surroundings have all of its parts."""
+def best_handle(name: str, contexts: Sequence[HandleContext]) -> str:
+    """Return the handle to recall for an identifier; empty if no context has all of its parts."""
     parts = _parts(name)
-    fitting = (lead.handle for lead in leads if parts and parts <= _parts(lead.surroundings))
+    fitting = (context.handle for context in contexts if parts and parts <= _parts(context.text))
     return next(fitting, "")
 
 
@@ -112,7 +112,7 @@ class LookupCounter:
 
     def look_up(self, name: str, request: Sequence[Message]) -> None:
         """Look up an identifier that is not in the request."""
-        handle = best_handle(name, find_leads(request))
+        handle = best_handle(name, handle_contexts(request))
         if handle:
             answer = self._call(name, RECALL_TOOL, {"hash": handle, "pattern": re.escape(name)})
         else:

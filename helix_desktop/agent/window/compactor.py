@@ -133,20 +133,20 @@ class Compactor:
             self._publish_phase("idle")
 
     async def estimate(
-        self, cut: CutPoint, focus: str = "", must_free: bool = True, again: int = 0
+        self, cut: CutPoint, focus: str = "", must_free: bool = True, repeated_seq: int = 0
     ) -> CostEstimate:
         """Return the cost estimate of a handover up to `cut`; see `draft`. Raises CompactionRefused."""
-        source_input = self._read_input(cut, must_free, again, on_request=True)
+        source_input = self._read_input(cut, must_free, repeated_seq, on_request=True)
         return await self._summarizer.estimate(await self._brief(source_input, focus))
 
     async def draft(
-        self, cut: CutPoint, focus: str = "", must_free: bool = True, again: int = 0
+        self, cut: CutPoint, focus: str = "", must_free: bool = True, repeated_seq: int = 0
     ) -> HandoverDraft:
         """Write a handover of everything up to `cut` without recording it.
 
         Without `must_free` it is for another session, and need not make this one's window smaller. With
-        `again`, the active handover, it takes the place of that one. Raises CompactionRefused if it would not
-        help, or if one is being written already.
+        `repeated_seq`, the active handover, it takes the place of that one. Raises CompactionRefused if it
+        would not help, or if one is being written already.
         """
         if self.is_running or self.is_drafting:
             raise CompactionRefused(*_BUSY)
@@ -158,7 +158,7 @@ class Compactor:
                 focus,
                 ask_model=True,
                 must_free=must_free,
-                again=again,
+                repeated_seq=repeated_seq,
                 is_draft=True,
             )
             if must_free:
@@ -254,7 +254,7 @@ class Compactor:
         focus: str,
         ask_model: bool,
         must_free: bool = True,
-        again: int = 0,
+        repeated_seq: int = 0,
         is_draft: bool = False,
     ) -> tuple[HandoverMade, OptionalText]:
         """Run the first two phases: read, then call the models without holding a lock.
@@ -263,7 +263,9 @@ class Compactor:
         """
         started_at_ms = self._runtime.clock()
         self._publish_phase("read")
-        source_input = self._read_input(cut, must_free, again, on_request=trigger is HandoverTrigger.MANUAL)
+        source_input = self._read_input(
+            cut, must_free, repeated_seq, on_request=trigger is HandoverTrigger.MANUAL
+        )
         if trigger is HandoverTrigger.OVERFLOW:
             source_input = msgspec.structs.replace(source_input, words=())
         nearly_open = self._runtime.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
@@ -275,10 +277,12 @@ class Compactor:
         event = msgspec.structs.replace(event, trigger=trigger, focus=focus, duration_ms=duration_ms)
         return event, summary.doubt
 
-    def _read_input(self, cut: CutPoint, must_free: bool, again: int, *, on_request: bool) -> CompactionInput:
+    def _read_input(
+        self, cut: CutPoint, must_free: bool, repeated_seq: int, *, on_request: bool
+    ) -> CompactionInput:
         transcript, replaces = self._runtime.transcript, tuple[int, ...]()
-        if again:
-            self.active_handover(again)
+        if repeated_seq:
+            self.active_handover(repeated_seq)
             transcript, replaces = without_handover(transcript)
         policy, frame = self._runtime.policy, self._runtime.frame
         gauge = measure_usage(project(transcript, policy, frame), transcript, policy, frame)

@@ -170,11 +170,11 @@ class Handovers:
         `commit` puts it in the place of that one, and undo brings that back. Raises as `draft` does.
         """
         self._runtime.model_choice.require()
-        return await self._compactor.draft(await self._cut_again(seq, upto), focus, again=seq)
+        return await self._compactor.draft(await self._cut_again(seq, upto), focus, repeated_seq=seq)
 
     async def estimate_again(self, seq: int, focus: str = "", upto: int = 0) -> CostEstimate:
         """Return the cost estimate of such a draft. Raises CompactionRefused."""
-        return await self._compactor.estimate(await self._cut_again(seq, upto), focus, again=seq)
+        return await self._compactor.estimate(await self._cut_again(seq, upto), focus, repeated_seq=seq)
 
     async def _cut_again(self, seq: int, upto: int) -> CutPoint:
         _, same = self._without(seq)

@@ -49,16 +49,16 @@ class HandoverPresenter:
         parent: QWidget,
         theme: Theme,
         start_session: StartSession | None = None,
-        again: int = 0,
+        repeated_seq: int = 0,
     ) -> None:
         """With `start_session`, a handover of every message can be written for a new session.
 
-        With `again`, the active handover, it is written again, and the draft is compared with it.
+        With `repeated_seq`, the active handover, it is written again, and the draft is compared with it.
         """
         self._conversation, self._async_actions = conversation, async_actions
-        self._again = again
+        self._repeated_seq = repeated_seq
         titles = handover_titles(conversation.session.transcript)
-        self.dialog = HandoverDialog(parent, titles.get(again, ""))
+        self.dialog = HandoverDialog(parent, titles.get(repeated_seq, ""))
         self._start_session = start_session
         self._draft: HandoverDraft | None = None
         self._is_whole = False  # whether the draft is for a new session
@@ -79,11 +79,13 @@ class HandoverPresenter:
         Raises CompactionRefused when there is nothing to compact.
         """
         handovers, transcript = self._conversation.handovers, self._conversation.session.transcript
-        cuts = await (handovers.cuts_again(self._again, upto) if self._again else handovers.cuts(upto))
+        cuts = await (
+            handovers.cuts_again(self._repeated_seq, upto) if self._repeated_seq else handovers.cuts(upto)
+        )
         if not cuts and self._start_session is None:
             await handovers.draft()  # says at once why there is nothing
         for_new_session = [whole_range(transcript.counts())] if self._start_session is not None else []
-        ranges = handover_ranges(cuts, transcript, self._ratio, is_same_first=bool(self._again))
+        ranges = handover_ranges(cuts, transcript, self._ratio, is_same_first=bool(self._repeated_seq))
         self.dialog.show_ranges([*ranges, *for_new_session])
         if upto:
             self.dialog.range_box.setCurrentIndex(nearest_range(cuts, upto))
@@ -121,22 +123,22 @@ class HandoverPresenter:
         handovers = self._conversation.handovers
         if upto == WHOLE_CONVERSATION:
             return await handovers.estimate_whole()
-        if self._again:
-            return await handovers.estimate_again(self._again, upto=upto)
+        if self._repeated_seq:
+            return await handovers.estimate_again(self._repeated_seq, upto=upto)
         return await handovers.estimate(upto=upto)
 
     async def _draft_of(self, focus: str, upto: int) -> HandoverDraft:
         handovers = self._conversation.handovers
         if upto == WHOLE_CONVERSATION:
             return await handovers.draft_whole(focus)
-        if self._again:
-            return await handovers.draft_again(self._again, focus, upto)
+        if self._repeated_seq:
+            return await handovers.draft_again(self._repeated_seq, focus, upto)
         return await handovers.draft(focus, upto)
 
     def _compare(self, text: str) -> None:
         """Show what differs between a text of the six sections and the handover that is written again."""
         transcript = self._conversation.session.transcript
-        former_handover = transcript.rewrites.handovers[self._again]
+        former_handover = transcript.rewrites.handovers[self._repeated_seq]
         try:
             sections = from_markdown(text, frozenset(item.seq for item in transcript.items))
         except InvalidInput as error:
@@ -171,7 +173,7 @@ class HandoverPresenter:
             self.dialog.show_error(error)
         else:
             self.dialog.show_draft(draft_row(self._draft, self._ratio, self._is_whole))
-            if self._again:
+            if self._repeated_seq:
                 self._compare(self._draft.text)
                 self.dialog.draft_page.focus_text()
 

@@ -129,10 +129,12 @@ class RewriteController(QObject):
         """
 
         def start(conversation: Conversation) -> None:
-            active, again = conversation.session.transcript.handover, 0
+            active, repeated_seq = conversation.session.transcript.handover, 0
             if active is not None and not active[1].origin and seq <= active[1].upto:
-                again = active[0]
-            self._start(self._run_handover(conversation, again=again, upto=seq), "summarize up to here")
+                repeated_seq = active[0]
+            self._start(
+                self._run_handover(conversation, repeated_seq=repeated_seq, upto=seq), "summarize up to here"
+            )
 
         if self.handover_presenter is None:
             self._with_conversation(start)
@@ -145,11 +147,11 @@ class RewriteController(QObject):
         conversation = self._session_controller.conversation
         if conversation is None or self.handover_presenter is not None:
             return
-        active, again = conversation.session.transcript.handover, 0
+        active, repeated_seq = conversation.session.transcript.handover, 0
         if active is not None and not active[1].origin and not await conversation.handovers.cuts():
-            again = active[0]
+            repeated_seq = active[0]
         if self.handover_presenter is None:
-            await self._run_handover(conversation, focus=focus, again=again)
+            await self._run_handover(conversation, focus=focus, repeated_seq=repeated_seq)
 
     def write_handover(self) -> None:
         """Open the same dialog, also for a handover that a new session starts with."""
@@ -165,7 +167,7 @@ class RewriteController(QObject):
         if self.handover_presenter is None:
             self._with_conversation(
                 lambda conversation: self._start(
-                    self._run_handover(conversation, again=seq), "run handover again"
+                    self._run_handover(conversation, repeated_seq=seq), "run handover again"
                 )
             )
 
@@ -241,11 +243,11 @@ class RewriteController(QObject):
         conversation: Conversation,
         start_session: StartSession | None = None,
         focus: str = "",
-        again: int = 0,
+        repeated_seq: int = 0,
         upto: int = 0,
     ) -> None:
         self.handover_presenter = HandoverPresenter(
-            conversation, self._async_actions, self._window, self._window.theme, start_session, again
+            conversation, self._async_actions, self._window, self._window.theme, start_session, repeated_seq
         )
         self.handover_presenter.dialog.focus_input.setText(focus)
         self._window.banners.remove(REFUSED_COMPACTION)

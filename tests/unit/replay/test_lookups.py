@@ -10,7 +10,14 @@ import pytest
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.replay.coverage import IdentifierUse
-from helix_desktop.replay.lookups import SAMPLE, LookupCounter, Lookups, best_handle, draw_sample, find_leads
+from helix_desktop.replay.lookups import (
+    SAMPLE,
+    LookupCounter,
+    Lookups,
+    best_handle,
+    draw_sample,
+    handle_contexts,
+)
 from helix_desktop.replay.measure import MeasureOptions
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.parallel import measure_all
@@ -44,10 +51,10 @@ REQUEST = [
 ]
 
 
-def test_leads_are_handles_with_what_stands_around_them_newest_first() -> None:
-    leads = find_leads(REQUEST)
-    assert [lead.handle for lead in leads] == [D, B, C, A]
-    around = {lead.handle: lead.surroundings for lead in leads}
+def test_contexts_are_handles_with_what_stands_around_them_newest_first() -> None:
+    contexts = handle_contexts(REQUEST)
+    assert [context.handle for context in contexts] == [D, B, C, A]
+    around = {context.handle: context.text for context in contexts}
     assert around[A] == REQUEST[0].text
     assert around[B] == f"{REQUEST[2].text}\nsrc/harbour_master.py"
     assert "tests/x.py" in around[C]
@@ -65,8 +72,8 @@ def test_leads_are_handles_with_what_stands_around_them_newest_first() -> None:
         ("#12", ""),  # no part of a word
     ],
 )
-def test_the_newest_handle_whose_surroundings_have_every_part(name: str, handle: str) -> None:
-    assert best_handle(name, find_leads(REQUEST)) == handle
+def test_the_newest_handle_whose_context_has_every_part(name: str, handle: str) -> None:
+    assert best_handle(name, handle_contexts(REQUEST)) == handle
 
 
 def test_a_sample_is_the_same_each_time_and_bounded() -> None:
