@@ -65,13 +65,14 @@ class ProviderCacheCard(Card):
             figure.setVisible(bool(value))
         self.note.setText(state.note)
         self.note.setVisible(bool(state.note))
-        for old in self._lines:
-            self._rows.removeWidget(old)
-            old.deleteLater()
-        self._lines = [_RequestLine(row) for row in state.rows]
-        for request in self._lines:
-            self._rows.addWidget(request)
-        retint(self, self._theme)
+        while len(self._lines) < len(state.rows):
+            self._lines.append(_RequestLine())
+            self._rows.addWidget(self._lines[-1])
+            retint(self._lines[-1], self._theme)
+        for request, row in zip(self._lines, state.rows, strict=False):
+            request.show_row(row)
+        for at, request in enumerate(self._lines):
+            request.setVisible(at < len(state.rows))
 
     def figures(self) -> list[KeyValue]:
         """Return the figures that are shown."""
@@ -79,17 +80,27 @@ class ProviderCacheCard(Card):
 
     def texts(self) -> list[str]:
         """Return the lines on requests, newest first."""
-        return [words.text() for request in self._lines for words in request.findChildren(SelectableText)]
+        return [text for request in self._lines if not request.isHidden() for text in request.texts()]
 
 
 class _RequestLine(QWidget):
     """What one request read, and below it why not more."""
 
-    def __init__(self, row: ProviderCacheRow) -> None:
+    def __init__(self) -> None:
         super().__init__()
+        self._read, self._reason = SelectableText("", 12), SelectableText("", 12, "muted")
         body = QVBoxLayout(self)
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(1)
-        body.addWidget(SelectableText(row.text, 12))
-        if row.reason:
-            body.addWidget(SelectableText(row.reason, 12, "muted"))
+        body.addWidget(self._read)
+        body.addWidget(self._reason)
+
+    def show_row(self, row: ProviderCacheRow) -> None:
+        """Show another request."""
+        self._read.setText(row.text)
+        self._reason.setText(row.reason)
+        self._reason.setVisible(bool(row.reason))
+
+    def texts(self) -> list[str]:
+        """Return the lines that are shown."""
+        return [words.text() for words in (self._read, self._reason) if not words.isHidden()]

@@ -322,19 +322,24 @@ class Inspector(Themed, QWidget):
             part for part in segments if part.tokens > 0 or (part.kind == "difference" and part.tokens)
         ]
         if list(self._legend) != [segment.kind for segment in visible]:
-            for row in self._legend.values():
+            rows, self._legend = self._legend, {}
+            for at, segment in enumerate(visible):
+                row = rows.pop(segment.kind, None) or self._legend_row(segment)
+                self._legend[segment.kind] = row
+                self._legend_box.insertWidget(at, row)
+                row.raise_()  # a screen reader reads them in this order
+            for row in rows.values():
                 self._legend_box.removeWidget(row)
                 row.deleteLater()
-            self._legend = {}
-            for segment in visible:
-                row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])
-                row.setToolTip(_explain(segment.kind))
-                self._legend[segment.kind] = row
-                self._legend_box.addWidget(row)
-                retint(row, self._theme)
         for segment in visible:
             text = format_token_difference if segment.kind == "difference" else format_tokens
             self._legend[segment.kind].set_value(segment.label, text(segment.tokens))
+
+    def _legend_row(self, segment: Segment) -> KeyValue:
+        row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])
+        row.setToolTip(_explain(segment.kind))
+        retint(row, self._theme)
+        return row
 
     def _show_cache(self, cache: CacheStats) -> None:
         self._markers.set_text(tr.plural(cache.markers, "%n marker", "%n markers"))

@@ -38,18 +38,24 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.show_state(self._state)
+        self._describe()
 
     def show_state(self, state: GaugeState) -> None:
         """Show a new state."""
+        if state == self._state:
+            return  # every event of a session asks for it
         self._state = state
+        self._describe()
+        self.updateGeometry()
+        self.update()
+
+    def _describe(self) -> None:
+        state = self._state
         hold = explain_hold() if state.is_on_hold else ""
         usage = tr("Context: {usage}", usage=gauge_text(state))
         parts = tuple(filter(None, (usage, hold, state.source, state.policy)))
         self.setAccessibleName(" · ".join(parts))
         self.setToolTip("\n".join((*parts, tr("Click to show or hide the context inspector."))))
-        self.updateGeometry()
-        self.update()
 
     def text(self) -> str:
         """Return the words on the pill at its current detail."""

@@ -342,7 +342,6 @@ class TopBar(QWidget):
     def show_gauge(self, state: GaugeState) -> None:
         """Show how full the window is."""
         self.gauge.show_state(state)
-        self._shorten()
 
     def show_page(self, page: str) -> None:
         """Mark the page that is shown."""

@@ -9,6 +9,12 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QStyle, QWidget
 
 FLOW_GAP = 6  # pixels between two parts of a row, and between rows
+SIZE_CHANGES = frozenset({
+    QEvent.Type.LayoutRequest, QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.StyleChange,
+    QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange, QEvent.Type.LayoutDirectionChange,
+    QEvent.Type.PolishRequest, QEvent.Type.ChildAdded, QEvent.Type.ChildRemoved,
+})  # fmt: skip
+"""After these, what is in a widget may need another size and place than before."""
 
 
 def flow_height(
@@ -61,6 +67,8 @@ class FlowBox(QWidget):
         """Place parts from where lines begin; those from number `right_from` on at the end of their row."""
         super().__init__()
         self._parts, self._right_from = list(parts), right_from
+        self._heights: dict[int, int] = {}
+        self._hint: QSize | None = None
         for part in self._parts:
             part.setParent(self)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
@@ -73,10 +81,22 @@ class FlowBox(QWidget):
 
     def heightForWidth(self, width: int) -> int:
         """Return the height that all rows need."""
-        return flow_height(self._parts, width)
+        # Layouts ask dozens of times for each change. Only a visible widget hears of changes.
+        if not self.isVisible():
+            return flow_height(self._parts, width)
+        if width not in self._heights:
+            self._heights[width] = flow_height(self._parts, width)
+        return self._heights[width]
 
     def sizeHint(self) -> QSize:
         """Return all in one row."""
+        if not self.isVisible():
+            return self._measure()
+        if self._hint is None:
+            self._hint = self._measure()
+        return self._hint
+
+    def _measure(self) -> QSize:
         sizes = [
             part.sizeHint().expandedTo(part.minimumSize()) for part in self._parts if not part.isHidden()
         ]
@@ -94,14 +114,22 @@ class FlowBox(QWidget):
 
     def event(self, event: QEvent) -> bool:
         """Place all parts again when one of them has changed its size, also while this was hidden."""
-        if event.type() in {QEvent.Type.LayoutRequest, QEvent.Type.Show}:
+        kind = event.type()
+        if kind in SIZE_CHANGES:
+            self._forget_sizes()
+        if kind in {QEvent.Type.LayoutRequest, QEvent.Type.Show}:
             self.rearrange()
         return super().event(event)
 
     def rearrange(self) -> None:
         """Place all parts again, after some were hidden, shown or changed."""
+        self._forget_sizes()
         self.updateGeometry()
         self._place()
+
+    def _forget_sizes(self) -> None:
+        self._heights.clear()
+        self._hint = None
 
     def _place(self) -> None:
         flow_height(self._parts, self.width(), place=True, right_from=self._right_from)

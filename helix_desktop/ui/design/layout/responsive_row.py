@@ -8,18 +8,12 @@ from PySide6.QtCore import QEvent, QRect, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QStyle, QWidget
 
-from helix_desktop.ui.design.layout.flow import FlowBox
+from helix_desktop.ui.design.layout.flow import SIZE_CHANGES, FlowBox
 
 _GAP = 8  # pixels between the text and what stands beside it
 _ROW_GAP = 4
 _ONE_LINE_PX = 10_000  # a width in which every text stands in one line
 _TWO_LINES = 1.5  # times the others' height: a text that high has several lines
-_CHANGES = {
-    QEvent.Type.LayoutRequest, QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.StyleChange,
-    QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange, QEvent.Type.LayoutDirectionChange,
-    QEvent.Type.PolishRequest, QEvent.Type.ChildAdded, QEvent.Type.ChildRemoved,
-}  # fmt: skip
-"""After these, the parts may need other places than before."""
 
 
 class ResponsiveRow(QWidget):
@@ -40,6 +34,7 @@ class ResponsiveRow(QWidget):
         """
         super().__init__()
         self._boxes_of_width: dict[int, tuple[QRect, QRect, QRect]] = {}
+        self._heights: dict[int, int] = {}
         self._at_top, self._corner = at_top, corner
         self._text, self._others, self._least_px = text, FlowBox(others, right_from=0), least_px
         for part in self._parts():
@@ -54,7 +49,11 @@ class ResponsiveRow(QWidget):
 
     def heightForWidth(self, width: int) -> int:
         """Return the height of the line, or of both."""
-        return max(box.bottom() + 1 for box in self._boxes(width))
+        if not self.isVisible():
+            return _bottom(self._compute_boxes(width))
+        if width not in self._heights:
+            self._heights[width] = _bottom(self._boxes(width))
+        return self._heights[width]
 
     def sizeHint(self) -> QSize:
         """Return both in one line."""
@@ -76,8 +75,9 @@ class ResponsiveRow(QWidget):
     def event(self, event: QEvent) -> bool:
         """Place both again when one of them has changed its size, also while this was hidden."""
         kind = event.type()
-        if kind in _CHANGES:
+        if kind in SIZE_CHANGES:
             self._boxes_of_width.clear()
+            self._heights.clear()
         if kind in {QEvent.Type.LayoutRequest, QEvent.Type.Show}:
             self.updateGeometry()
             self._place()
@@ -139,6 +139,10 @@ class ResponsiveRow(QWidget):
 def _at_end(corner: QSize, width: int, height: int) -> QRect:
     """Return the place of a corner of that size at the end of a line."""
     return QRect(width - corner.width(), (height - corner.height()) // 2, corner.width(), corner.height())
+
+
+def _bottom(boxes: Sequence[QRect]) -> int:
+    return max(box.bottom() + 1 for box in boxes)
 
 
 def _height(widget: QWidget, width: int) -> int:
