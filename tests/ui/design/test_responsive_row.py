@@ -32,6 +32,20 @@ def test_a_text_that_would_wrap_in_a_narrow_rest_has_the_whole_width(qtbot: QtBo
     assert box.top() <= words.geometry().bottom()
 
 
+def test_it_makes_room_for_a_part_that_grows_on_screen(qtbot: QtBot) -> None:
+    """Sizes are measured once; what changes is measured again."""
+    undo = QPushButton("Undo")
+    line = ResponsiveRow(SelectableText("Handover 3"), [QLabel("now"), undo], least_px=100)
+    qtbot.addWidget(line)
+    with qtbot.waitExposed(line):
+        _boxes(line, 300)
+    height, label = line.heightForWidth(300), undo.text()
+    undo.setText("Undo this handover and the two before it")
+    qtbot.waitUntil(lambda: line.heightForWidth(300) > height and undo.width() == undo.sizeHint().width())
+    undo.setText(label)
+    qtbot.waitUntil(lambda: line.heightForWidth(300) == height and undo.width() == undo.sizeHint().width())
+
+
 @pytest.mark.parametrize("width", [300, 900])
 def test_a_corner_ends_the_first_line_at_every_width(qtbot: QtBot, width: int) -> None:
     """It never stands alone in a line of its own."""

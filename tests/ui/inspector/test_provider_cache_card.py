@@ -52,6 +52,8 @@ def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:
         "e1 · 0 read · 20k written · 0 new",
         "First request of the session.",
     ]
+    card.show_state(provider_cache_state(LOG[:1], spent, POLICY, 3_600))
+    assert card.texts() == ["e1 · 0 read · 20k written · 0 new", "First request of the session."]
 
 
 def test_all_requests_can_be_read(qtbot: QtBot) -> None:

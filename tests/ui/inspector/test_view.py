@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
@@ -45,7 +46,7 @@ def test_the_numbers_state_their_source(pane: Inspector) -> None:
     assert pane.until.text().endswith("due now")
 
 
-def test_the_legend_lists_the_existing_segments(pane: Inspector) -> None:
+def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -> None:
     """Segments of nothing have no row."""
     assert len(pane._legend) == 13
     state = inspector_state()
@@ -55,6 +56,10 @@ def test_the_legend_lists_the_existing_segments(pane: Inspector) -> None:
     pane.set_state(replace(state, segments=without))
     assert "recalled" not in pane._legend
     assert pane._legend["free"].accessibleName() == "Free: 7.4k"
+    pane.set_state(state)
+    rows = [pane._legend[segment.kind] for segment in state.segments if segment.tokens]
+    qtbot.waitUntil(lambda: all(row.isVisible() for row in rows))
+    qtbot.waitUntil(lambda: all(upper.y() < lower.y() for upper, lower in pairwise(rows)))
 
 
 def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> None:
