@@ -135,6 +135,10 @@ class Conversation:
         """The text of the running answer so far."""
         return self._engine.response.text
 
+    async def close_interrupted(self) -> bool:
+        """Close what a crash left open, with what came of an answer. Return True if there was anything."""
+        return await self._engine.close_interrupted()
+
     @property
     def waiting_since_ms(self) -> int:
         """When the model was called that has not begun to answer, in milliseconds; else 0."""

@@ -83,6 +83,12 @@ class TurnEngine:
         """Repeat the last step of an unfinished turn and run on to the turn's end."""
         return await self._run(lambda: self._restart(start))
 
+    async def close_interrupted(self) -> bool:
+        """Close what a crash left open, with what came of an answer. Return True if there was anything."""
+        await self._runtime.session.drain()
+        await self.response.recover_partial()
+        return await self._runtime.session.close_interrupted()
+
     async def _run(self, begin: Callable[[], Awaitable[None]]) -> TurnEnded:
         self._runtime.session.publish(TurnChanged(running=True))
         try:
@@ -121,9 +127,8 @@ class TurnEngine:
         return ended
 
     async def _start(self, message: UserMessage, start: TurnStart) -> None:
-        self.response.text = ""
         try:
-            await self._runtime.session.close_interrupted()
+            await self.close_interrupted()
             await self._omit_refused_images()
             changed = await self._file_changes.record()  # the user may have edited files meanwhile
             changed += await self._changes.outside_changes({file.path for file in changed})
@@ -159,9 +164,8 @@ class TurnEngine:
             await self._context_manager.rewriter.mask_messages(refused.images)
 
     async def _restart(self, start: TurnStart) -> None:
-        self.response.text = ""
         try:
-            await self._runtime.session.close_interrupted()
+            await self.close_interrupted()
 
             def decide() -> list[TurnRetried]:
                 event = self._runtime.transcript.retry_event()
@@ -241,6 +245,7 @@ class TurnEngine:
         event = msgspec.structs.replace(event, layers=hash_layers(window))
         refusals = _new_refusals(self._runtime.transcript, answer, frame.info)
         await self._runtime.session.record(event, *refusals, contents=contents)
+        await self.response.discard_saved()
         return answer
 
     async def _request(self) -> tuple[Window, ModelResponse]:

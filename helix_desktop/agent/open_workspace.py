@@ -281,7 +281,7 @@ class OpenWorkspace:
             return self._open[session]
         self._open[session] = conversation
         conversation.session.listen(lambda update: self._on_update(conversation.session, update))
-        was_interrupted = await conversation.session.close_interrupted()
+        was_interrupted = await conversation.close_interrupted()
         conversation.changes.catch_up_in_background()
         own_summary = _find_summary(listed, session)
         if own_summary is not None and not was_interrupted:

@@ -240,8 +240,12 @@ class Store(ContentReader, Protocol):
         """Save the unsent text and attachments; if both are empty, delete the draft."""
         ...
 
+    async def save_partial_answer(self, session: str, answer: RecordedEvent | None) -> None:
+        """Save what came so far of an answer, until it is recorded; None: delete it."""
+        ...
+
     async def draft(self, session: str) -> Draft:
-        """Return the unsent text and attachments."""
+        """Return the unsent text and attachments, and what came of an answer that is not recorded yet."""
         ...
 
     async def close(self) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import msgspec
 
@@ -13,7 +14,7 @@ from helix_desktop.agent.session_updates import ModelCalled, ResponseDelta, Resp
 from helix_desktop.agent.window.cache_hints import with_cache_hints
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import step_cost
-from helix_desktop.domain.errors import InvalidModelResponse
+from helix_desktop.domain.errors import InvalidModelResponse, StoreError
 from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.messages import (
     ModelRequest,
@@ -26,6 +27,8 @@ from helix_desktop.domain.messages import (
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
+_log = logging.getLogger(__name__)
+_SAVE_EVERY_MS = 1_000  # so much of an answer on screen a crash may take at most
 
 
 class ResponseStream:
@@ -41,12 +44,13 @@ class ResponseStream:
         self.text, self._request_tokens = "", 0  # tokens of the request being answered
         self._retry: tuple[ResponseReset, float] | None = None  # with the event loop's time when it is due
         self._skip_wait: Callable[[], None] = no_wait
+        self._saved_at_ms, self._is_saved = 0, False
 
     async def receive(self, window: Window) -> ModelResponse:
         """Call the model, publish its answer as it comes, and return it. Raises ModelError."""
         self.text, self._request_tokens, self._retry = "", window.estimate, None
         request = with_cache_hints(window.request, window, self._runtime)
-        self.waiting_since_ms = self._runtime.clock()
+        self.waiting_since_ms = self._saved_at_ms = self._runtime.clock()
         self._runtime.session.publish(ModelCalled())
         try:
             return await self._receive(request)
@@ -62,10 +66,12 @@ class ResponseStream:
                     case TextDelta(text=text):
                         self.text += text
                         session.publish(ResponseDelta(text))
+                        await self._save_partial()
                     case ReasoningDelta(text=text):
                         session.publish(ResponseDelta(text, is_reasoning=True))
                     case RetryScheduled(attempt=attempt, wait_s=wait_s, reason=reason, skip=skip):
                         self.text, self._skip_wait = "", skip
+                        await self.discard_saved()
                         self._publish_retry(ResponseReset(attempt, wait_s, reason))
                     case ModelResponse() as answer if answer.text.strip() or answer.calls:
                         return answer
@@ -99,18 +105,58 @@ class ResponseStream:
 
     async def record_partial(self) -> None:
         """Record what came of an answer that was cut off, if anything did."""
-        text, info = self.text, self._runtime.frame.info
-        if not text.strip():
+        if self.text.strip():
+            await self._record(self._partial_answer())
+        else:
+            await self.discard_saved()
+
+    async def recover_partial(self) -> None:
+        """Record what came of an answer before a crash, or before the disk was full."""
+        self.text = ""
+        try:
+            answer = await self._runtime.session.partial_answer()
+        except StoreError as error:  # a damaged draft must not keep its session closed
+            _log.warning("what a crash left of an answer cannot be read: %s", error)
             return
-        tokens = await self._runtime.count_tokens(text)
-        event = AssistantSpoke(
-            text,
+        if answer is not None and self._runtime.transcript.turn_open:
+            self._is_saved = True
+            await self._record(answer)
+
+    async def discard_saved(self) -> None:
+        """Delete what was saved of an answer: all of it is recorded now."""
+        if self._is_saved:
+            with suppress(StoreError):  # what stays is seen to be recorded
+                await self._runtime.session.save_partial_answer(None)
+            self._is_saved = False
+
+    async def _record(self, answer: AssistantSpoke) -> None:
+        tokens, info = await self._runtime.count_tokens(answer.text), self._runtime.frame.info
+        answer = msgspec.structs.replace(answer, tokens=tokens)
+        if answer.model == info.label:  # the prices of another are not known
+            answer = msgspec.structs.replace(answer, cost=step_cost(info, answer))
+        self.text = ""
+        await self._runtime.session.record(answer)
+        await self.discard_saved()
+
+    async def _save_partial(self) -> None:
+        if self._runtime.elapsed_ms(self._saved_at_ms) < _SAVE_EVERY_MS:
+            return
+        try:
+            await self._runtime.session.save_partial_answer(self._partial_answer())
+            self._is_saved = True
+        except StoreError as error:  # the answer goes on; recording it reports what is wrong
+            _log.warning("what came so far of an answer was not saved: %s", error)
+        self._saved_at_ms = self._runtime.clock()
+
+    def _partial_answer(self) -> AssistantSpoke:
+        """Return what came so far of the answer, as one that was stopped; its tokens are not counted."""
+        info = self._runtime.frame.info
+        return AssistantSpoke(
+            self.text,
             info.label,
-            tokens,
+            tokens=0,
             estimate=self._request_tokens,
             stop="stopped",
             demo=info.demo,
             window=info.window,
         )
-        self.text = ""
-        await self._runtime.session.record(msgspec.structs.replace(event, cost=step_cost(info, event)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -13,7 +14,7 @@ from helix_desktop.agent.session_updates import EventRecorded, Listener, Update
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import count_window, model_reports, usage_from_count
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered, TurnEnded
+from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, ToolAnswered, TurnEnded
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
 from helix_desktop.domain.question import ASK_USER, UNANSWERED
 from helix_desktop.domain.store.commit import Commit
@@ -195,6 +196,21 @@ class Session:
         await self.close_calls("interrupted")
         await self.end_turn(TurnEnded("interrupted"))
         return True
+
+    async def partial_answer(self) -> AssistantSpoke | None:
+        """Return what a crash left of an answer; None if there is nothing, or it is recorded."""
+        partial = (await self._store.draft(self.id)).partial_answer
+        if partial is None or not isinstance(partial.event, AssistantSpoke):
+            return None
+        later = takewhile(lambda recorded: recorded.seq > partial.seq, reversed(self.log))
+        is_recorded = any(isinstance(recorded.event, AssistantSpoke) for recorded in later)
+        return None if is_recorded else partial.event
+
+    async def save_partial_answer(self, answer: AssistantSpoke | None) -> None:
+        """Save what came so far of an answer, for after a crash; None: delete it. Raise StoreError."""
+        now, last_seq = self._clock(), self.transcript.last_seq
+        recorded = RecordedEvent(last_seq, now, answer) if answer is not None else None
+        await self._store.save_partial_answer(self.id, recorded)
 
     async def close_calls(self, reason: TurnOutcome) -> None:
         """Record an answer for every open call, so that the transcript stays valid.

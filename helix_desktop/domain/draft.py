@@ -1,20 +1,25 @@
-"""A message that the user has not sent yet."""
+"""What of a session is not recorded yet."""
 
 from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.session import Attachment, RecordedEvent
 
 
 class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An unsent message: its text and attachments."""
+    """An unsent message: its text and attachments.
+
+    With it is stored what came so far of an answer: as it would be recorded, with the seq of the event that
+    it follows.
+    """
 
     text: str = ""
     attachments: tuple[Attachment, ...] = ()
+    partial_answer: RecordedEvent | None = None
 
     def __bool__(self) -> bool:
-        """Return True if it is not empty."""
+        """Return True if the message is not empty."""
         return bool(self.text or self.attachments)
 
     @property
@@ -27,5 +32,5 @@ class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def size(self) -> int:
-        """The length of all its texts, in characters."""
+        """The length of the message's texts, in characters."""
         return len(self.text) + sum(len(attachment.text) for attachment in self.attachments)

@@ -209,12 +209,30 @@ class LevelDbStore(StoreSearch):
         self._check_open()
         keys.session_bytes(session)
         draft = Draft(text, tuple(attachments))
-        await self._write_rows(lambda batch: ROWS.draft.put(batch, draft, session), draft.size)
+
+        def change(stored: Draft) -> Draft:
+            return msgspec.structs.replace(draft, partial_answer=stored.partial_answer)
+
+        await self._write_rows(lambda batch: ROWS.draft.change(batch, session, change), draft.size)
+
+    async def save_partial_answer(self, session: str, answer: RecordedEvent | None) -> None:
+        """Save what came so far of an answer, until it is recorded; None: delete it.
+
+        Raise StoreWriteFailed.
+        """
+        self._check_open()
+        keys.session_bytes(session)
+
+        def change(stored: Draft) -> Draft:
+            return msgspec.structs.replace(stored, partial_answer=answer)
+
+        await self._write_rows(lambda batch: ROWS.draft.change(batch, session, change))
 
     async def draft(self, session: str) -> Draft:
-        """Return what was typed and attached but not sent."""
+        """Return what was typed and attached but not sent, and what came of an answer not yet recorded."""
         keys.session_bytes(session)
-        return await self._run_query(lambda view: ROWS.draft.get(view, session)) or Draft()
+        draft = await self._run_query(lambda view: ROWS.draft.get(view, session))
+        return draft if draft is not None else Draft()
 
     async def tools(self) -> tuple[str, ...]:
         """Return the names of the tools that stored something, sorted."""

@@ -119,6 +119,7 @@ async def test_redaction_removes_the_text_everywhere_and_leaves_a_marker(store: 
     )
     attached = Attachment(digest_of(clean), "notes", f"see {SECRET}", 3, 10)
     await store.save_draft("s", f"and {SECRET}", (attached,))
+    await store.save_partial_answer("s", recorded_at(3, AssistantSpoke(f"It is {SECRET}", "m", 0)))
     preview = await store.redaction.preview(RedactionRequest(SECRET))
     assert await store.redaction.redact(RedactionRequest(SECRET)) == preview
     assert (await store.redaction.preview(RedactionRequest(SECRET))).is_empty
@@ -134,6 +135,7 @@ async def test_redaction_removes_the_text_everywhere_and_leaves_a_marker(store: 
     assert (await store.sessions())[0].title == f"about {MARK}"
     draft = await store.draft("s")
     assert (draft.text, draft.attachments[0].text) == (f"and {MARK}", f"see {MARK}")
+    assert draft.partial_answer == recorded_at(3, AssistantSpoke(f"It is {MARK}", "m", 0))
     totals = await store.totals()
     assert (totals.entries, totals.size) == (1, len(clean))
 

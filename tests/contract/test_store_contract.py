@@ -306,6 +306,18 @@ async def test_a_draft_comes_back_with_its_attachments(store: Store) -> None:
     assert not await store.draft("s")
 
 
+async def test_what_came_of_an_answer_is_stored_with_the_draft(store: Store) -> None:
+    answer = RecordedEvent(2, 7, AssistantSpoke("I found", "scripted", 0, stop="stopped"))
+    await store.save_partial_answer("s", answer)
+    assert await store.draft("s") == Draft(partial_answer=answer)
+    assert not await store.draft("s")
+    await store.save_draft("s", "typed")
+    assert await store.draft("s") == Draft("typed", partial_answer=answer)
+    await store.save_partial_answer("s", None)
+    assert await store.draft("s") == Draft("typed")
+    assert (await store.draft("t")).partial_answer is None
+
+
 async def test_content_over_the_cap_is_refused_clearly(store: Store) -> None:
     big = Content("0" * 64, bytes(MAX_CONTENT_BYTES + 1), "run_command")
     with pytest.raises(ContentTooLarge, match=r"67,108,865 bytes.*at most 67,108,864 bytes"):
@@ -353,6 +365,7 @@ async def test_every_call_after_close_is_refused(store: Store) -> None:
         store.page(),
         store.totals(),
         store.save_draft("s", "x"),
+        store.save_partial_answer("s", None),
         store.draft("s"),
     ]
     for call in calls:

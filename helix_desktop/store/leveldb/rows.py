@@ -73,14 +73,25 @@ class _RecordKind(RowKind[[str], EntryRecord]):
 
 
 class _DraftKind(RowKind[[str], Draft]):
-    """Drafts; one without attachments is stored as a plain text, an empty one not at all."""
+    """Drafts; one of text alone is stored as a plain text, an empty one not at all."""
 
     def put(self, sink: RowSink, value: Draft, session: str) -> None:
         key = keys.draft(session)
-        if value:
-            sink.put(key, row_codec.encode(key, value if value.attachments else value.text))
+        if value.attachments or value.partial_answer is not None:
+            sink.put(key, row_codec.encode(key, value))
+        elif value.text:
+            sink.put(key, row_codec.encode(key, value.text))
         else:
             sink.delete(key)
+
+    def change(self, batch: WriteBatch, session: str, change: Callable[[Draft], Draft]) -> None:
+        """Rewrite a draft, or an empty one. A damaged one is lost: what is saved now takes its place."""
+        try:
+            stored = self.get(batch, session)
+        except RowDamaged as error:
+            _log.warning("The draft of %s is damaged (%s) and was replaced.", session, error)
+            stored = None
+        self.put(batch, change(stored if stored is not None else Draft()), session)
 
     def decode(self, key: bytes, row: bytes) -> Draft:
         stored: Any = super().decode(key, row)

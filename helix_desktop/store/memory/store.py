@@ -110,10 +110,20 @@ class MemoryStore(StoreSearch):
         """Save what was typed and attached but not sent; if both are empty, delete the draft."""
         self._check_open()
         keys.session_bytes(session)
-        self._data.drafts[session] = Draft(text, tuple(attachments))
+        stored = self._data.drafts.get(session, Draft())
+        self._data.drafts[session] = msgspec.structs.replace(
+            stored, text=text, attachments=tuple(attachments)
+        )
+
+    async def save_partial_answer(self, session: str, answer: RecordedEvent | None) -> None:
+        """Save what came so far of an answer, until it is recorded; None: delete it."""
+        self._check_open()
+        keys.session_bytes(session)
+        stored = self._data.drafts.get(session, Draft())
+        self._data.drafts[session] = msgspec.structs.replace(stored, partial_answer=answer)
 
     async def draft(self, session: str) -> Draft:
-        """Return what was typed and attached but not sent."""
+        """Return what was typed and attached but not sent, and what came of an answer not yet recorded."""
         self._check_open()
         keys.session_bytes(session)
         return self._data.drafts.get(session, Draft())

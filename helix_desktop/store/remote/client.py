@@ -128,8 +128,15 @@ class RemoteStore(StoreSearch):
         """
         await self._call(rpc_methods.SAVE_DRAFT, session, text, attachments)
 
+    async def save_partial_answer(self, session: str, answer: RecordedEvent | None) -> None:
+        """Save what came so far of an answer, until it is recorded; None: delete it.
+
+        Raise StoreWriteFailed.
+        """
+        await self._call(rpc_methods.SAVE_PARTIAL_ANSWER, session, answer)
+
     async def draft(self, session: str) -> Draft:
-        """Return what was typed and attached but not sent."""
+        """Return what was typed and attached but not sent, and what came of an answer not yet recorded."""
         return await self._call(rpc_methods.DRAFT, session)
 
     async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:

@@ -116,6 +116,7 @@ HANDOVERS = RpcMethod("handovers", LevelDbStore.handovers)
 WAIT_UNTIL_INDEXED = RpcMethod("indexed", LevelDbStore.wait_until_indexed)
 TOTALS = RpcMethod("totals", LevelDbStore.totals)
 SAVE_DRAFT = RpcMethod("save_draft", LevelDbStore.save_draft)
+SAVE_PARTIAL_ANSWER = RpcMethod("save_partial_answer", LevelDbStore.save_partial_answer)
 DRAFT = RpcMethod("draft", LevelDbStore.draft)
 EXPORT = RpcMethod("export_store", export_store, progress_param="on_progress")
 IMPORT = RpcMethod("import_store", import_store, local_params=("is_writable",), progress_param="on_progress")
@@ -141,7 +142,8 @@ CHECK = RpcMethod("health.check", LevelDbHealth.check, _HEALTH, progress_param="
 METHODS: dict[str, RpcMethod[Any]] = {
     method.name: method
     for method in (
-        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LIST_PAGE, TOTALS, SAVE_DRAFT, DRAFT, EXPORT, IMPORT),
+        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LIST_PAGE, TOTALS, EXPORT, IMPORT),
+        *(SAVE_DRAFT, SAVE_PARTIAL_ANSWER, DRAFT),
         *(REFERENCES, SESSION_DIGESTS, PIN, PLAN, COLLECT, TRASH, RESTORE),
         *(TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH),
         *(LIST_DIGESTS, TOOLS, HANDOVERS, WAIT_UNTIL_INDEXED),

@@ -9,10 +9,11 @@ import pytest
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import INTERRUPTED
-from helix_desktop.agent.session_updates import ErrorRaised, EventRecorded
+from helix_desktop.agent.session_updates import ErrorRaised, EventRecorded, ResponseDelta
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
@@ -23,6 +24,7 @@ from helix_desktop.domain.events.session import (
     digests_in,
 )
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.messages import ModelResponse, TextDelta
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from tests.support.agent_rig import AgentRig, GatedStore
@@ -94,6 +96,61 @@ async def test_a_session_interrupted_anywhere_opens_and_continues() -> None:
         else:
             assert added == []
         await _check_continues(rig, workspace)
+
+
+async def store_after_crash(rig: AgentRig) -> GatedStore:
+    """Return a copy of the store as a crash would leave it now: the log, and what was saved unrecorded."""
+    session, store = rig.conversation.session.id, GatedStore()
+    await store.commit(Commit(session, await rig.store.events(session)))
+    unrecorded = await rig.store.draft(session)
+    await store.save_draft(session, unrecorded.text)
+    await store.save_partial_answer(session, unrecorded.partial_answer)
+    return store
+
+
+async def test_a_crash_leaves_what_stood_on_screen_of_an_answer_a_second_before() -> None:
+    more, end = asyncio.Event(), asyncio.Event()
+    parts = [TextDelta("I found "), more, TextDelta("the leak"), end, ModelResponse("I found the leak.")]
+    rig = AgentRig(ScriptedModel(replies_in_order(parts)), POLICY)
+    session = (await rig.begin()).session.id
+    await rig.store.save_draft(session, "typed meanwhile")
+    await rig.conversation.send("Look.")
+    await rig.wait_for_updates(ResponseDelta)
+    assert (await rig.store.draft(session)).partial_answer is None
+    rig.clock.advance_s(1)
+    more.set()
+    await rig.wait_for_updates(ResponseDelta, 2)
+    crashed = await store_after_crash(rig)
+    end.set()
+    await rig.wait_until_idle()
+    assert [answer.text for answer in rig.events(AssistantSpoke)] == ["I found the leak."]
+    assert await rig.store.draft(session) == Draft("typed meanwhile")
+
+    workspace = rig.create_workspace(crashed, POLICY)
+    log = (await workspace.open_session(session)).session.log
+    answer, ended = (recorded.event for recorded in log[-2:])
+    assert isinstance(answer, AssistantSpoke)
+    assert (answer.text, answer.stop, answer.tokens) == ("I found the leak", "stopped", 4)
+    assert ended == TurnEnded("interrupted")
+    assert await crashed.draft(session) == Draft("typed meanwhile")
+    await _check_continues(rig, workspace)
+
+
+async def test_what_was_saved_of_an_answer_that_is_recorded_is_not_recorded_again() -> None:
+    """The app may be killed between the record of an answer and the end of what was saved of it."""
+    rig = await rich_session()
+    log = rig.conversation.session.log
+    last = next(recorded for recorded in reversed(log) if isinstance(recorded.event, AssistantSpoke))
+    store = await store_cut_at(rig, last.seq)
+    await store.save_partial_answer("s", RecordedEvent(last.seq - 1, 0, AssistantSpoke("Half", "m", 0)))
+    workspace = rig.create_workspace(store, POLICY)
+    texts = [
+        recorded.event.text
+        for recorded in (await workspace.open_session("s")).session.log[last.seq :]
+        if isinstance(recorded.event, AssistantSpoke)
+    ]
+    assert texts == []
+    await _check_continues(rig, workspace)
 
 
 async def test_the_list_keeps_its_figures_after_a_crash() -> None:
