@@ -29,7 +29,13 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.message_linter import lint
-from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply, tool_call_reply
+from tests.support.scripted_model import (
+    ScriptedModel,
+    ScriptedReply,
+    replies_in_order,
+    text_reply,
+    tool_call_reply,
+)
 
 POLICY = msgspec.structs.replace(PROFILES["plain"], protect_steps=2)
 UNREACHED = 10**9
@@ -110,8 +116,14 @@ async def store_after_crash(rig: AgentRig) -> GatedStore:
 
 async def test_a_crash_leaves_what_stood_on_screen_of_an_answer_a_second_before() -> None:
     more, end = asyncio.Event(), asyncio.Event()
-    parts = [TextDelta("I found "), more, TextDelta("the leak"), end, ModelResponse("I found the leak.")]
-    rig = AgentRig(ScriptedModel(replies_in_order(parts)), POLICY)
+    reply: ScriptedReply = [
+        TextDelta("I found "),
+        more,
+        TextDelta("the leak"),
+        end,
+        ModelResponse("I found the leak."),
+    ]
+    rig = AgentRig(ScriptedModel(lambda _: reply), POLICY)
     session = (await rig.begin()).session.id
     await rig.store.save_draft(session, "typed meanwhile")
     await rig.conversation.send("Look.")
