@@ -42,7 +42,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     preview_tokens: int = 600
     least_saving: int = 100
     protect_steps: int = 4
-    protect_tokens: int = 3_200
+    protect_tokens: int = 3_000
     protect_argument_steps: int = 3
     protect_recalls: int = 2
     sweep: SweepMode = "rent"
@@ -50,7 +50,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     sweep_max: int = 20_000
     sweep_fixed: int = 10_000
     cache_ttl_s: int = 300
-    fold_after_steps: int = 8  # at least twice `protect_steps`: so long stays what a turn works on
+    fold_after_steps: int = 5  # what a turn works on stays longer: see `due_folds`
     fold_least: int = 6_000
     condense_at: float = 0.08
     condense_keep: float = 0.4
@@ -178,10 +178,10 @@ PROFILES: Mapping[str, ContextPolicy] = {
     "lean": ContextPolicy(
         profile="lean",
         protect_steps=3,
-        protect_tokens=2_200,
+        protect_tokens=1_200,
         protect_argument_steps=2,
-        fold_after_steps=6,
-        fold_least=5_000,
+        fold_after_steps=3,
+        fold_least=6_500,
         condense_at=0.06,
         anchor_tokens=1_900,
         observe_place_at=0.30,

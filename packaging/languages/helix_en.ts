@@ -17282,11 +17282,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>0 turns notes off.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>0: arguments are never cached. Otherwise at least 2.</source>
             <translation type="unfinished" />
         </message>
@@ -18071,6 +18066,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/page.py" />
             <source>What leaves the context in {workspace}, and when. Changes apply from the next request.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>What the running turn works on stays longer. 0 turns notes off.</source>
             <translation type="unfinished" />
         </message>
         <message>

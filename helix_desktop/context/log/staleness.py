@@ -100,8 +100,8 @@ class Staleness:
         self._results: dict[tuple[str, str], int] = {}  # the newest of each call
         self._todo_parts: tuple[tuple[int, _Part], ...] = ()
         self._failed_probes: tuple[int, ...] = ()
-        self._edited_paths: dict[str, None] = {}  # in the running turn, as the next
-        self._runs: dict[str, tuple[int, int]] = {}  # newest result and number of runs, by command
+        self._edited_paths: dict[str, int] = {}  # each with its newest edit in the running turn
+        self._runs: dict[str, tuple[int, int]] = {}  # in it, too: newest result and number, by command
         self.file_versions: dict[str, FileVersion] = {}
         self.unannounced: dict[str, ChangedFile] = {}
         for seq, event in events:
@@ -116,11 +116,15 @@ class Staleness:
         return copied
 
     @property
-    def in_work(self) -> frozenset[int]:
-        """Return the messages that the running turn works on."""
-        texts = (text for path in self._edited_paths for text in self._newest_texts.get(path, ()))
-        runs = (seq for command, (seq, count) in self._runs.items() if count > 1 or is_test_command(command))
-        return frozenset([*(text.seq for text in texts), *runs])
+    def in_work(self) -> dict[int, int]:
+        """Return the messages that the running turn works on, each with the newest one that worked on it."""
+        in_work = {
+            seq: seq for command, (seq, count) in self._runs.items() if count > 1 or is_test_command(command)
+        }
+        for path, edit in self._edited_paths.items():
+            for text in self._newest_texts.get(path, ()):
+                in_work[text.seq] = max(text.seq, edit, in_work.get(text.seq, 0))
+        return in_work
 
     def apply(self, seq: int, event: StalenessEvent) -> None:
         """Apply the next message, or change of files, recorded as `seq`."""
@@ -307,7 +311,7 @@ class Staleness:
         for place, path in enumerate(paths):
             arguments = call.id, place
             if is_ok:
-                self._edited_paths[path] = None
+                self._edited_paths[path] = seq
                 self._end_texts(path, seq)
                 self._end_edits(path, seq, use)
             if is_ok and use.action == "write":

@@ -347,6 +347,11 @@ class Transcript(WindowMessages):
         Measured on 3,324 edits of 249 recorded sessions: the text that an edit replaced stood in 84.0 % in a
         message not superseded, in 15.3 % only in one in work, in 0.7 % only in one that was superseded.
         """
+        return self.staleness.in_work.keys()
+
+    @property
+    def worked_on(self) -> Mapping[int, int]:
+        """Return the messages that the running turn works on, each with the newest that worked on it."""
         return self.staleness.in_work
 
     @property

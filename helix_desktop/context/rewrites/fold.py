@@ -22,6 +22,7 @@ from helix_desktop.context.log.window_messages import PINNED_LABEL_TOKENS
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.sweep import (
     CACHED_PRICE,
+    InWork,
     SweepPlan,
     names_tokens,
     rewrite_price,
@@ -70,12 +71,13 @@ def due_folds(
 ) -> list[FoldPlan]:
     """Return the ranges that are worth folding now, oldest first; empty while none are.
 
-    Closed steps older than `fold_after_steps` calls and farther back than `protect_tokens` are folded. The
-    user's newest message stays out, so there may be two ranges. Waiting costs rent, as for a sweep, and the
-    sweep that would share the rewrite (`sweep_plan`) adds its savings; a note costs what it adds to the
-    window for as long as it stands. What sending again costs depends on how full a `window` of so many tokens
-    is. From `rewritten_from_seq` on (0: nothing) the request is resent anyway. No fold crosses one of the
-    `edges`, where observations will begin or end.
+    Closed steps older than `fold_after_steps` calls and farther back than `protect_tokens` are folded, up to
+    the first message that sweeps spare because the running turn works on it. The user's newest message stays
+    out, so there may be two ranges. Waiting costs rent, as for a sweep, and the sweep that would share the
+    rewrite (`sweep_plan`) adds its savings; a note costs what it adds to the window for as long as it stands.
+    What sending again costs depends on how full a `window` of so many tokens is. From `rewritten_from_seq` on
+    (0: nothing) the request is resent anyway. No fold crosses one of the `edges`, where observations will
+    begin or end.
     """
     if not (policy.enabled and policy.fold_after_steps):
         return []
@@ -129,7 +131,7 @@ def _foldable_runs(transcript: Transcript, policy: ContextPolicy, edges: Sequenc
 
 
 def _old_entries(transcript: Transcript, policy: ContextPolicy) -> list[WindowEntry]:
-    """Return the entries before the protected tail, up to the end of a closed step."""
+    """Return the entries before the protected tail and what the running turn works on, in closed steps."""
     last_step = transcript.steps - policy.fold_after_steps
     last_cumulative = transcript.total_tokens - policy.protect_tokens
     live = transcript.window_entries()
@@ -140,9 +142,23 @@ def _old_entries(transcript: Transcript, policy: ContextPolicy) -> list[WindowEn
             if entry.step <= last_step and entry.cumulative_tokens <= last_cumulative:
                 break
             end = position
+    if spared := _spared_by_sweeps(transcript, policy):
+        is_spared = (isinstance(entry, LogItem) and entry.seq in spared for entry in live[:end])
+        end = next((position for position, is_end in enumerate(is_spared) if is_end), end)
     while end and end < len(live) and _is_answer(live[end]):
         end -= 1
     return live[:end]
+
+
+def _spared_by_sweeps(transcript: Transcript, policy: ContextPolicy) -> set[int]:
+    """Return what sweeps spare because the running turn works on it, but for the user's newest message."""
+    in_work, newest = InWork.of(transcript, policy), _newest_user_seq(transcript)
+    items = (transcript.item(seq) for seq in in_work.seqs.keys() - transcript.masked - {newest})
+    return {
+        item.seq
+        for item in items
+        if item is not None and in_work.protected_until(item, transcript, policy) > transcript.steps
+    }
 
 
 def _is_answer(entry: WindowEntry) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 
 import msgspec
 
@@ -33,27 +33,43 @@ class SweepPlan(msgspec.Struct, frozen=True):
     rent: float = 0.0
 
 
-class _InWork(msgspec.Struct, frozen=True):
+class InWork(msgspec.Struct, frozen=True):
     """The messages that the running turn works on, and the newest of them in so many tokens together.
 
-    In a small window other outputs would push the file that is edited out of it within a few steps.
+    `seqs` has each with the newest message that worked on it. In a small window other outputs would push the
+    file that is edited out of it within a few steps.
     """
 
-    seqs: Set[int]
+    seqs: Mapping[int, int]
     newest: Set[int]
 
     @classmethod
-    def of(cls, transcript: Transcript, max_tokens: int) -> _InWork:
+    def of(cls, transcript: Transcript, policy: ContextPolicy) -> InWork:
         """Return those of a session."""
-        seqs = transcript.in_work
+        seqs = transcript.worked_on
+        max_tokens = max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK)
         newest: set[int] = set()
-        for seq in sorted(seqs - transcript.masked, reverse=True):
+        for seq in sorted(seqs.keys() - transcript.masked, reverse=True):
             item = transcript.item(seq)
             max_tokens -= item.tokens if item is not None else 0
             if max_tokens < 0:
                 break
             newest.add(seq)
         return cls(seqs, newest)
+
+    def protected_until(self, item: LogItem, transcript: Transcript, policy: ContextPolicy) -> int:
+        """Return the model call from which a message of these may leave the window.
+
+        It stays for twice the steps and tokens of others; the newest of them whatever came after, and until
+        the newest edit is old enough to be folded.
+        """
+        least_steps = _RECALLED_STEPS if _is_recalled(item) else MIN_PROTECTED_STEPS
+        by_age = item.step + max(_IN_WORK_FACTOR * policy.protect_steps, least_steps)
+        if item.seq in self.newest:
+            worker = transcript.item(self.seqs[item.seq]) or item
+            return max(by_age, worker.step + policy.fold_after_steps)
+        by_distance = transcript.step_beyond(item, _IN_WORK_FACTOR * policy.protect_tokens)
+        return by_age if by_distance is None else min(by_age, max(by_distance, item.step + least_steps))
 
 
 class SweepCandidate(msgspec.Struct, frozen=True):
@@ -72,13 +88,13 @@ def sweep_candidates(
     The newest tail is protected: `protect_steps` model calls and `protect_tokens` tokens, whichever ends
     first, at least two calls; arguments have their own number of steps. What is superseded is not protected
     but by these two calls. What the running turn works on is protected twice as long: by age alone the newest
-    of it, up to twice `protect_tokens` together, 3,000 at least. With `protected_steps`, only so many model
-    calls are. Never candidates: what the user pinned, the newest copy of often recalled content, and user
-    messages, whose images have a rung of their own. Masked is a state: a marker is never a candidate again
-    (invariant 5).
+    of it, up to twice `protect_tokens` together, 3,000 at least; a file also `fold_after_steps` calls from
+    each edit on. With `protected_steps`, only so many model calls are. Never candidates: what the user
+    pinned, the newest copy of often recalled content, and user messages, whose images have a rung of their
+    own. Masked is a state: a marker is never a candidate again (invariant 5).
     """
     candidates = []
-    in_work = _InWork.of(transcript, max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK))
+    in_work = InWork.of(transcript, policy)
     min_steps = MIN_PROTECTED_STEPS if protected_steps is None else protected_steps
     min_saving, last_step = max(policy.least_saving, 1), transcript.steps - min_steps
     pinned = transcript.rewrites.pinned
@@ -114,12 +130,11 @@ def _closed_since(item: LogItem, transcript: Transcript) -> int | None:
 
 
 def _eligible_since(
-    item: LogItem, transcript: Transcript, policy: ContextPolicy, in_work: _InWork
+    item: LogItem, transcript: Transcript, policy: ContextPolicy, in_work: InWork
 ) -> int | None:
     """Return the model call from which a message may become markers; None while it may not.
 
-    What is superseded goes first, as soon as it may at all. What the running turn works on goes last: its
-    output stays for twice the steps and tokens of others, the newest of it whatever came after.
+    What is superseded goes first, as soon as it may at all. What the running turn works on goes last.
     """
     is_in_work = item.seq in in_work.seqs
     is_superseded = not is_in_work and item.seq in transcript.superseded
@@ -130,12 +145,11 @@ def _eligible_since(
         return None
     if is_superseded:
         return item.step + MIN_PROTECTED_STEPS
-    factor = _IN_WORK_FACTOR if is_in_work else 1
+    if is_in_work:
+        return in_work.protected_until(item, transcript, policy)
     least_steps = _RECALLED_STEPS if _is_recalled(item) else MIN_PROTECTED_STEPS
-    by_age = item.step + max(factor * policy.protect_steps, least_steps)
-    if item.seq in in_work.newest:
-        return by_age
-    by_distance = transcript.step_beyond(item, factor * policy.protect_tokens)
+    by_age = item.step + max(policy.protect_steps, least_steps)
+    by_distance = transcript.step_beyond(item, policy.protect_tokens)
     return by_age if by_distance is None else min(by_age, max(by_distance, item.step + least_steps))
 
 

@@ -159,7 +159,8 @@ def _noted_steps(policy: ContextPolicy) -> PolicyGroup:
         "The agent can recall the outputs."
     )
     return PolicyGroup(tr("Noted steps"), lead, (
-        field("fold_after_steps", tr("Note steps older than"), tr("steps"), tr("0 turns notes off.")),
+        field("fold_after_steps", tr("Note steps older than"), tr("steps"),
+              tr("What the running turn works on stays longer. 0 turns notes off.")),
         field("fold_least", tr("A note frees at least"), tokens,
               tr("Less in a context window below 128,000 tokens, and after a long pause.")),
         share("condense_at", tr("Merge notes above"),

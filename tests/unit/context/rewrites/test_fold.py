@@ -111,6 +111,40 @@ def test_the_fuller_the_window_the_sooner_a_rewrite_pays_off() -> None:
         assert (planner.sweep_due(simulator.transcript, small, window) is not None) is pays_off
 
 
+def test_a_fold_never_takes_what_the_turn_works_on() -> None:
+    """A file that is edited stays until its newest edit is old, with its call; what came before is folded."""
+    policy = msgspec.structs.replace(
+        BALANCED, fold_after_steps=3, fold_least=200, protect_tokens=300, sweep_min=20_000
+    )
+    simulator = SessionSimulator(policy)
+
+    def is_folded(seq: int) -> bool:
+        return any(fold.after < seq <= fold.upto for fold in simulator.transcript.rewrites.folds.values())
+
+    def call(name: str, arguments: str, output: str) -> int:
+        simulator.step("Next.", [simulator.tool_call(0, arguments, name)])
+        simulator.answer_call(0, output)
+        return simulator.transcript.last_seq
+
+    simulator.send_message("Look around.")
+    looked = [call("search", f'{{"pattern": "{n}"}}', f"{n} a hit\n" * 400) for n in range(8)]
+    simulator.step("Done.", 0)
+    simulator.send_message("Change a.py.")
+    read = call("read_file", '{"path": "a.py"}', "a line of a.py\n" * 150)
+    for change in range(8):
+        edit = f'{{"path": "a.py", "old_text": "{change}", "new_text": "{change + 1}"}}'
+        call("edit_file", edit, "Edited a.py.")
+        for n in range(2):
+            call("search", f'{{"pattern": "{change}.{n}"}}', f"{change}.{n} a hit\n" * 200)
+            assert not is_folded(read)
+            assert not is_folded(read - 1)
+            assert read not in simulator.transcript.masked
+    assert all(is_folded(seq) for seq in looked)
+    after = [call("search", f'{{"pattern": "{n}"}}', f"{n} one more hit\n" * 200) for n in range(20)]
+    assert is_folded(read)
+    assert is_folded(after[0])
+
+
 def test_user_messages_inside_folded_steps_stay_verbatim() -> None:
     """Older user messages go into the note word for word; the newest stays outside."""
     simulator = SessionSimulator(BALANCED)

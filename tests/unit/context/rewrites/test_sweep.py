@@ -36,8 +36,8 @@ def test_a_rent_sweep_saves_an_amount_within_its_bounds(size: int) -> None:
 
 def test_a_rent_sweep_waits_until_it_pays() -> None:
     """What follows the first ripe output makes a sweep expensive: with more there, it waits longer."""
-    near = build_history(30, size=2_000)
-    longer = SessionSimulator(BALANCED)
+    near = build_history(30, size=2_000, policy=disable_folding(BALANCED))
+    longer = SessionSimulator(disable_folding(BALANCED))
     longer.send_message("word " * 4_000)
     for step in range(80):
         longer.step("thinking aloud " * 100, 1)
