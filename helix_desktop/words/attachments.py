@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from helix_desktop.domain.events.session import Attachment
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Attachments")
@@ -46,7 +46,7 @@ def _cost(attachment: Attachment) -> str:
         return tr(
             "preview, {tokens} of {full} tokens", tokens=tokens, full=format_tokens(attachment.full_tokens)
         )
-    return tr("1 token") if attachment.tokens == 1 else tr("{tokens} tokens", tokens=tokens)
+    return format_token_count(attachment.tokens)
 
 
 def attachment_icon(attachment: Attachment) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spending
-from helix_desktop.words.numbers import format_tokens, format_usd, format_whole_percent
+from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.provider_cache import cache_text
 from helix_desktop.words.translation import Translator, current_language
 
@@ -40,11 +40,11 @@ class CostState:
     @property
     def text(self) -> str:
         """Return what was spent, on one line: "≈ 42.3k tokens sent and received · $0.41"."""
-        tokens = format_tokens(self.spent.tokens)
+        tokens = format_token_count(self.spent.tokens)
         parts = [
-            tr("≈ {tokens} tokens sent and received", tokens=tokens)
+            tr("≈ {tokens} sent and received", tokens=tokens)
             if self.spent.estimated
-            else tr("{tokens} tokens sent and received", tokens=tokens)
+            else tr("{tokens} sent and received", tokens=tokens)
         ]
         return " · ".join(filter(None, (*parts, self.cost_text, self._inherited_text)))
 
@@ -53,7 +53,7 @@ class CostState:
         """Return what the branch did not pay: "12.1k tokens before the branch"."""
         if not self.inherited.tokens:
             return ""
-        return tr("{tokens} tokens before the branch", tokens=format_tokens(self.inherited.tokens))
+        return tr("{tokens} before the branch", tokens=format_token_count(self.inherited.tokens))
 
     @property
     def cost_text(self) -> str:
@@ -77,7 +77,7 @@ class CostState:
         if not (self.budget.tokens or self.budget.cost):
             return ""
         share, cost = format_whole_percent(self.share), format_usd(self.budget.cost)
-        tokens = tr("{tokens} tokens", tokens=format_tokens(self.budget.tokens))
+        tokens = format_token_count(self.budget.tokens)
         if self.budget.tokens and self.budget.cost:
             return tr("{share} of budget ({tokens} or {cost})", share=share, tokens=tokens, cost=cost)
         return tr("{share} of budget ({amount})", share=share, amount=tokens if self.budget.tokens else cost)
@@ -104,7 +104,7 @@ def cost_text(tokens: int, cost: float, demo: bool = False) -> str:
     """Return what work took, on one line: "41.2k tokens · $0.12"; without a model, nothing."""
     if not tokens:
         return ""
-    text = tr("{tokens} tokens", tokens=format_tokens(tokens))
+    text = format_token_count(tokens)
     if demo:
         return text
     return f"{text} · {format_usd(cost) if cost else tr('price unknown')}"

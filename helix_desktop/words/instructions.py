@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.domain.events.instructions import InstructionsAdded
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -12,14 +12,14 @@ tr = Translator("Chat")
 def instructions_text(event: InstructionsAdded) -> str:
     """Return which instructions the agent was sent, and why now."""
     text = event.text
-    name, tokens = text.path or tr("Your instructions"), format_tokens(text.tokens)
+    name, tokens = text.path or tr("Your instructions"), format_token_count(text.tokens)
     match text.problem:
         case "":
             if event.changed:
-                return tr("{file} changed: sent to the agent · {tokens} tokens", file=name, tokens=tokens)
-            return tr("{file} sent to the agent · {tokens} tokens", file=name, tokens=tokens)
+                return tr("{file} changed: sent to the agent · {tokens}", file=name, tokens=tokens)
+            return tr("{file} sent to the agent · {tokens}", file=name, tokens=tokens)
         case "cut":
-            return tr("The beginning of {file} sent to the agent · {tokens} tokens", file=name, tokens=tokens)
+            return tr("The beginning of {file} sent to the agent · {tokens}", file=name, tokens=tokens)
         case "gone":
             return tr("{file} was deleted: the agent was told", file=name)
         case _:

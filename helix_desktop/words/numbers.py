@@ -33,6 +33,12 @@ def format_tokens(tokens: int) -> str:
     return tr("{number}M", number=_localized(f"{tokens / _MILLION:.2f}"))
 
 
+def format_token_count(tokens: int) -> str:
+    """Return a number of tokens with its word: `1 token`, `14.6k tokens`."""
+    number = format_tokens(tokens)
+    return tr("{tokens} token", tokens=number) if abs(tokens) == 1 else tr("{tokens} tokens", tokens=number)
+
+
 def format_token_difference(tokens: int) -> str:
     """Return a difference in tokens, with its sign: `+312`."""
     return with_sign("+", format_tokens(tokens)) if tokens > 0 else format_tokens(tokens)

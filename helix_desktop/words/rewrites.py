@@ -23,7 +23,7 @@ from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.words.efforts import effort_name
-from helix_desktop.words.numbers import format_token_difference, format_tokens, format_usd
+from helix_desktop.words.numbers import format_token_count, format_token_difference, format_tokens, format_usd
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 
@@ -152,7 +152,7 @@ def form_text(event: FormChosen, transcript: Transcript) -> str:
     """Return which form of an output the user sent, and its tokens as the model counts them."""
     choice = _form_choice_text(event.form, _output_name(event.target, transcript))
     tokens = output_tokens(transcript, event.target, event.tokens)
-    return f"{choice} · {tr('{tokens} tokens', tokens=format_tokens(tokens))}"
+    return f"{choice} · {format_token_count(tokens)}"
 
 
 def _form_choice_text(form: Form, output: str) -> str:
@@ -228,7 +228,7 @@ def changed_file_text(file: ChangedFile) -> str:
 
 
 def _saved_text(tokens: float) -> str:
-    return tr("saved {tokens} tokens", tokens=format_tokens(round(tokens)))
+    return tr("saved {tokens}", tokens=format_token_count(round(tokens)))
 
 
 def _output_name(seq: int, transcript: Transcript) -> str:

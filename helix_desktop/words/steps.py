@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.steps import Step
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.times import format_time_of_day
 from helix_desktop.words.translation import Translator
 
@@ -32,5 +32,5 @@ def sent_at_text(step: Step) -> str:
 
 
 def _with_figures(words: str, step: Step) -> str:
-    tokens = tr("{tokens} tokens", tokens=format_tokens(step.tokens)) if step.tokens else ""
+    tokens = format_token_count(step.tokens) if step.tokens else ""
     return " · ".join(filter(None, (words, format_time_of_day(step.at_ms), tokens)))

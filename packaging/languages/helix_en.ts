@@ -1280,11 +1280,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/attachments.py" />
-            <source>1 token</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/attachments.py" />
             <source>Pasted: {words}</source>
             <translation type="unfinished" />
         </message>
@@ -1301,11 +1296,6 @@
         <message>
             <location filename="../../helix_desktop/words/attachments.py" />
             <source>preview, {tokens} of {full} tokens</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/attachments.py" />
-            <source>{tokens} tokens</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -2005,10 +1995,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/cache/row_menu.py" />
-            <source>Recall %n entries into message · ≈ {tokens} tokens</source>
+            <source>Recall %n entries into message · ≈ {tokens}</source>
             <translation>
-                <numerusform>Recall %n entry into message · ≈ {tokens} tokens</numerusform>
-                <numerusform>Recall %n entries into message · ≈ {tokens} tokens</numerusform>
+                <numerusform>Recall %n entry into message · ≈ {tokens}</numerusform>
+                <numerusform>Recall %n entries into message · ≈ {tokens}</numerusform>
             </translation>
         </message>
         <message>
@@ -2559,7 +2549,7 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/preview/pane.py" />
             <location filename="../../helix_desktop/ui/session/recall.py" />
-            <source>≈ {tokens} tokens</source>
+            <source>≈ {tokens}</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -5071,7 +5061,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/instructions.py" />
-            <source>The beginning of {file} sent to the agent · {tokens} tokens</source>
+            <source>The beginning of {file} sent to the agent · {tokens}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5415,12 +5405,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/instructions.py" />
-            <source>{file} changed: sent to the agent · {tokens} tokens</source>
+            <source>{file} changed: sent to the agent · {tokens}</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/instructions.py" />
-            <source>{file} sent to the agent · {tokens} tokens</source>
+            <source>{file} sent to the agent · {tokens}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5493,8 +5483,11 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
             <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
+            <source>{tokens} sent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/tool_rows.py" />
             <source>{tokens} tokens</source>
             <translation type="unfinished" />
@@ -5505,13 +5498,8 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
-            <source>{tokens} tokens sent</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/chat/rows/subagent_status.py" />
-            <source>{tokens} tokens used</source>
+            <source>{tokens} used</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7839,11 +7827,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
-            <source>{tokens} tokens</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>{tokens} tokens in context</source>
             <translation type="unfinished" />
@@ -8133,7 +8116,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
-            <source>saved {tokens} tokens</source>
+            <source>saved {tokens}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8204,11 +8187,6 @@
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>{messages} summarized</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/rewrites.py" />
-            <source>{tokens} tokens</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -8455,7 +8433,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/completion/mentions.py" />
-            <source>Attaches {files} (≈ {tokens} tokens)</source>
+            <source>Attaches {files} (≈ {tokens})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -8721,11 +8699,6 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/completer.py" />
             <source>{row}, {number} of {count}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/session/completion/contents.py" />
-            <source>{tokens} tokens</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -9286,17 +9259,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
-            <source>{tokens} tokens</source>
+            <source>{tokens} before the branch</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
-            <source>{tokens} tokens before the branch</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/costs.py" />
-            <source>{tokens} tokens sent and received</source>
+            <source>{tokens} sent and received</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9306,7 +9274,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
-            <source>≈ {tokens} tokens sent and received</source>
+            <source>≈ {tokens} sent and received</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -9799,11 +9767,6 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
             <source>{tokens} ({change})</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/handover/edit_rows.py" />
-            <source>{tokens} tokens</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10835,10 +10798,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/from_changes.py" />
-            <source>%n left: {tokens} tokens</source>
+            <source>%n left: {tokens}</source>
             <translation>
-                <numerusform>%n left: {tokens} tokens</numerusform>
-                <numerusform>%n left: {tokens} tokens</numerusform>
+                <numerusform>%n left: {tokens}</numerusform>
+                <numerusform>%n left: {tokens}</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -10946,20 +10909,20 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>A note replaces old steps in about %n model calls · {tokens} tokens</source>
+            <source>A note replaces old steps in about %n model calls · {tokens}</source>
             <translation>
-                <numerusform>A note replaces old steps in about %n model call · {tokens} tokens</numerusform>
-                <numerusform>A note replaces old steps in about %n model calls · {tokens} tokens</numerusform>
+                <numerusform>A note replaces old steps in about %n model call · {tokens}</numerusform>
+                <numerusform>A note replaces old steps in about %n model calls · {tokens}</numerusform>
             </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>A note replaces old steps with the next request · {tokens} tokens</source>
+            <source>A note replaces old steps with the next request · {tokens}</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
-            <source>Adds about {added} tokens to every later request.</source>
+            <source>Adds about {tokens} to every later request.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11061,15 +11024,15 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caches old outputs in about %n model calls · {tokens} tokens</source>
+            <source>Caches old outputs in about %n model calls · {tokens}</source>
             <translation>
-                <numerusform>Caches old outputs in about %n model call · {tokens} tokens</numerusform>
-                <numerusform>Caches old outputs in about %n model calls · {tokens} tokens</numerusform>
+                <numerusform>Caches old outputs in about %n model call · {tokens}</numerusform>
+                <numerusform>Caches old outputs in about %n model calls · {tokens}</numerusform>
             </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caches old outputs with the next request · {tokens} tokens</source>
+            <source>Caches old outputs with the next request · {tokens}</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -11132,7 +11095,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
-            <source>Compacts at {share} · {tokens} tokens left</source>
+            <source>Compacts at {share} · {tokens} left</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11412,12 +11375,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Next request: {fresh} tokens new, {cached} from the provider's cache</source>
+            <source>Next request: {fresh} new, {cached} from the provider's cache</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Next request: {tokens} tokens, all counted as new</source>
+            <source>Next request: {tokens}, all counted as new</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11556,8 +11519,13 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
+            <source>Reads {tokens} again uncached, once.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Ready to be cached: {tokens} tokens.</source>
+            <source>Ready to be cached: {tokens}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11647,7 +11615,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
-            <source>Saves {saved} tokens in every later request.</source>
+            <source>Saves {tokens} in every later request.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11730,7 +11698,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>The next change resends {resent} tokens once and saves {saved} tokens in every later request.</source>
+            <source>The next change resends {resent} once and saves {saved} in every later request.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11849,11 +11817,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/rows.py" />
-            <source>{difference} tokens</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/from_changes.py" />
             <source>{difference} tokens: {parts}</source>
             <translation type="unfinished" />
@@ -11884,23 +11847,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
-            <source>{resent} tokens are read again uncached, once.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>{size} in the cache</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/view.py" />
-            <source>{tokens} tokens</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/from_cache_uses.py" />
-            <source>{tokens} tokens sent</source>
+            <source>{tokens} sent</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -12640,6 +12593,16 @@
         <message>
             <location filename="../../helix_desktop/words/numbers.py" />
             <source>{number}k</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/numbers.py" />
+            <source>{tokens} token</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/numbers.py" />
+            <source>{tokens} tokens</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -14782,7 +14745,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/composer/controller.py" />
-            <source>Message: ≈ {tokens} tokens</source>
+            <source>Message: ≈ {tokens}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18636,11 +18599,6 @@
             <source>You're looking at turn {turn}, step {step}</source>
             <translation type="unfinished" />
         </message>
-        <message>
-            <location filename="../../helix_desktop/words/steps.py" />
-            <source>{tokens} tokens</source>
-            <translation type="unfinished" />
-        </message>
     </context>
     <context>
         <name>Store</name>
@@ -20912,12 +20870,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/chart/usage_chart.py" />
             <source>{share} of {size}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/cards.py" />
-            <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
-            <source>{tokens} tokens</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -13,7 +13,7 @@ from helix_desktop.ui.cache.entry_actions import EntryActions, is_readable, is_u
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import target_option, tool_option
 from helix_desktop.ui.cache.rows import CacheRow, CacheState
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Cache")
@@ -113,11 +113,11 @@ def _recall_words(rows: Sequence[CacheRow], count: int) -> str:
     sound = [row for row in rows if is_readable(row)]
     if len(sound) != count:
         return tr.plural(count, "Recall %n entry into message", "Recall %n entries into message")
-    tokens = format_tokens(sum(row.tokens for row in sound))
+    tokens = format_token_count(sum(row.tokens for row in sound))
     return tr.plural(
         count,
-        "Recall %n entry into message · ≈ {tokens} tokens",
-        "Recall %n entries into message · ≈ {tokens} tokens",
+        "Recall %n entry into message · ≈ {tokens}",
+        "Recall %n entries into message · ≈ {tokens}",
         tokens=tokens,
     )
 

@@ -19,7 +19,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.compare_rows import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
 from helix_desktop.ui.handover.rows import DraftRow
-from helix_desktop.words.numbers import format_token_change, format_tokens
+from helix_desktop.words.numbers import format_token_change, format_token_count
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 
@@ -113,7 +113,7 @@ def _doubt_line(why: str) -> QWidget:
 
 def _pills(draft: DraftRow) -> QWidget:
     change = (
-        tr("{tokens} tokens", tokens=format_tokens(draft.tokens_after))
+        format_token_count(draft.tokens_after)
         if draft.is_whole
         else format_token_change(draft.tokens_before, draft.tokens_after)
     )

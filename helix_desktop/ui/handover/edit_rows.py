@@ -11,7 +11,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.edited_handover import editable_sections, to_fields
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.handover.compare_rows import handover_titles
-from helix_desktop.words.numbers import format_token_difference, format_tokens
+from helix_desktop.words.numbers import format_token_count, format_token_difference
 from helix_desktop.words.summary_coverage import coverage_text, missing_text
 from helix_desktop.words.translation import Translator
 
@@ -81,7 +81,7 @@ def revision_check(draft: RevisionDraft, event: HandoverMade, sent: int, ratio: 
     is_changed = event.sections != draft.handover.sections
     now = round((sent + event.tokens - draft.handover.tokens) * ratio)
     change = now - round(sent * ratio) if is_changed else 0
-    tokens = tr("{tokens} tokens", tokens=format_tokens(now))
+    tokens = format_token_count(now)
     if change:
         tokens = tr("{tokens} ({change})", tokens=tokens, change=format_token_difference(change))
     return RevisionCheck(tokens, coverage_text(event.coverage), missing_text(event.coverage))

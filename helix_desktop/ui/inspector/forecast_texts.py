@@ -11,7 +11,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.cost import CostEstimate
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.inspector.rows import InspectorState
-from helix_desktop.words.numbers import format_tokens, format_usd, format_whole_percent
+from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator
 
@@ -25,22 +25,22 @@ def next_rewrite_text(forecast: Forecast, gauge: UsageGauge) -> str:
     due = forecast.next
     if due is None:
         return ""
-    frees = format_tokens(-round(due.saved * gauge.ratio))
+    frees = format_token_count(-round(due.saved * gauge.ratio))
     if not due.calls:
         if due.is_fold:
-            return tr("A note replaces old steps with the next request · {tokens} tokens", tokens=frees)
-        return tr("Caches old outputs with the next request · {tokens} tokens", tokens=frees)
+            return tr("A note replaces old steps with the next request · {tokens}", tokens=frees)
+        return tr("Caches old outputs with the next request · {tokens}", tokens=frees)
     if due.is_fold:
         return tr.plural(
             due.calls,
-            "A note replaces old steps in about %n model call · {tokens} tokens",
-            "A note replaces old steps in about %n model calls · {tokens} tokens",
+            "A note replaces old steps in about %n model call · {tokens}",
+            "A note replaces old steps in about %n model calls · {tokens}",
             tokens=frees,
         )
     return tr.plural(
         due.calls,
-        "Caches old outputs in about %n model call · {tokens} tokens",
-        "Caches old outputs in about %n model calls · {tokens} tokens",
+        "Caches old outputs in about %n model call · {tokens}",
+        "Caches old outputs in about %n model calls · {tokens}",
         tokens=frees,
     )
 
@@ -142,12 +142,12 @@ def cost_text(cost: RequestCost) -> str:
     """Return what the next request costs without its answer, about."""
     if cost.cached:
         tokens = tr(
-            "Next request: {fresh} tokens new, {cached} from the provider's cache",
-            fresh=format_tokens(cost.fresh),
+            "Next request: {fresh} new, {cached} from the provider's cache",
+            fresh=format_token_count(cost.fresh),
             cached=format_tokens(cost.cached),
         )
     else:  # the cache has expired, or the provider does not say what it has
-        tokens = tr("Next request: {tokens} tokens, all counted as new", tokens=format_tokens(cost.total))
+        tokens = tr("Next request: {tokens}, all counted as new", tokens=format_token_count(cost.total))
     return tokens if cost.cost is None else f"{tokens} · ≈ {format_usd(cost.cost)}"
 
 
@@ -155,7 +155,7 @@ def _rewrite_texts(
     forecast: Forecast, policy: ContextPolicy, ratio: float, after: RequestCost
 ) -> tuple[str, ...]:
     due = forecast.next
-    ripe = tr("Ready to be cached: {tokens} tokens.", tokens=format_tokens(round(forecast.ripe * ratio)))
+    ripe = tr("Ready to be cached: {tokens}.", tokens=format_token_count(round(forecast.ripe * ratio)))
     if due is None:
         none = tr.plural(
             MAX_CALLS,
@@ -164,9 +164,9 @@ def _rewrite_texts(
         )
         return (ripe, none)
     effect = tr(
-        "The next change resends {resent} tokens once and saves {saved} tokens in every later request.",
-        resent=format_tokens(round(due.resent * ratio)),
-        saved=format_tokens(round(due.saved * ratio)),
+        "The next change resends {resent} once and saves {saved} in every later request.",
+        resent=format_token_count(round(due.resent * ratio)),
+        saved=format_token_count(round(due.saved * ratio)),
     )
     price = tr(
         "After that change, the request has about {total} tokens, {fresh} of them new.",

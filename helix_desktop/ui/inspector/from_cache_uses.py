@@ -11,7 +11,7 @@ from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.ui.inspector.rows import ProviderCacheRow, ProviderCacheState
 from helix_desktop.words.costs import CostState
-from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
 from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator
@@ -65,7 +65,7 @@ def _is_reported(use: RequestCacheUse) -> bool:
 def _tokens_text(use: RequestCacheUse) -> str:
     if _is_reported(use):
         return usage_text(use.usage)
-    return tr("{tokens} tokens sent", tokens=format_tokens(use.usage.input))
+    return tr("{tokens} sent", tokens=format_token_count(use.usage.input))
 
 
 def _reason_text(causes: Sequence[MissCause]) -> str:

@@ -9,7 +9,7 @@ from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.context.window.window_changes import ItemChange, WindowChanges, compare_windows
 from helix_desktop.ui.inspector.from_window import window_rows
 from helix_desktop.ui.inspector.rows import ChangesState, InspectorState, RowChange, WindowRow
-from helix_desktop.words.numbers import format_token_difference, format_tokens
+from helix_desktop.words.numbers import format_token_count, format_token_difference
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
@@ -29,8 +29,8 @@ def with_changes(
         replace(row, change=_change(item), difference=round(item.tokens * ratio))
         for row, item in zip(state.rows, changes.items, strict=False)  # the provider's row comes on top
     ]
-    count, tokens = len(changes.gone), format_tokens(round(changes.gone_tokens * ratio))
-    title = tr.plural(count, "%n left: {tokens} tokens", "%n left: {tokens} tokens", tokens=tokens)
+    count, tokens = len(changes.gone), format_token_count(round(changes.gone_tokens * ratio))
+    title = tr.plural(count, "%n left: {tokens}", "%n left: {tokens}", tokens=tokens)
     gone = ChangesState(_summary(changes, ratio), title if count else "", _gone_rows(changes, ratio))
     return replace(state, rows=(*rows, *state.rows[len(rows) :]), changes=gone)
 

@@ -10,7 +10,7 @@ from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.inspector.rows import RowAction, WindowRow
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
@@ -67,7 +67,7 @@ def action_key(action: RowAction) -> str:
 
 def price_text(saved: int, resent: int) -> str:
     """Return what a change of one row saves with every request, and what it sends again once."""
-    less = tr("Saves {saved} tokens in every later request.", saved=format_tokens(saved))
+    less = tr("Saves {tokens} in every later request.", tokens=format_token_count(saved))
     if saved <= 0:
         less = tr("This saves no tokens: the line in its place is as long.")
     if not resent:
@@ -77,14 +77,14 @@ def price_text(saved: int, resent: int) -> str:
 
 def recall_price_text(added: int, resent: int) -> str:
     """Return what it costs to send a content in full again: with every request, and once."""
-    more = tr("Adds about {added} tokens to every later request.", added=format_tokens(max(0, added)))
+    more = tr("Adds about {tokens} to every later request.", tokens=format_token_count(max(0, added)))
     if not resent:
         return more
     return f"{more} {_resent_text(resent)}"
 
 
 def _resent_text(resent: int) -> str:
-    return tr("{resent} tokens are read again uncached, once.", resent=format_tokens(resent))
+    return tr("Reads {tokens} again uncached, once.", tokens=format_token_count(resent))
 
 
 class RowButtons(Themed, QWidget):

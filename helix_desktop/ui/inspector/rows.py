@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
-from helix_desktop.words.numbers import format_integer, format_token_difference, format_tokens
+from helix_desktop.words.direction import with_sign
+from helix_desktop.words.numbers import format_token_difference, format_tokens
 from helix_desktop.words.rewrite_explanations import (
     changed_since,
     explain_cached,
@@ -110,10 +111,10 @@ class WindowRow:
     @property
     def exact_tokens_text(self) -> str:
         """Return its tokens to the last one."""
+        tokens = tr.plural(abs(self.tokens), "%n token", "%n tokens")
         if self.kind != "difference":
-            return tr.plural(self.tokens, "%n token", "%n tokens")
-        sign = "+" if self.tokens > 0 else "\N{MINUS SIGN}"
-        return tr("{difference} tokens", difference=f"{sign}{format_integer(abs(self.tokens))}")
+            return tokens
+        return with_sign("+" if self.tokens > 0 else "\N{MINUS SIGN}", tokens)
 
     @property
     def state_text(self) -> str:

@@ -31,6 +31,7 @@ from helix_desktop.ui.inspector.rows import CacheStats, ChangesState, InspectorS
 from helix_desktop.words.numbers import (
     format_integer,
     format_size,
+    format_token_count,
     format_token_difference,
     format_tokens,
     format_whole_percent,
@@ -300,7 +301,7 @@ class Inspector(Themed, QWidget):
         left = state.until_handover
         threshold = format_whole_percent(state.threshold)
         due = (
-            tr("Compacts at {share} · {tokens} tokens left", share=threshold, tokens=format_tokens(left))
+            tr("Compacts at {share} · {tokens} left", share=threshold, tokens=format_token_count(left))
             if left
             else tr("Compacts at {share} · due now", share=threshold)
         )
@@ -345,7 +346,7 @@ class Inspector(Themed, QWidget):
         self._markers.set_text(tr.plural(cache.markers, "%n marker", "%n markers"))
         self._markers.setVisible(cache.markers > 0)
         self.saved_bars.show_savings(cache.savings)
-        saved = tr("{tokens} tokens", tokens=("≈ " if cache.saved else "") + format_tokens(cache.saved))
+        saved = ("≈ " if cache.saved else "") + format_token_count(cache.saved)
         self._saved.set_value(tr("Kept out of context"), saved)
         self._entries.set_value(tr("Entries"), f"{format_integer(cache.entries)} · {format_size(cache.size)}")
         self._disk.set_value(tr("On disk"), format_size(cache.stored_size))

@@ -18,7 +18,7 @@ from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.words.numbers import format_size, format_tokens
+from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Cache")
@@ -129,8 +129,8 @@ def _summary(part: RecallPart, found: _RecallResult, count: int) -> str:
     """Return how much a part is, and what it costs."""
     if not found.attachments:
         return tr("No line matches.") if part.how == "pattern" else tr("It has fewer lines.")
-    tokens = format_tokens(sum(attachment.tokens for attachment in found.attachments))
-    cost = tr("≈ {tokens} tokens", tokens=tokens)
+    tokens = format_token_count(sum(attachment.tokens for attachment in found.attachments))
+    cost = tr("≈ {tokens}", tokens=tokens)
     if part.how != "pattern":
         return cost
     hits = tr.plural(found.lines, "%n matching line", "%n matching lines")

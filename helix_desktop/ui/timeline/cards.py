@@ -35,7 +35,7 @@ from helix_desktop.ui.timeline.card_data import (
 from helix_desktop.ui.timeline.card_texts import card_title, chooser_text, send_form_text
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.models import writer_name
-from helix_desktop.words.numbers import format_token_change, format_tokens
+from helix_desktop.words.numbers import format_token_change, format_token_count
 from helix_desktop.words.rewrite_explanations import explain_cached, explain_noted
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
 from helix_desktop.words.times import format_relative_time
@@ -233,7 +233,7 @@ class SweepView(Card):
         super().__init__((14, 5, 8, 5), 8)
         self._signals, self._digests = signals, card.digests
         self._pills: FlowBox | None = None
-        saved = tr("{tokens} tokens", tokens=format_tokens(-card.saved))
+        saved = format_token_count(-card.saved)
         title = " · ".join(filter(None, (card_title(card), saved, sweep_reason_text(card.reason))))
         self.setAccessibleName(title)
         self.setToolTip(explain_cached())
@@ -277,7 +277,7 @@ class FormView(Card):
         tokens = (
             format_token_change(card.before, card.after)
             if card.before not in (0, card.after)
-            else tr("{tokens} tokens", tokens=format_tokens(card.after))
+            else format_token_count(card.after)
         )
         title = " · ".join((card_title(card), tokens, chooser_text(card)))
         icon = (
@@ -379,7 +379,7 @@ class PlacedView(Card):
 
     def __init__(self, card: PlacedCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 8)
-        saved = tr("{tokens} tokens", tokens=format_tokens(-card.saved))
+        saved = format_token_count(-card.saved)
         title = " · ".join((card_title(card), saved, placement_text(card.reason, card.threshold)))
         self.setAccessibleName(title)
         self.setToolTip(explain_noted())

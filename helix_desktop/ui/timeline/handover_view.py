@@ -42,7 +42,7 @@ from helix_desktop.ui.timeline.cards import (
     undo_button,
     undone_pill,
 )
-from helix_desktop.words.numbers import format_integer, format_token_change, format_tokens
+from helix_desktop.words.numbers import format_integer, format_token_change, format_token_count
 from helix_desktop.words.rewrite_explanations import explain_summarized
 from helix_desktop.words.rewrite_reasons import trigger_text
 from helix_desktop.words.rewrites import revision_size_text
@@ -189,7 +189,7 @@ class HandoverView(Card):
             session_pill(
                 tr("From “{title}”", title=ellipsize(title, _MAX_FOCUS_CHARS)), card.origin, self._signals
             ),
-            Pill(tr("{tokens} tokens", tokens=format_tokens(card.after)), "accent", "gauge"),
+            Pill(format_token_count(card.after), "accent", "gauge"),
             Pill(_messages_text(card), icon_name="message-square"),
             model_pill(card),
         ]

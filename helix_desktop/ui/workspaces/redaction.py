@@ -143,7 +143,7 @@ class RedactionPresenter:
             unsaved = self._unsaved_with(request)
             matches = _with_unsaved(await self._redaction.redact(request, self._on_progress), unsaved)
             self._put_unsaved(unsaved)
-            self._composer.outgoing.change(self._of(request).redact_text, self._workspace.id)
+            self._composer.outgoing.change(self._of(request).redact_draft, self._workspace.id)
         except HelixError as error:
             self._show_error(error)
         else:

@@ -18,7 +18,7 @@ from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.inspector.rows import CacheStats, ChangesState, RowKind, Segment
 from helix_desktop.ui.inspector.view import Inspector
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.times import format_relative_time
 from tests.support.galleries.panes_samples import NOW_MS, inspector_state, window_rows
 
@@ -274,6 +274,8 @@ def test_without_a_session_there_is_one_sentence_and_one_button(qtbot: QtBot, pa
 def test_tokens_are_abbreviated(tokens: int, text: str) -> None:
     """No number of tokens is longer than six signs."""
     assert format_tokens(tokens) == text
+    assert format_token_count(tokens) == f"{text} tokens"
+    assert format_token_count(1) == "1 token"
 
 
 @pytest.mark.parametrize(

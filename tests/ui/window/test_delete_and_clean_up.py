@@ -14,19 +14,16 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from helix_desktop.agent.ports import StoreRetention
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.events.session import Attachment, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
 from helix_desktop.domain.file_history.capture import Capture
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
-from helix_desktop.domain.user_text import verbatim
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.redaction.dialog import confirmation_word
-from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -36,6 +33,7 @@ from tests.support.model_servers.chat_server import (
 )
 from tests.support.window.buttons import find_buttons, press
 from tests.support.window.redact_dialog import forget_dialog, labels
+from tests.support.window.unsent_messages import add_late_message, add_unsaved_draft, check_redacted, note_of
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -116,16 +114,6 @@ async def _check_a_deleted_session(rig: WindowRig) -> None:
         assert not (await store.draft(second)).text
 
 
-async def add_unsaved_draft(rig: WindowRig, session: str, text: str) -> None:
-    """Do as if a draft could not be saved when its session was left."""
-    conversation = await rig.workspace.open_session(session)
-    error = StoreWriteFailed(verbatim("The disk is full."))
-    draft = UnsavedDraft(rig.workspace, conversation, text, is_whole=True, error=error)
-    composer = rig.wiring.session_controller.composer
-    async with composer._locks[session]:  # its draft may still be on its way to the store
-        composer.unsaved.add(draft)
-
-
 async def _check_the_only_session(rig: WindowRig) -> None:
     """The only session can be deleted too."""
     await rig.open_folder("one")
@@ -190,8 +178,8 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         elsewhere = rig.conversation.session.id
         await rig.wiring.workspace_controller.open_session(session)
         await add_unsaved_draft(rig, elsewhere, f"unsaved {SECRET}")
-        composer, notes = rig.wiring.session_controller.composer, f"see {SECRET}"
-        composer.attachments.change(elsewhere, [Attachment("0" * 64, "notes.txt", notes, 5, len(notes))])
+        composer = rig.wiring.session_controller.composer
+        composer.attachments.change(elsewhere, [note_of(f"see {SECRET}")])
         go, send, settle = asyncio.Event(), rig.conversation.send, composer.outgoing.settle
 
         async def send_late(*message: Any) -> int:
@@ -205,6 +193,7 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         patch.setattr(rig.conversation, "send", send_late)
         patch.setattr(composer.outgoing, "settle", settle_now)
         rig.type_message(f"on its way {SECRET}")
+        late = add_late_message(rig, f"late {SECRET}")
         rig.type_message(f"and {SECRET} again", send=False)
         rig.window.commands.forget.trigger()
         dialog = await forget_dialog(rig)
@@ -229,11 +218,15 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
         await rig.wiring.workspace_controller.open_session(elsewhere)
         await until(lambda: rig.composer.text().startswith("unsaved [FORGOTTEN "), "the unsaved draft")
         assert [attached.text[:15] for attached in composer.attachments.current()] == ["see [FORGOTTEN "]
+        check_redacted(rig, late, SECRET)
         await rig.wiring.workspace_controller.open_session(session)
         assert await rig.workspace.store.redaction.redacted_at(output.digest)
-        data = rig.folder / "data"
-        files = [path for path in data.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
-        assert files == []
+        assert _files_with_the_secret(rig) == []
+
+
+def _files_with_the_secret(rig: WindowRig) -> list[Path]:
+    files = (path for path in (rig.folder / "data").rglob("*") if path.is_file())
+    return [path for path in files if SECRET.encode() in path.read_bytes()]
 
 
 @pytest.fixture

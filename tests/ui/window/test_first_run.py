@@ -130,6 +130,7 @@ async def test_the_welcome_page_takes_a_pasted_key_and_connects_a_local_server(
     async with open_window(qapp, tmp_path) as rig:
         await _check_a_scan_without_servers(rig)
         await _check_a_pasted_key(rig)
+        await _check_a_local_server_in_settings(rig)
         await _check_a_local_server(rig)
 
 
@@ -160,6 +161,26 @@ async def _check_a_pasted_key(rig: WindowRig) -> None:
     addresses = [line.text() for line in dialog.findChildren(QLineEdit)]
     assert any("api.groq.com" in address for address in addresses)
     assert field.text() == ""
+    rig.wiring.settings.close()
+
+
+async def _check_a_local_server_in_settings(rig: WindowRig) -> None:
+    """Without a workspace its model is the default once it is added, as on the first page."""
+    services, dialog = rig.wiring.services, rig.wiring.settings.dialog
+    async with run_server(LLAMA_CPP) as server:
+        services.models.local_ports = (1, server.port)
+        await rig.wiring.settings.show("providers")
+        found = dialog.providers.found_servers
+        press(dialog, "find_servers")
+        await until(lambda: server.request_lines and not found.text(), "found")
+        press(found, "add")
+        await until(lambda: services.settings.model == "llama.cpp/qwen3.gguf", "the default")
+        labels = rig.window.welcome.findChildren(QLabel)
+        await until(lambda: "A model is connected" in [label.text() for label in labels], "said so")
+        rig.wiring.settings.close()
+    assert services.settings.with_provider_removed("llama.cpp").model == ""
+    await services.save_settings(services.settings.with_provider_removed("llama.cpp"))
+    await rig.wiring.settings.show("providers")
     rig.wiring.settings.close()
 
 

@@ -19,7 +19,7 @@ from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.words.numbers import format_size, format_tokens
+from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator
@@ -254,7 +254,7 @@ class Preview(Themed, QWidget):
             words = tr("Recall line {line}", line=first)
             if last > first:
                 words = tr("Recall lines {first}–{last}", first=first, last=last)
-        return words, tr("≈ {tokens} tokens", tokens=format_tokens(tokens))
+        return words, tr("≈ {tokens}", tokens=format_token_count(tokens))
 
     def _fit(self) -> None:
         """Shorten the buttons' texts, the least needed first, until the title fits."""

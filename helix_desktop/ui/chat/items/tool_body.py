@@ -22,7 +22,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.safe_text import clean_output, escape_invisible
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.rewrite_explanations import explain_changed
 from helix_desktop.words.translation import Translator, translate
 
@@ -214,7 +214,7 @@ def _sent_title(form: Form) -> str:
 
 
 def _tokens_text(tokens: int) -> str:
-    return tr("{tokens} tokens", tokens=format_tokens(tokens))
+    return format_token_count(tokens)
 
 
 def _intro_layout(text: str, tools: ItemTools) -> TextLayout | None:

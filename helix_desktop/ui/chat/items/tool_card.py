@@ -30,7 +30,7 @@ from helix_desktop.ui.chat.rows.row_texts import FORM_TEXTS, STATE_TEXTS, badge_
 from helix_desktop.ui.chat.rows.row_types import Badge, ToolRow, ToolState
 from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.words.numbers import format_size, format_tokens
+from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.rewrite_explanations import explain_changed
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator, translate
@@ -131,9 +131,9 @@ def figures_text(row: ToolRow) -> str:
     if row.exit_code is not None:
         parts.append(tr("exit code {code}", code=str(row.exit_code)))
     if row.tokens and row.form == "full":
-        parts.append(tr("{tokens} tokens", tokens=format_tokens(row.tokens)))
+        parts.append(format_token_count(row.tokens))
     elif row.tokens:
-        parts.append(tr("{tokens} tokens sent", tokens=format_tokens(row.tokens)))
+        parts.append(tr("{tokens} sent", tokens=format_token_count(row.tokens)))
     return " · ".join(parts)
 
 

@@ -9,7 +9,7 @@ from helix_desktop.agent.session_updates import SubagentActivity, SubagentProgre
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.tools import SubagentUsage
 from helix_desktop.domain.user_text import TextContext, UserText
-from helix_desktop.words.numbers import format_tokens, format_usd, format_whole_percent
+from helix_desktop.words.numbers import format_token_count, format_usd, format_whole_percent
 from helix_desktop.words.times import format_elapsed
 from helix_desktop.words.translation import Translator, translate
 
@@ -90,7 +90,7 @@ class SubagentStatus:
         if self.steps:
             parts.append(tr.plural(self.steps, "%n model call", "%n model calls"))
         if self.spent_tokens:
-            parts.append(tr("{tokens} tokens used", tokens=format_tokens(self.spent_tokens)))
+            parts.append(tr("{tokens} used", tokens=format_token_count(self.spent_tokens)))
         if self.cost:
             parts.append(format_usd(self.cost))
         if self.is_running and self.started_at_ms:

@@ -12,7 +12,7 @@ from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.composer.completion import Completion
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -90,7 +90,7 @@ async def _search(source: WorkspaceCacheSource, words: str) -> list[str]:
 
 def _completion(row: CacheRow, words: Sequence[str]) -> Completion:
     title = " ".join(part for part in (row.tool, row.target) if part) or row.digest[:_HASH_DIGITS]
-    tokens = tr("{tokens} tokens", tokens=format_tokens(row.tokens))
+    tokens = format_token_count(row.tokens)
     detail = " · ".join(
         part for part in (row.digest[:_HASH_DIGITS], tokens, row.hit or row.first_line) if part
     )

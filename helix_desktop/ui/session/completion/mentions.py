@@ -15,7 +15,7 @@ from helix_desktop.domain.files.mention import Mention, format_lines
 from helix_desktop.domain.slash_command import parse_slash_input
 from helix_desktop.services.file_index import FileIndex, MentionedFiles
 from helix_desktop.ui.chat.composer.composer import Composer
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.slash_commands import find_slash_command
 from helix_desktop.words.translation import Translator, translate
 
@@ -78,8 +78,8 @@ def _attached_text(tried: dict[Mention, _TriedFile]) -> str:
     }
     if not attached:
         return ""
-    tokens = format_tokens(sum(attached.values()))
-    return tr("Attaches {files} (≈ {tokens} tokens)", files=tuple(attached), tokens=tokens)
+    tokens = format_token_count(sum(attached.values()))
+    return tr("Attaches {files} (≈ {tokens})", files=tuple(attached), tokens=tokens)
 
 
 def _is_built_in_command(text: str) -> bool:

@@ -26,7 +26,7 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.slash_commands import SlashCommands
 from helix_desktop.words.efforts import effort_name, with_effort
 from helix_desktop.words.models import model_name
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.prompt_files import prompt_warnings
 from helix_desktop.words.slash_commands import SlashCommand, find_slash_command
 from helix_desktop.words.translation import Translator, translate
@@ -460,4 +460,4 @@ def _estimate_text(tokens: int, free: int, ratio: float) -> str:
     if tokens * ratio > free:
         count = format_tokens(round(tokens * ratio))
         return tr("Message: ≈ {tokens} tokens, room for {free}", tokens=count, free=format_tokens(free))
-    return tr("Message: ≈ {tokens} tokens", tokens=format_tokens(tokens))
+    return tr("Message: ≈ {tokens}", tokens=format_token_count(tokens))

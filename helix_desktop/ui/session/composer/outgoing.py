@@ -51,10 +51,11 @@ class OutgoingMessages:
         if tasks:
             await asyncio.wait(tasks)
 
-    def change(self, change: Callable[[str], str], workspace: str) -> None:
-        """Change the texts of those of a workspace that could not be settled."""
+    def change(self, change: Callable[[Draft], Draft], workspace: str) -> None:
+        """Change the texts of those of a workspace that could not be settled, and what goes along."""
         for message in self._in(workspace):
-            message.text = change(message.text)
+            draft = change(Draft(message.text, tuple(message.attachments)))
+            message.text, message.attachments = draft.text, [*draft.attachments]
 
     def _in(self, workspace: str) -> list[OutgoingMessage]:
         return [message for message in self._messages if message.workspace.id == workspace]

@@ -121,7 +121,7 @@ class ProvidersPresenter:
         provider = provider_from_form(form)
         settings = self._services.settings
         used, roles_before = self._in_use(form.id or provider.name), settings.catalog_roles
-        is_first = not (self._active_workspace.id or settings.model)
+        is_first = self._is_first()
         await self._changes.save(provider, form.id, form.key, form.secret_headers)
         if used or is_first:
             await self.use(self._model_in_use(provider))
@@ -282,12 +282,23 @@ class ProvidersPresenter:
         view.show_message(_new_default_text(label))
 
     async def add(self, server: LocalServer) -> None:
-        """Add a server that was found, with all its models; the loaded one is the usual one."""
+        """Add a server that was found, with all its models; the loaded one is the usual one.
+
+        Where no model was there to answer, it does, as that of a provider that is saved.
+        """
+        is_first = self._is_first()
         provider = await self._changes.add_server(server)
+        if is_first:
+            await self.use(provider.name)
         await self.refresh()
         self._select(provider.name)
         self._page.found_servers.hide()
-        self._editor.show_notices([CheckNotice(tr("Added"), "ok", provider.name)])
+        added = CheckNotice(tr("Added"), "ok", provider.name)
+        self._editor.show_notices([added, self._default_notice()] if is_first else [added])
+
+    def _is_first(self) -> bool:
+        """Return True where no workspace is open, and no model answers in those that will be."""
+        return not (self._active_workspace.id or self._services.settings.model)
 
 
 def _new_default_text(label: str) -> str:

@@ -1,0 +1,41 @@
+"""Messages that reach no log: a draft that could not be saved, and one that stays on its way."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.errors import StoreWriteFailed
+from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.user_text import verbatim
+from helix_desktop.ui.session.composer.outgoing import OutgoingMessage
+from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft
+from tests.support.window.window_rig import WindowRig
+
+
+def note_of(text: str) -> Attachment:
+    """Return an attached note."""
+    return Attachment("0" * 64, "notes.txt", text, 5, len(text))
+
+
+async def add_unsaved_draft(rig: WindowRig, session: str, text: str) -> None:
+    """Do as if a draft could not be saved when its session was left."""
+    conversation = await rig.workspace.open_session(session)
+    error = StoreWriteFailed(verbatim("The disk is full."))
+    draft = UnsavedDraft(rig.workspace, conversation, text, is_whole=True, error=error)
+    composer = rig.wiring.session_controller.composer
+    async with composer._locks[session]:  # its draft may still be on its way to the store
+        composer.unsaved.add(draft)
+
+
+def add_late_message(rig: WindowRig, text: str) -> OutgoingMessage:
+    """Return a message on its way, with a note, that never settles."""
+    message = OutgoingMessage(rig.workspace, rig.conversation, text, [note_of(text)])
+    rig.wiring.session_controller.composer.outgoing.add(message)
+    return message
+
+
+def check_redacted(rig: WindowRig, message: OutgoingMessage, secret: str) -> None:
+    """Check that a message on its way lost the secret, and let go of it."""
+    (notes,) = message.attachments
+    assert "[FORGOTTEN " in message.text
+    assert notes.text == message.text
+    assert secret not in message.text
+    rig.wiring.session_controller.composer.outgoing.remove(message)
