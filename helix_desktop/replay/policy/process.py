@@ -173,7 +173,9 @@ class _Server:
             if self._should_stop():
                 return True
             if monotonic() - sent_at >= _PICTURE_EVERY_S:
-                self._send(ReplayDone(number, session.picture(estimate)))
+                picture = session.picture(estimate)
+                if picture.exact_points:  # while names are read, it is the first one still
+                    self._send(ReplayDone(number, picture))
                 sent_at = monotonic()
             return False
 

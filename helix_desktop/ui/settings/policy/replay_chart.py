@@ -36,6 +36,8 @@ _MAX_POINTS = 900  # of one curve: more than the pixels that it has
 _ESTIMATE_OPACITY = 0.4
 _DOT_PX = 10  # with its edge
 _NEAR = 7.0  # pixels around a dot in which the mouse is on it
+_LAYERS = ("sweep-made", "fold-made", "observations-placed", "handover-made")
+"""The kinds of rewrites, lowest first: the rare ones that change most are not hidden below the others."""
 
 
 def fullest_points(points: Sequence[WindowPoint], most: int) -> list[WindowPoint]:
@@ -89,9 +91,11 @@ class ReplayChart(Themed, QWidget):
         self._curves = first, second
         seqs = self._seqs = sorted({point.seq for curve in self._curves for point in curve})
         self._tokens = _tokens_along(first, seqs), _tokens_along(second, seqs)
-        rewrites = comparison.replay.rewrites if comparison.replay is not None and seqs else ()
-        # Each is on the curve at the first request after it.
-        self._dots = [(it, min(bisect_left(seqs, it.seq), len(seqs) - 1)) for it in rewrites]
+        rewrites = comparison.replay.rewrites if comparison.replay is not None and first else ()
+        # Each is where the curve has a point after it: at points of the other one it goes on as before.
+        own = [point.seq for point in first]
+        places = [min(bisect_left(own, it.seq), len(own) - 1) for it in rewrites]
+        self._dots = [(it, bisect_left(seqs, own[place])) for it, place in zip(rewrites, places, strict=True)]
         self.setAccessibleName(self._summary())
         self.update()
 
@@ -144,7 +148,7 @@ class ReplayChart(Themed, QWidget):
         for _ in self._parts(painter, plot, replay):
             paint_curve(painter, mine, theme.accent)
         exact_until, faces = _exact_until(replay), _DotFaces(theme, self.devicePixelRatioF())
-        for rewrite, index in self._dots:
+        for rewrite, index in sorted(self._dots, key=_layer):
             painter.setOpacity(1.0 if rewrite.seq <= exact_until else _ESTIMATE_OPACITY)
             painter.drawPixmap(self._dot(plot, index) + faces.corner, faces[rewrite.kind])
 
@@ -272,6 +276,11 @@ def _paint_bounds(painter: QPainter, plot: Plot, replay: PolicyReplay, theme: Th
             # At the left, where the curve of a session is low.
             place = QRectF(plot.rect.left() + 4, above, plot.rect.width() - 8, high)
             painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
+
+
+def _layer(dot: tuple[PolicyRewrite, int]) -> int:
+    kind = dot[0].kind
+    return _LAYERS.index(kind) if kind in _LAYERS else -1
 
 
 def _dot_color(kind: str, theme: Theme) -> str:
