@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import chain, filterfalse, groupby, islice
 from operator import itemgetter
-from typing import NamedTuple
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, PinnedCopy
@@ -46,19 +45,16 @@ _Priced = tuple[float, str, int]
 """What a name costs for what it is worth, the name, and the event it was last seen in."""
 
 
-class Sighting(NamedTuple):
-    """Where an identifier was last seen: an event, and its model call."""
-
-    seq: int
-    step: int
+_Sighting = tuple[str, int, int, int, int]
+"""A name, the event it was last seen in, that one's model call, what the name costs, and what it is worth."""
 
 
 class IdentifierIndex:
     """The identifiers of one session, each with its last sighting; reads only what is new in the log."""
 
     def __init__(self) -> None:
-        self._used: dict[str, Sighting] = {}  # what the agent used in its calls, newest sighting last
-        self._unused: dict[str, Sighting] = {}  # what it only saw
+        self._used: dict[str, _Sighting] = {}  # what the agent used in its calls, newest sighting last
+        self._unused: dict[str, _Sighting] = {}  # what it only saw
         self._times: Counter[str] = Counter()  # the messages that each was in
         self._last: LogItem | None = None
         self._by_text: dict[str, tuple[str, ...]] = {}  # of notes, markers and messages that store none
@@ -87,18 +83,19 @@ class IdentifierIndex:
         self._last = items[-1] if items else None
 
     def _add(self, item: LogItem) -> None:
-        sighting, names = Sighting(item.seq, item.step), self._of_item(item)
-        self._times.update(names)
+        """Note where its names were seen: each is worth the more the more messages it was in."""
+        seq, step, names, times = item.seq, item.step, self._of_item(item), self._times
+        times.update(names)
         if isinstance(item.event, AssistantSpoke):
             for name in names:
                 self._unused.pop(name, None)
                 self._used.pop(name, None)
-                self._used[name] = sighting
+                self._used[name] = name, seq, step, len(name) + _NAME_OVERHEAD, _USED_FACTOR * times[name]
             return
         for name in names:
-            places = self._used if name in self._used else self._unused
+            places, factor = (self._used, _USED_FACTOR) if name in self._used else (self._unused, 1)
             places.pop(name, None)
-            places[name] = sighting
+            places[name] = name, seq, step, len(name) + _NAME_OVERHEAD, factor * times[name]
 
     def _of_item(self, item: LogItem) -> tuple[str, ...]:
         event = item.event
@@ -193,7 +190,9 @@ class IdentifierIndex:
         used = filterfalse(visible.__contains__, reversed(self._used))
         unused = filterfalse(visible.__contains__, reversed(self._unused))
         most_used, most_seen = min(_MAX_USED, max_tokens), min(_MAX_SEEN, int(max_tokens * _SEEN_PER_TOKEN))
-        return self._line(title, [*islice(used, most_used)], [*islice(unused, most_seen)], max_tokens)
+        used_places = map(self._used.__getitem__, [*islice(used, most_used)])
+        unused_places = map(self._unused.__getitem__, [*islice(unused, most_seen)])
+        return self._line(title, chain(used_places, unused_places), max_tokens)
 
     def sweep_line(self, transcript: Transcript, seqs: Iterable[int], max_tokens: int) -> str:
         """Return the same line of the identifiers that a sweep of these messages takes out of the window.
@@ -207,34 +206,19 @@ class IdentifierIndex:
         # The newest messages are most of the window: what they name was last seen in them.
         newest = _whole_from(transcript, also_masked)
         hidden.difference_update(left_out, *self._names_in_window(transcript, also_masked, before=newest))
-        used = [name for name in hidden if name in self._used and self._used[name].seq < newest]
-        unused = [name for name in hidden if name in self._unused and self._unused[name].seq < newest]
-        return self._line(SWEEP_TITLE, used, unused, max_tokens)
+        sightings = filter(None, [self._used.get(name) or self._unused.get(name) for name in hidden])
+        return self._line(SWEEP_TITLE, [place for place in sightings if place[1] < newest], max_tokens)
 
-    def _line(self, title: str, used: Sequence[str], unused: Sequence[str], max_tokens: int) -> str:
-        """Return the line with the cheapest of these names in about `max_tokens`; empty if there are none."""
-        max_chars = max_tokens * _CHARS_PER_TOKEN - len(title) - _MAX_GROUPS * _LABEL_CHARS
-        if len(used) + len(unused) + sum(map(len, used)) + sum(map(len, unused)) + _LEAST_CHARS <= max_chars:
-            # All of them fit, whatever they cost.
-            names = [(-self._used[name].seq, name) for name in used]
-            names += [(-self._unused[name].seq, name) for name in unused]
-        else:
-            names = [*_cheapest(self._prices(used, unused), max_chars)]
-        return f"{title} {'; '.join(_groups(sorted(names)))}" if names else ""
+    def _line(self, title: str, sightings: Iterable[_Sighting], max_tokens: int) -> str:
+        """Return the line with the cheapest of these names in about `max_tokens`; empty if there are none.
 
-    def _prices(self, used: Iterable[str], unused: Iterable[str]) -> list[_Priced]:
-        """Return what each name costs for what it is worth.
-
-        It costs its length, and is worth the more the newer it is and the more messages it was in; a used one
-        by the factor more.
+        A name costs its length, the more the older it is.
         """
-        now, times = self._last.step + 1 if self._last else 1, self._times
-        return [
-            ((len(name) + _NAME_OVERHEAD) * (now - step) / (factor * times[name]), name, seq)
-            for names, places, factor in ((used, self._used, _USED_FACTOR), (unused, self._unused, 1))
-            for name in names
-            for seq, step in (places[name],)
-        ]
+        max_chars = max_tokens * _CHARS_PER_TOKEN - len(title) - _MAX_GROUPS * _LABEL_CHARS
+        now = self._last.step + 1 if self._last else 1
+        prices = [(cost * (now - step) / worth, name, seq) for name, seq, step, cost, worth in sightings]
+        names = [*_cheapest(prices, max_chars)]
+        return f"{title} {'; '.join(_groups(sorted(names)))}" if names else ""
 
 
 def _whole_from(transcript: Transcript, also_masked: Set[int]) -> int:
