@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.text_chunks import MAX_CHUNK_CHARS, split_text
 from helix_desktop.domain.user_text import TextContext, system_reason
 
 _text = TextContext("Providers")
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     import tiktoken
 
 _log = logging.getLogger(__name__)
-
-MAX_CHUNK_CHARS = 50_000
-"""Characters counted at once: a million of whitespace overflow the stack of tiktoken's pattern matcher."""
 
 MAX_CACHED_TEXTS = 4_096
 """Number of cached counts for repeated texts: the system prompt, tool schemas, a draft."""
@@ -176,24 +174,6 @@ def load_encoding(path: Path) -> tiktoken.Encoding:
         mergeable_ranks=ranks,
         special_tokens=dict(vocabulary.special),
     )
-
-
-def split_text(text: str, max_chars: int = MAX_CHUNK_CHARS) -> list[str]:
-    """Split a text into chunks of at most `max_chars` characters that join to it again.
-
-    Cuts are after the last line, else before the last space, of a chunk's last tenth, where they change a
-    count by a token at most; in a run without either they are at `max_chars`.
-    """
-    chunks: list[str] = []
-    start = 0
-    while len(text) - start > max_chars:
-        low, high = start + max_chars * 9 // 10, start + max_chars
-        line, space = text.rfind("\n", low, high) + 1, text.rfind(" ", low, high)
-        cut = next((index for index in (line, space) if index > start), high)
-        chunks.append(text[start:cut])
-        start = cut
-    chunks.append(text[start:])
-    return chunks
 
 
 def count_text(encoding: tiktoken.Encoding, text: str) -> int:

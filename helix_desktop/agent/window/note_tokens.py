@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, filterfalse
 
 from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.rewrites.note_parts import note_parts, parts_of_message
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
+from helix_desktop.domain.text_chunks import MAX_CHUNK_CHARS, split_text
 
 _MAX_PARTS = 65_536
-_MAX_CHARS = 50_000  # of a text: counters cut a longer one into parts of their own
 
 
 class NoteTokens:
@@ -25,16 +25,14 @@ class NoteTokens:
 
     async def count(self, text: str) -> int:
         """Return the number of tokens of a text. Raises HelixError as the counter does."""
-        if len(text) > _MAX_CHARS:
-            return (await self._counter.count([text]))[0]
-        parts = note_parts(text)
+        parts = [part for chunk in split_text(text) for part in note_parts(chunk)]
         tokens = await self._read(parts)
-        return sum([tokens[part] for part in parts])
+        return sum(map(tokens.__getitem__, parts))
 
     async def read_ahead(self, items: Iterable[LogItem]) -> None:
         """Count the parts that notes will have of messages; a failure comes again when they are needed.
 
-        A note with long words is counted whole: their parts are not.
+        Not those of words so long that a note with them is counted in chunks: there they end elsewhere.
         """
         short = (item for item in items if not _has_long_words(item))
         with suppress(HelixError):
@@ -45,11 +43,11 @@ class NoteTokens:
         if len(self._tokens) >= _MAX_PARTS:
             self._tokens = {}
         tokens = self._tokens
-        new = [part for part in dict.fromkeys(parts) if part not in tokens]
+        new = [*dict.fromkeys(filterfalse(tokens.__contains__, parts))]
         if new:
             tokens.update(zip(new, await self._counter.count(new), strict=True))
         return tokens
 
 
 def _has_long_words(item: LogItem) -> bool:
-    return isinstance(item.event, UserSpoke | AssistantSpoke) and len(item.event.text) > _MAX_CHARS
+    return isinstance(item.event, UserSpoke | AssistantSpoke) and len(item.event.text) > MAX_CHUNK_CHARS

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.providers.tiktoken_counter import VOCABULARIES, TiktokenCounter, load_encoding, split_text
+from helix_desktop.domain.text_chunks import split_text
+from helix_desktop.providers.tiktoken_counter import VOCABULARIES, TiktokenCounter, load_encoding
 
 FOLDER = resources_dir() / "tokenizers"
 

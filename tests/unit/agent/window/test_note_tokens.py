@@ -41,6 +41,7 @@ async def test_a_note_is_counted_from_its_messages() -> None:
     counter.chars = 0
     long = note * (50_000 // len(note) + 1)
     assert await tokens.count(long) == MessageTokenCounter.bundled().text_tokens(long)
+    assert counter.chars < len(note)
 
 
 async def test_words_too_long_to_be_counted_by_parts_are_not_counted_ahead() -> None:
