@@ -212,14 +212,7 @@ def due_condensation(
     """Return the older notes to condense into one, once all notes outgrow their share of the window."""
     if not (policy.enabled and policy.fold_after_steps and policy.condense_at):
         return None
-    newest = _newest_user_seq(transcript)
-    notes = [
-        entry
-        for entry in transcript.window_entries()
-        if is_fold_note(entry) or _is_older_user_message(entry, newest)
-    ]
-    while notes and isinstance(notes[-1], LogItem):
-        notes.pop()
+    notes = _notes_and_user_messages(transcript)
     cap, tokens = policy.condense_at * window, [transcript.entry_tokens(entry) for entry in notes]
     if sum(tokens) <= cap:
         return None
@@ -245,8 +238,21 @@ def condensed_tokens(policy: ContextPolicy, window: int) -> int:
     return int(policy.condense_at * policy.condense_keep * 0.5 * window)
 
 
-def _is_older_user_message(entry: WindowEntry, newest: int) -> bool:
-    return isinstance(entry, LogItem) and isinstance(entry.event, UserSpoke) and entry.seq != newest
+def _notes_and_user_messages(transcript: Transcript) -> list[WindowEntry]:
+    """Return the notes of folds and, up to the last of them, the user's messages but their newest one."""
+    newest, last = _newest_user_seq(transcript), transcript.covers[-1].upto if transcript.covers else 0
+    found: list[WindowEntry] = []
+    for entry in transcript.window_entries():
+        if isinstance(entry, LogItem):
+            if entry.seq > last:
+                break
+            if isinstance(entry.event, UserSpoke) and entry.seq != newest:
+                found.append(entry)
+        elif is_fold_note(entry):
+            found.append(entry)
+    while found and isinstance(found[-1], LogItem):
+        found.pop()
+    return found
 
 
 def _segments(

@@ -28,11 +28,12 @@ _NOTHING = digest_of(b"")
 _CHARS_PER_TOKEN = 3
 _RESULT_CHARS = 120
 _PARSED_CHARS = 4_000  # characters of a command in which files are looked for
+_WITH_CONTENT: tuple[ToolKind, ...] = ("read", "write", "edit")  # calls whose content tells what is stored
 _COUNTED_OUTCOMES = ("ran", "stopped")
 _DELETING_TOOL = re.compile(r"(?:^|_)(?:delete|remove|unlink|trash)(?=_|$)|Delete|Remove")
 _LINES = re.compile(r":\d+(?:-\d*)?$")  # the lines that were read of a file
 _ALL_LINES = re.compile(r"Lines 1-(\d+) of \1 of ")  # how the answer to a range of all lines begins
-_REMEMBERED_CALLS = 1_024  # that read a file: condensed notes are made from the same ones again
+_REMEMBERED_CALLS = 1_024  # of files: condensed notes are made from the same ones again
 _DELETING_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?(?:rm|unlink)\s+([^;&|<>\n]+)")
 _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
 
@@ -180,7 +181,7 @@ class Ledger(msgspec.Struct):
     attached: dict[str, AttachedContent] = {}
     commands: dict[str, CommandRun] = {}
     failures: dict[tuple[str, str], Failure] = {}
-    calls_under_way: dict[str, _CallContent] = {}  # by the calls' ids
+    newest_calls: tuple[int, AssistantSpoke | None] = (0, None)  # the newest message with calls, by its event
 
     def add(self, item: LogItem) -> None:
         """Add the next message."""
@@ -190,16 +191,8 @@ class Ledger(msgspec.Struct):
                     self.attached.pop(attachment.digest, None)
                     content = AttachedContent(attachment.label, attachment.digest, item.seq)
                     self.attached[attachment.digest] = content
-            case AssistantSpoke(calls=calls, short=short) if calls:
-                contents = {call.call_id: written_content(call) for call in short}
-                self.calls_under_way = {
-                    call.id: _CallContent(
-                        item.seq,
-                        contents.get(call.id, ""),
-                        tool_kind(call.name) == "read" and _reads_part(call),
-                    )
-                    for call in calls
-                }
+            case AssistantSpoke(calls=calls) as response if calls:
+                self.newest_calls = item.seq, response
             case ToolAnswered() as answer if answer.outcome in _COUNTED_OUTCOMES and not answer.recalled:
                 self._add_answer(answer, item.seq)
 
@@ -215,10 +208,21 @@ class Ledger(msgspec.Struct):
         elif _DELETING_TOOL.search(answer.name) and _is_path(answer.target):
             self._add_file(answer.target, "", "", seq, "deleted")
         elif answer.target and kind in FLAGS and not is_task_tool(answer.name):
-            call = self.calls_under_way.get(answer.call_id, _UNKNOWN_CALL)
+            call = self._call_of(answer) if kind in _WITH_CONTENT else _UNKNOWN_CALL
             is_part = kind == "read" and _is_part(answer, call)
             for path in _paths(answer.target, kind):
                 self._add_use(path, kind, answer, seq, call, is_part)
+
+    def _call_of(self, answer: ToolAnswered) -> _CallContent:
+        """Return what the call of an answer holds."""
+        seq, response = self.newest_calls
+        calls = [call for call in (response.calls if response else ()) if call.id == answer.call_id]
+        if response is None or not calls:
+            return _UNKNOWN_CALL
+        call = calls[-1]
+        contents = [written_content(short) for short in response.short if short.call_id == call.id]
+        reads_part = tool_kind(call.name) == "read" and _reads_part(call)
+        return _CallContent(seq, contents[-1] if contents else "", reads_part)
 
     def _add_use(
         self, path: str, kind: ToolKind, answer: ToolAnswered, seq: int, call: _CallContent, is_part: bool
@@ -268,8 +272,8 @@ class Ledger(msgspec.Struct):
         self.commands.pop(answer.target, None)
         run = CommandRun(answer.target, answer.exit_code, answer.digest, seq, ok, result)
         self.commands[answer.target] = run
-        call = self.calls_under_way.get(answer.call_id, _UNKNOWN_CALL)
-        content = call.content if "<<" in answer.target else ""
+        call = self._call_of(answer) if "<<" in answer.target else _UNKNOWN_CALL
+        content = call.content
         for path, by_tee in _generated_files(answer.target):
             digest, stored_seq = (content, call.seq) if content else (answer.digest if by_tee else "", seq)
             self._add_file(path, "", digest, seq, "generated", stored_seq=stored_seq)
@@ -334,6 +338,7 @@ def _take(entries: Sequence[LedgerEntry], fitting: dict[int, str], chars_left: i
     return chars_left
 
 
+@lru_cache(_REMEMBERED_CALLS)
 def written_content(call: MaskedCall) -> str:
     """Return the digest of what a call writes, among its large arguments; empty if it is none of them.
 
@@ -381,6 +386,7 @@ def _paths(target: str, kind: ToolKind) -> Sequence[str]:
     return parts if kind in ("write", "edit") and all(map(_is_path, parts)) else (target,)
 
 
+@lru_cache(_REMEMBERED_CALLS)
 def _is_path(target: str) -> bool:
     """Return True if a call's target is a file, and not a label or an issue."""
     return ("/" in target or "." in target) and target in identifiers_in(target)

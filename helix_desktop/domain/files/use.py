@@ -87,6 +87,7 @@ def is_todo_tool(name: str) -> bool:
     return bool(words & {"todo", "todos"}) or words >= {"update", "plan"}
 
 
+@lru_cache(256)
 def is_task_tool(name: str) -> bool:
     """Return True for a tool that holds an agent's list of things to do, or a task of it: also TaskUpdate."""
     words = tool_words(name)
