@@ -37,7 +37,7 @@ def provider_cache_state(
         cache_writes=format_tokens(spent.cache_writes) if spent.cache_writes else "",
         fresh=format_tokens(spent.fresh) if total else "",
         cost=CostState(spent).cost_text,
-        lifetime=lifetime_text(lifetime_s) if lifetime_s else "",
+        lifetime=lifetime_text(lifetime_s) if lifetime_s and not unreported else "",
         note=" ".join(map(miss_text, unreported)),
         rows=tuple(_row(use, unreported) for use in uses),
     )

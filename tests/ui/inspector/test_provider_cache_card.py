@@ -73,7 +73,7 @@ def test_without_reports_it_says_so_or_is_not_there(qtbot: QtBot) -> None:
     qtbot.addWidget(card)
     assert provider_cache_state([RecordedEvent(1, 0, response(None))], Spending(90), POLICY) is None
     log = [RecordedEvent(seq, seq, response(Usage(900, 5))) for seq in (1, 2)]
-    card.show_state(provider_cache_state(log, Spending(1_810), POLICY))
+    card.show_state(provider_cache_state(log, Spending(1_810), POLICY, 1_800))
     assert card.note.text() == "The provider doesn't report its cache."
     assert card.texts() == ["e2 · 900 tokens sent", "e1 · 900 tokens sent", "First request of the session."]
     assert card.figures() == []
