@@ -42,7 +42,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     preview_tokens: int = 600
     least_saving: int = 100
     protect_steps: int = 4
-    protect_tokens: int = 3_000
+    protect_tokens: int = 2_400
     protect_argument_steps: int = 3
     protect_recalls: int = 2
     sweep: SweepMode = "rent"
@@ -51,7 +51,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     sweep_fixed: int = 10_000
     cache_ttl_s: int = 300
     fold_after_steps: int = 5  # what a turn works on stays longer: see `due_folds`
-    fold_least: int = 6_000
+    fold_least: int = 6_500
     condense_at: float = 0.08
     condense_keep: float = 0.4
     condense_message: int = 600

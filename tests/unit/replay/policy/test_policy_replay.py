@@ -129,7 +129,7 @@ def test_what_the_user_did_to_single_outputs_stays_whatever_the_policy() -> None
     log = run_live(session(3, 30), POLICIES["lean"]).log
     replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
     output = next(entry for entry in reversed(log) if isinstance(entry.event, ToolAnswered))
-    size = 4_321
+    size = 9_000
     replay.add(log)
     before = replay.run(POLICIES["balanced"])
     at, seq = log[-1].at, log[-1].seq
