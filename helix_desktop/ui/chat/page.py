@@ -113,16 +113,16 @@ class NextMessages(Themed, QWidget):
         self.queue = QueueList()
         self._is_past = False
         self._suggestion = self._line_text = ""  # the line shows nothing in the past
-        inner = QWidget()
-        inner.setMaximumWidth(_MAX_WIDTH)
-        self._column = QVBoxLayout(inner)
+        self.frame = QWidget()
+        self.frame.setMaximumWidth(_MAX_WIDTH)
+        self._column = QVBoxLayout(self.frame)
         self._column.setContentsMargins(2, 2, 2, 4)
         self._column.setSpacing(4)
         self._suggestion_layout = QVBoxLayout()
         self._suggestion_layout.setContentsMargins(0, 0, 0, 0)
         self._column.addWidget(self.queue)
         self._column.addLayout(self._suggestion_layout)
-        outer = row(None, inner, None, margins=(14, 0, 14, 0), gap=0)
+        outer = row(None, self.frame, None, margins=(14, 0, 14, 0), gap=0)
         outer.setStretch(1, 1000)
         self.setLayout(outer)
         self.hide()
@@ -215,8 +215,10 @@ class ChatPage(QWidget):
         self.model.row_appended.connect(self._show_first_ask)
         self.model.row_removed.connect(lambda _: self._go_on_after_asks())
         strips = (self.past_strip, self.trust_strip, self.key_strip)
+        parts = (self.todo_panel, self.next_messages, *strips, self.composer)
+        self._frame_widths = {part.frame: part.frame.maximumWidth() for part in parts}  # at zoom 1
         below = column(
-            *(self.todo_panel, self.next_messages, *strips, self.composer),
+            *parts,
             margins=(0, 0, SCROLL_BAR_PX, 0),
             gap=0,
         )
@@ -283,3 +285,6 @@ class ChatPage(QWidget):
         """Take a theme, and a zoom (1.0 is 15 px text)."""
         self.view.set_theme(theme, zoom)
         self.composer.set_theme(theme, zoom)
+        if zoom is not None:
+            for frame, width in self._frame_widths.items():
+                frame.setMaximumWidth(round(width * zoom))

@@ -152,9 +152,10 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
         self._show("found")
         (self.confirm_input if lines else self.cancel_button).setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def show_done(self, lines: Sequence[str]) -> None:
-        """Say what was done."""
-        self._fill([*lines, tr("The stored data was rewritten without it.")], _limits(bool(self._entry_text)))
+    def show_done(self, lines: Sequence[str], files: str = "") -> None:
+        """Say what was done, and which `files` of the workspace still have it."""
+        lines = (*lines, tr("The stored data was rewritten without it."))
+        self._fill(lines, (*filter(None, (files,)), *_limits(bool(self._entry_text))))
         self.text_input.clear()
         self._show("done")
         self.cancel_button.setFocus(Qt.FocusReason.OtherFocusReason)

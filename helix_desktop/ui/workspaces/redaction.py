@@ -148,7 +148,7 @@ class RedactionPresenter:
             self._show_error(error)
         else:
             if self.dialog is not None:
-                self.dialog.show_done(summary_lines(matches))
+                self.dialog.show_done(summary_lines(matches), workspace_files_note(matches))
         finally:
             await self._reopen_views(session)
 

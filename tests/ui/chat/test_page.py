@@ -36,6 +36,17 @@ def test_a_proposal_has_the_colours_of_the_theme_in_force(qtbot: QtBot) -> None:
     assert button.icon().pixmap(17, 13).toImage().copy(0, 0, 13, 13) == expected
 
 
+def test_what_stands_below_the_conversation_is_as_wide_at_every_text_size(qtbot: QtBot) -> None:
+    page = ChatPage()
+    qtbot.addWidget(page)
+    frames = (page.todo_panel, page.next_messages, page.key_strip, page.composer)
+    widths = [part.frame.maximumWidth() for part in frames]
+    page.set_theme(DARK, 1.5)
+    assert [part.frame.maximumWidth() for part in frames] == [width * 1.5 for width in widths]
+    page.set_theme(DARK, 1.0)
+    assert [part.frame.maximumWidth() for part in frames] == widths
+
+
 def test_nothing_is_proposed_in_the_past(qtbot: QtBot) -> None:
     """A message proposed meanwhile is offered once now is shown again."""
     messages = NextMessages()

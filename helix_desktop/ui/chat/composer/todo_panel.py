@@ -123,7 +123,7 @@ class TodoPanel(Themed, QWidget):
         """Paint with these tokens from now on."""
         super().tint(theme)
         set_style_sheet(
-            self._frame,
+            self.frame,
             f"QFrame#todo {{ background: {theme.raised}; border: 1px solid {theme.border};"
             " border-radius: 10px; }"
             "QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; }"
@@ -138,11 +138,11 @@ class TodoPanel(Themed, QWidget):
         line = row(self._ring, self._done, self._now, self._arrow, margins=(13, 3, 5, 3), gap=9)
         line.setStretch(2, 1)
         head.setLayout(line)
-        self._frame = QFrame()
-        self._frame.setObjectName("todo")
-        self._frame.setLayout(column(head, self._scroll, gap=0))
-        self._frame.setMaximumWidth(_MAX_WIDTH)
-        outer = row(None, self._frame, None, margins=(14, 5, 14, 6), gap=0)
+        self.frame = QFrame()
+        self.frame.setObjectName("todo")
+        self.frame.setLayout(column(head, self._scroll, gap=0))
+        self.frame.setMaximumWidth(_MAX_WIDTH)
+        outer = row(None, self.frame, None, margins=(14, 5, 14, 6), gap=0)
         outer.setStretch(1, 1000)
         layout = QVBoxLayout()
         layout.setContentsMargins(0, 0, 0, 0)

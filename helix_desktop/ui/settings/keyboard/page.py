@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from helix_desktop.ui.design.accessibility import announce
@@ -86,6 +87,13 @@ class _Notice(QFrame):
         parts = column(ResponsiveRow(self.text, [self.replace, self.cancel]), margins=(12, 8, 8, 8))
         self.setLayout(parts)
         self.hide()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc answers the question, and does not close the settings."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancel.click()
+        else:
+            super().keyPressEvent(event)
 
 
 class KeyboardPage(QWidget):

@@ -19,6 +19,7 @@ tr = Translator("Window")
 
 _Index = QModelIndex | QPersistentModelIndex
 _BAR_PX = 40
+_DOT = " · "  # between the parts of the second line
 _INDENT_PX, _MAX_DEPTH = 16, 4
 _MARK_PX = 13  # an icon before the title: archived, branch
 
@@ -162,7 +163,7 @@ class SessionDelegate(QStyledItemDelegate):
         painter.setPen(QColor(self.theme.muted if item.active else self.theme.faint))
         top, height = box.y() + box.height() * 0.5, box.height() * 0.36
         room = box.width() - 24 - _BAR_PX - 24
-        text = QFontMetricsF(small).elidedText(item.subtitle, Qt.TextElideMode.ElideRight, room)
+        text = fitted_words(item.subtitle, QFontMetricsF(small), room)
         draw_text(painter, QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, text)
         middle = top + height / 2
         bar = QRectF(box.right() - 12 - _BAR_PX, middle - 2, _BAR_PX, 4)
@@ -176,6 +177,16 @@ class SessionDelegate(QStyledItemDelegate):
     def _base(self) -> QFont:
         view = self.parent()
         return view.font() if isinstance(view, QWidget) else fonts.base()
+
+
+def fitted_words(words: str, metrics: QFontMetricsF, room: float) -> str:
+    """Return what a row has room for: a part of the name at its end, but no part of a sum before it."""
+    before, dot, _ = words.rpartition(_DOT)
+    if metrics.horizontalAdvance(before + dot) > room:
+        words = before
+        while _DOT in words and metrics.horizontalAdvance(words) > room:
+            words = words.rpartition(_DOT)[0]
+    return metrics.elidedText(words, Qt.TextElideMode.ElideRight, room)
 
 
 def _indent(item: SessionItem) -> int:

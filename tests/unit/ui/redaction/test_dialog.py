@@ -29,9 +29,10 @@ def test_the_dialog_s_statements_are_true(qtbot: QtBot, statement: str, data: by
     parent = QWidget()
     qtbot.addWidget(parent)
     dialog = RedactDialog(parent)
-    dialog.show_done(["Done."])
+    dialog.show_done(["Done."], "It is still in notes.md.")
     text = " ".join(label.text() for label in dialog.findChildren(QLabel))
     assert statement in text
+    assert "still in notes.md" in text
     assert Redaction(RedactionRequest(LONG), 0).matches(data) is ("isn't found" not in statement)
 
 
