@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import msgspec
 
@@ -72,12 +72,13 @@ def due_folds(
     """Return the ranges that are worth folding now, oldest first; empty while none are.
 
     Closed steps older than `fold_after_steps` calls and farther back than `protect_tokens` are folded, up to
-    the first message that sweeps spare because the running turn works on it. The user's newest message stays
-    out, so there may be two ranges. Waiting costs rent, as for a sweep, and the sweep that would share the
-    rewrite (`sweep_plan`) adds its savings; a note costs what it adds to the window for as long as it stands.
-    What sending again costs depends on how full a `window` of so many tokens is. From `rewritten_from_seq` on
-    (0: nothing) the request is resent anyway. No fold crosses one of the `edges`, where observations will
-    begin or end.
+    the first step that sweeps spare because the running turn works on it. Of those farther back than another
+    `fold_least` tokens only the steps themselves stay, as the user's newest message does, so there may be
+    several ranges: else nothing behind a file that is edited for long would be folded. Waiting costs rent, as
+    for a sweep, and the sweep that would share the rewrite (`sweep_plan`) adds its savings; a note costs what
+    it adds to the window for as long as it stands. What sending again costs depends on how full a `window` of
+    so many tokens is. From `rewritten_from_seq` on (0: nothing) the request is resent anyway. No fold crosses
+    one of the `edges`, where observations will begin or end.
     """
     if not (policy.enabled and policy.fold_after_steps):
         return []
@@ -114,12 +115,13 @@ def _pays_off(
 
 def _foldable_runs(transcript: Transcript, policy: ContextPolicy, edges: Sequence[int]) -> list[_Run]:
     """Return the runs of old closed steps shown raw in the window, split at entries of other kinds."""
-    newest = _newest_user_seq(transcript)
-    stay = _undone_folds(transcript)
+    newest, stay = _newest_user_seq(transcript), _undone_folds(transcript)
+    spared = _places_in_work(transcript, policy)
     edges = sorted({*edges, *edges_of(transcript.covers)})
     runs = [_Run()]
-    for entry in _old_entries(transcript, policy):
-        if isinstance(entry, LogItem) and entry.seq != newest and not _is_inside(entry.seq, stay):
+    for entry in _old_entries(transcript, policy, spared):
+        stays = isinstance(entry, LogItem) and (entry.seq == newest or _place(entry) in spared)
+        if isinstance(entry, LogItem) and not (stays or _is_inside(entry.seq, stay)):
             while edges and runs[-1].items and edges[0] < runs[-1].items[-1][0].seq:
                 del edges[0]
             if edges and runs[-1].items and edges[0] < entry.seq:
@@ -130,8 +132,10 @@ def _foldable_runs(transcript: Transcript, policy: ContextPolicy, edges: Sequenc
     return [run for run in runs if run.gain > _LEAST_RUN]
 
 
-def _old_entries(transcript: Transcript, policy: ContextPolicy) -> list[WindowEntry]:
-    """Return the entries before the protected tail and what the running turn works on, in closed steps."""
+def _old_entries(
+    transcript: Transcript, policy: ContextPolicy, spared: Set[tuple[int, bool]]
+) -> list[WindowEntry]:
+    """Return the entries before the protected tail and the `spared` steps near it, in closed steps."""
     last_step = transcript.steps - policy.fold_after_steps
     last_cumulative = transcript.total_tokens - policy.protect_tokens
     live = transcript.window_entries()
@@ -142,20 +146,27 @@ def _old_entries(transcript: Transcript, policy: ContextPolicy) -> list[WindowEn
             if entry.step <= last_step and entry.cumulative_tokens <= last_cumulative:
                 break
             end = position
-    if spared := _spared_by_sweeps(transcript, policy):
-        is_spared = (isinstance(entry, LogItem) and entry.seq in spared for entry in live[:end])
-        end = next((position for position, is_end in enumerate(is_spared) if is_end), end)
+    nearest = last_cumulative - policy.fold_least
+    for position, entry in enumerate(live[:end] if spared else ()):
+        if isinstance(entry, LogItem) and entry.cumulative_tokens > nearest and _place(entry) in spared:
+            end = position
+            break
     while end and end < len(live) and _is_answer(live[end]):
         end -= 1
     return live[:end]
 
 
-def _spared_by_sweeps(transcript: Transcript, policy: ContextPolicy) -> set[int]:
-    """Return what sweeps spare because the running turn works on it, but for the user's newest message."""
-    in_work, newest = InWork.of(transcript, policy), _newest_user_seq(transcript)
-    items = (transcript.item(seq) for seq in in_work.seqs.keys() - transcript.masked - {newest})
+def _place(item: LogItem) -> tuple[int, bool]:
+    """Return the step of a message, and whether it is the user's: these stay and go for themselves."""
+    return item.step, isinstance(item.event, UserSpoke)
+
+
+def _places_in_work(transcript: Transcript, policy: ContextPolicy) -> set[tuple[int, bool]]:
+    """Return where messages are that sweeps spare because the running turn works on them."""
+    in_work = InWork.of(transcript, policy)
+    items = (transcript.item(seq) for seq in in_work.seqs.keys() - transcript.masked)
     return {
-        item.seq
+        _place(item)
         for item in items
         if item is not None and in_work.protected_until(item, transcript, policy) > transcript.steps
     }
@@ -226,9 +237,8 @@ def due_condensation(
         for note in notes[:count]
         if isinstance(note, SummaryBlock) and not _is_inside(note.upto, stay)
     }
-    plans = [
-        _condensation(transcript, policy, segment, window) for segment in _segments(transcript, old, edges)
-    ]
+    segments = _segments(transcript, policy, old, edges)
+    plans = [_condensation(transcript, policy, segment, window) for segment in segments]
     best = max(plans, key=lambda plan: plan.gain, default=None)
     return best if best is not None and best.gain >= policy.fold_least else None
 
@@ -256,10 +266,11 @@ def _notes_and_user_messages(transcript: Transcript) -> list[WindowEntry]:
 
 
 def _segments(
-    transcript: Transcript, old: set[int], edges: Sequence[int]
+    transcript: Transcript, policy: ContextPolicy, old: set[int], edges: Sequence[int]
 ) -> list[list[LogItem | SummaryBlock]]:
     """Return the runs of these notes, with the messages between them that were too few for their own note."""
     newest, stay = _newest_user_seq(transcript), _undone_folds(transcript)
+    spared = _places_in_work(transcript, policy)
     edges = (*edges, *edges_of(transcript.covers))
     segments: list[list[LogItem | SummaryBlock]] = [[]]
     for entry in transcript.window_entries():
@@ -267,7 +278,10 @@ def _segments(
             continue
         is_old = isinstance(entry, SummaryBlock) and entry.seq in old
         if not is_old and (
-            isinstance(entry, SummaryBlock) or entry.seq == newest or _is_inside(entry.seq, stay)
+            isinstance(entry, SummaryBlock)
+            or entry.seq == newest
+            or _place(entry) in spared
+            or _is_inside(entry.seq, stay)
         ):
             segments.append([])
             continue

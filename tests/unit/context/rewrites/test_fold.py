@@ -23,6 +23,7 @@ from helix_desktop.replay.recording import with_turn_ends
 from tests.support import session_rewrites
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
 from tests.support.reachability import unreachable_content
+from tests.support.session_simulator import MODEL
 from tests.support.synthetic_recordings import make_session
 
 BALANCED = PROFILES["balanced"]
@@ -111,38 +112,70 @@ def test_the_fuller_the_window_the_sooner_a_rewrite_pays_off() -> None:
         assert (planner.sweep_due(simulator.transcript, small, window) is not None) is pays_off
 
 
+def is_folded(simulator: SessionSimulator, seq: int) -> bool:
+    """Whether a note stands for a message."""
+    return any(fold.after < seq <= fold.upto for fold in simulator.transcript.rewrites.folds.values())
+
+
+def call(simulator: SessionSimulator, name: str, arguments: str, output: str) -> int:
+    """Let the agent make one call; return its output's event."""
+    simulator.step("Next.", [simulator.tool_call(0, arguments, name)])
+    simulator.answer_call(0, output)
+    return simulator.transcript.last_seq
+
+
+def edit(simulator: SessionSimulator, number: int) -> None:
+    """Let the agent edit the file that it works on, each time at another place."""
+    arguments = f'{{"path": "a.py", "old_text": "{number}", "new_text": "{number + 1}"}}'
+    call(simulator, "edit_file", arguments, "Edited a.py.")
+
+
+def search(simulator: SessionSimulator, pattern: str, hits: int) -> int:
+    """Let the agent search; return its output's event."""
+    return call(simulator, "search", f'{{"pattern": "{pattern}"}}', f"{pattern} a hit\n" * hits)
+
+
 def test_a_fold_never_takes_what_the_turn_works_on() -> None:
     """A file that is edited stays until its newest edit is old, with its call; what came before is folded."""
     policy = msgspec.structs.replace(
         BALANCED, fold_after_steps=3, fold_least=200, protect_tokens=300, sweep_min=20_000
     )
     simulator = SessionSimulator(policy)
-
-    def is_folded(seq: int) -> bool:
-        return any(fold.after < seq <= fold.upto for fold in simulator.transcript.rewrites.folds.values())
-
-    def call(name: str, arguments: str, output: str) -> int:
-        simulator.step("Next.", [simulator.tool_call(0, arguments, name)])
-        simulator.answer_call(0, output)
-        return simulator.transcript.last_seq
-
     simulator.send_message("Look around.")
-    looked = [call("search", f'{{"pattern": "{n}"}}', f"{n} a hit\n" * 400) for n in range(8)]
+    looked = [search(simulator, str(n), 400) for n in range(8)]
     simulator.step("Done.", 0)
     simulator.send_message("Change a.py.")
-    read = call("read_file", '{"path": "a.py"}', "a line of a.py\n" * 150)
+    read = call(simulator, "read_file", '{"path": "a.py"}', "a line of a.py\n" * 150)
     for change in range(8):
-        edit = f'{{"path": "a.py", "old_text": "{change}", "new_text": "{change + 1}"}}'
-        call("edit_file", edit, "Edited a.py.")
+        edit(simulator, change)
         for n in range(2):
-            call("search", f'{{"pattern": "{change}.{n}"}}', f"{change}.{n} a hit\n" * 200)
-            assert not is_folded(read)
-            assert not is_folded(read - 1)
+            search(simulator, f"{change}.{n}", 200)
+            assert not is_folded(simulator, read)
+            assert not is_folded(simulator, read - 1)
             assert read not in simulator.transcript.masked
-    assert all(is_folded(seq) for seq in looked)
-    after = [call("search", f'{{"pattern": "{n}"}}', f"{n} one more hit\n" * 200) for n in range(20)]
-    assert is_folded(read)
-    assert is_folded(after[0])
+    assert all(is_folded(simulator, seq) for seq in looked)
+    after = [search(simulator, str(n), 200) for n in range(20)]
+    assert is_folded(simulator, read)
+    assert is_folded(simulator, after[0])
+
+
+def test_folds_go_around_a_file_that_is_edited_for_long() -> None:
+    """What follows the file is folded, and condensed, all the same: the window stays as small."""
+    policy = msgspec.structs.replace(BALANCED, fold_least=1_000, protect_tokens=600)
+    simulator = SessionSimulator(policy, msgspec.structs.replace(MODEL, window=16_000))
+    simulator.send_message("Change a.py.")
+    found = [search(simulator, f"before {n}", 100) for n in range(20)]
+    read = call(simulator, "read_file", '{"path": "a.py"}', "a line of a.py\n" * 150)
+    for change in range(60):
+        edit(simulator, change)
+        found.append(search(simulator, str(change), 100))
+    folds = simulator.transcript.rewrites.folds.values()
+    assert any(fold.how == "condense" for fold in folds)
+    assert not is_folded(simulator, read)
+    assert not is_folded(simulator, read - 1)
+    assert read not in simulator.transcript.masked
+    assert all(is_folded(simulator, seq) for seq in found[:60])
+    assert simulator.window().estimate < 6_000
 
 
 def test_user_messages_inside_folded_steps_stay_verbatim() -> None:
