@@ -424,7 +424,7 @@ class ComposerController(QObject):
 
     def recount(self) -> None:
         """Count the message on screen again: what it has room for may be another."""
-        if self.widget.text() or self.attachments.current():
+        if not self._count_timer.isActive() and (self.widget.text() or self.attachments.current()):
             self._count_timer.start()
 
     async def _show_estimate(self) -> None:
