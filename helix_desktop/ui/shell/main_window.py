@@ -234,6 +234,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             modes[appearance.mode].setChecked(True)
             self.set_theme(theme)
             self._panes.fit(self.width())
+            self.top_bar.shorten()  # no resize tells it of larger text
 
         actions.theme_system.triggered.connect(lambda: appearance.set_mode("system"))
         actions.theme_light.triggered.connect(lambda: appearance.set_mode("light"))

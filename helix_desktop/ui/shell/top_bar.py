@@ -318,7 +318,7 @@ class TopBar(QWidget):
         self._status.set_full_text(*self._status_texts(header))
         for part in (self.pages, self.gauge, self.mode, self.compact, self.inspector):
             part.setVisible(header is not None)
-        self._shorten()
+        self.shorten()
 
     def status(self) -> str:
         """Return the status line as the user reads it."""
@@ -337,7 +337,7 @@ class TopBar(QWidget):
 
     def _show_git(self) -> None:
         self._git.show_text(self._git_text if self.sidebar.isVisibleTo(self) else NO_GIT)
-        self._shorten()
+        self.shorten()
 
     def show_gauge(self, state: GaugeState) -> None:
         """Show how full the window is."""
@@ -350,7 +350,7 @@ class TopBar(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Choose what fits."""
         super().resizeEvent(event)
-        self._shorten()
+        self.shorten()
 
     @staticmethod
     def _status_texts(header: SessionHeader | None) -> tuple[str, ...]:
@@ -362,7 +362,7 @@ class TopBar(QWidget):
         count = tr.plural(header.messages, "%n message", "%n messages")
         return dotted((state, *model, count)), dotted((state, *model)), state
 
-    def _shorten(self) -> None:
+    def shorten(self) -> None:
         """Choose what fits by the bar's width alone, so that nothing comes and goes with a longer number."""
         if not self.gauge.isVisibleTo(self):
             return

@@ -456,6 +456,17 @@ def test_with_larger_text_panes_fold_earlier(qapp: QApplication, window: MainWin
     appearance.deleteLater()
 
 
+def test_with_larger_text_the_pages_have_room_for_their_names(qapp: QApplication, window: MainWindow) -> None:
+    appearance = stylesheet.Appearance(qapp, "light")
+    window.bind_appearance(appearance)
+    work(window)
+    window.resize(2200, 600)
+    appearance.set_text_px(20)
+    assert window.top_bar.pages.width() == window.top_bar.pages.width_at("full")
+    appearance.zoom(0)
+    appearance.deleteLater()
+
+
 def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow) -> None:
     appearance = stylesheet.Appearance(qapp, "light")
     window.bind_appearance(appearance)
