@@ -5203,6 +5203,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/dividers.py" />
+            <source>a later note</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>answered</source>
             <comment>a question</comment>
@@ -5326,6 +5331,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/tool_card.py" />
             <source>output not saved</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>part of {title}</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import CompactionRefused, HelixError
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
@@ -20,7 +21,6 @@ from helix_desktop.ui.handover.edit_presenter import EditPresenter
 from helix_desktop.ui.handover.presenter import HandoverPresenter, StartSession
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.timeline.enclosing_covers import covers_around
 
 _text = TextContext("Session")
 

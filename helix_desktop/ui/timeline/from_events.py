@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
@@ -53,7 +54,6 @@ from helix_desktop.ui.timeline.card_data import (
     UndoCard,
 )
 from helix_desktop.ui.timeline.card_texts import card_title, handover_number
-from helix_desktop.ui.timeline.enclosing_covers import covers_around
 from helix_desktop.ui.timeline.form_cards import form_card
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.models import recorded_writer

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
+from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.window.usage_gauge import ratio_before
@@ -24,9 +24,7 @@ from helix_desktop.domain.events.rewrite import (
     FoldMade,
     FormChosen,
     Pinned,
-    Redone,
     SweepMade,
-    Undone,
     Unpinned,
 )
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
@@ -44,6 +42,7 @@ from helix_desktop.ui.chat.actions import (
 )
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow
+from helix_desktop.ui.timeline.card_texts import handover_number, handover_title
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.policies import session_policy_text
@@ -89,16 +88,7 @@ class Dividers:
         kind: DividerKind = "revert" if event.source == "revert" else "changes"
         return DividerRow(RowKey(seq), kind, words, actions=(OpenChanges(event.capture),), is_quiet=True)
 
-    def on_event(self, recorded: RecordedEvent, transcript: Transcript) -> Sequence[DividerRow | None]:
-        """Return the divider that an event adds, and those of others that it touches."""
-        match recorded.event:
-            case Undone() | Redone():
-                return [*self._updated_dividers(transcript)]
-            case HandoverMade(replaces=replaces) if replaces:
-                return [*self._updated_dividers(transcript), self.divider_for(recorded, transcript)]
-        return [self.divider_for(recorded, transcript)]
-
-    def divider_for(self, recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
+    def on_event(self, recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
         """Return the divider that an event adds; None when it adds none."""
         row = _divider(recorded, transcript)
         if row is not None:
@@ -109,24 +99,39 @@ class Dividers:
             self._rows[recorded.seq] = row
         return row
 
-    def _updated_dividers(self, transcript: Transcript) -> list[DividerRow]:
-        """Return the dividers that an undo, redo or repeat touched: a rewrite's, and its sweep's."""
+    def updated_states(self, transcript: Transcript) -> list[DividerRow]:
+        """Return the dividers that other rewrites touched: undone, redone, replaced or inside a later one."""
         rows: list[DividerRow] = []
-        rewrites = transcript.rewrites
+        rewrites, around = transcript.rewrites, covers_around(transcript)
         for seq, row in self._rows.items():
             undone = rewrites.is_undoable(seq) and not rewrites.is_active(seq)
             undone = undone and (seq in rewrites.undone or not rewrites.replaced_by(seq))
             actions: list[ButtonAction] = [
                 action for action in row.actions if not isinstance(action, Undo | Redo)
             ]
-            if transcript.can_undo(seq):
+            inside = _cover_name(around[seq], transcript) if seq in around else ""
+            if transcript.can_undo(seq) and not inside:
                 actions.append(Undo(seq))
             elif transcript.can_redo(seq):
                 actions.append(Redo(seq))
-            if (undone, tuple(actions)) != (row.is_undone, row.actions):
-                self._rows[seq] = replace(row, is_undone=undone, actions=tuple(actions))
-                rows.append(self._rows[seq])
+            updated = replace(row, is_undone=undone, inside=inside, actions=tuple(actions))
+            if updated != row:
+                self._rows[seq] = updated
+                rows.append(updated)
         return rows
+
+
+def _cover_name(seq: int, transcript: Transcript) -> str:
+    """Return what the rewrite `seq` is called, inside which another one stands."""
+    handovers = transcript.rewrites.handovers
+    if seq not in handovers:
+        return tr("a later note")
+    handover = handovers[seq]
+    return handover_title(
+        handover_number(handovers, seq),
+        is_revision=bool(handover.revises),
+        is_repeat=bool(handover.replaces),
+    )
 
 
 def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:

@@ -74,15 +74,19 @@ class ChatRows:
             case ToolAnswered() | FilesChanged() | TurnRetried():
                 return [*rows, *self.updated_staleness(transcript)]
             case event if isinstance(event, _REWRITES):
-                return [*rows, *self.tools.updated_badges(transcript)]
+                return [*rows, *self.updated_states(transcript)]
         return rows
+
+    def updated_states(self, transcript: Transcript) -> list[Row]:
+        """Return the rows whose badge, buttons or words rewrites changed."""
+        return [*self.tools.updated_badges(transcript), *self._dividers.updated_states(transcript)]
 
     def updated_staleness(self, transcript: Transcript) -> list[Row]:
         """Return the rows that show a file which changed, or is again as it was."""
         return [*self.tools.updated_staleness(transcript), *self._users.updated_staleness(transcript)]
 
     def add(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
-        """Like `apply`, but leave the badges of previous rows: for reading a complete log."""
+        """Like `apply`, but leave the states of previous rows: for reading a complete log."""
         rows: list[Row | None] = []
         match recorded.event:
             case UserSpoke() as message:
@@ -106,7 +110,7 @@ class ChatRows:
             case HandoverFailed() | ObservationsFailed() | BudgetNeared() | EffortRefused() as notice:
                 rows = [_notice(recorded, notice)]
             case _:
-                rows = [*self._dividers.on_event(recorded, transcript)]
+                rows = [self._dividers.on_event(recorded, transcript)]
         return [row for row in rows if row is not None]
 
     def _changed_files_rows(
@@ -138,7 +142,7 @@ def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
             for key in row.replaces if isinstance(row, DividerRow) else ():
                 ordered.pop(key, None)
             ordered[row.key] = row
-    for row in rows.tools.updated_badges(transcript):
+    for row in rows.updated_states(transcript):
         ordered[row.key] = row
     return rows, list(ordered.values())
 

@@ -290,7 +290,7 @@ class DividerRow:
 
     `is_quiet` is for what needs no attention.
     `details` are paragraphs that are shown on demand; they came from the rows `replaces`. `first_of` is the
-    topic of the guide that this row is the first about.
+    topic of the guide that this row is the first about. `inside` names what covers all that it changed now.
     """
 
     key: RowKey
@@ -302,6 +302,7 @@ class DividerRow:
     details: tuple[str, ...] = ()
     replaces: tuple[RowKey, ...] = ()
     first_of: str = ""
+    inside: str = ""
 
 
 @dataclass(frozen=True, slots=True)

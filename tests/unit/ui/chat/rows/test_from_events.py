@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
+from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
@@ -169,10 +170,12 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
 def check_dividers_offer_exactly_the_possible_actions(simulator: SessionSimulator) -> None:
     transcript = simulator.transcript
     dividers = {row.key.seq: row for row in rows_from_log(simulator.log)[1] if isinstance(row, DividerRow)}
+    inside = covers_around(transcript)
     for seq in transcript.rewrites.by_seq:
         row = dividers[seq]
         assert row.is_undone == (not transcript.rewrites.is_active(seq))
-        assert ("undo" in action_names(row)) == transcript.can_undo(seq)
+        assert bool(row.inside) == (seq in inside)
+        assert ("undo" in action_names(row)) == (transcript.can_undo(seq) and seq not in inside)
         assert ("redo" in action_names(row)) == transcript.can_redo(seq)
     for recorded in simulator.log:
         if isinstance(recorded.event, ObservationsMade | Pinned | Unpinned):
