@@ -104,7 +104,8 @@ class TurnEngine:
             await self._run_steps()
             return await self._end(TurnEnded("done"))
         except asyncio.CancelledError:
-            await self._end(TurnEnded(self.cancelled_as))
+            is_closed = self.cancelled_as == "interrupted"
+            await self._end(TurnEnded(self.cancelled_as, cause="closed" if is_closed else ""))
             raise
         except HelixError as error:
             return await self._end(self._failed_end(error), ErrorRaised.from_error(error))

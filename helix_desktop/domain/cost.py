@@ -148,8 +148,14 @@ def spending_of(event: Event) -> Spending:
             return Spending(tokens, event.intake_cost, estimated=True)
         case ToolAnswered() | FormChosen():
             return Spending(event.intake_tokens, event.intake_cost)
-        case HandoverMade() | HandoverFailed() | HandoverDiscarded() | SideQuestionAnswered():
-            return Spending(event.spent, event.cost)
-        case ObservationsMade() | ObservationsFailed():
+        case HandoverDiscarded(spent=tokens, cost=cost, estimated=estimated):
+            return Spending(tokens, cost, estimated)
+        case (
+            HandoverMade()
+            | HandoverFailed()
+            | SideQuestionAnswered()
+            | ObservationsMade()
+            | ObservationsFailed()
+        ):
             return Spending(event.spent, event.cost)
     return Spending()

@@ -5029,6 +5029,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
+            <source>Stopped when you quit Helix</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
             <source>Subagent: {title}</source>
@@ -8796,7 +8801,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/context/summaries/summary_check.py" />
-            <source>It has about {wrote} tokens for {read} tokens of history.</source>
+            <source>It has about {wrote} tokens: less than the {least} expected for this history.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9174,6 +9179,11 @@
         <message>
             <location filename="../../helix_desktop/ui/design/shell_data.py" />
             <source>on hold</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/design/viewer/content_viewer.py" />
+            <source>part of line {line} of {count}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10791,6 +10801,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <source>%n entries</source>
+            <translation>
+                <numerusform>%n entry</numerusform>
+                <numerusform>%n entries</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>%n facts about messages up to e{last}</source>
             <translation>
@@ -11074,11 +11092,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/changes_bar.py" />
-            <source>Changes since</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Chosen by the agent</source>
             <translation type="unfinished" />
@@ -11106,6 +11119,11 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Compacts at {share} · {tokens} left</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/changes_bar.py" />
+            <source>Compare with</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11172,11 +11190,6 @@
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Enter</source>
             <comment>key</comment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/view.py" />
-            <source>Entries</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11427,6 +11440,12 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/changes_bar.py" />
+            <source>Nothing</source>
+            <comment>no comparison</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/from_changes.py" />
             <source>Nothing changed</source>
             <translation type="unfinished" />
@@ -11464,17 +11483,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/rows.py" />
             <source>Now pinned</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/changes_bar.py" />
-            <source>Off</source>
-            <comment>no comparison</comment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/view.py" />
-            <source>On disk</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11779,6 +11787,16 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>With these facts, the request has about {total} tokens instead of {before}, {fresh} of them new.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <source>Workspace</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <source>Workspace, on disk</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17577,6 +17595,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
+            <source>In use: {policy}, set for this session too.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/apply_bar.py" />
             <source>In use: {workspace}, in the whole workspace.</source>
             <translation type="unfinished" />
         </message>
@@ -22092,7 +22115,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
-            <source>No matching sessions</source>
+            <source>No session has this in its title.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22331,6 +22354,11 @@
             <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Running</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
+            <source>Search all messages</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -54,7 +54,7 @@ from helix_desktop.domain.errors import CompactionRefused, SummaryRefused
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
 from helix_desktop.domain.events.session import Event, RecordedEvent
-from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, Section
+from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverFailed, HandoverMade, Section
 from helix_desktop.domain.user_text import OptionalText, TextContext
 
 _text = TextContext("Agent")
@@ -146,11 +146,12 @@ class Compactor:
 
         Without `must_free` it is for another session, and need not make this one's window smaller. With
         `repeated_seq`, the active handover, it takes the place of that one. Raises CompactionRefused if it
-        would not help, or if one is being written already.
+        would not help, or if one is being written already. What a draft spent that is refused or cancelled
+        is recorded.
         """
         if self.is_running or self.is_drafting:
             raise CompactionRefused(*_BUSY)
-        self.is_drafting = True
+        self.is_drafting, self._summarizer.spent = True, Spending()
         try:
             event, doubt = await self._write_handover(
                 HandoverTrigger.MANUAL,
@@ -166,6 +167,11 @@ class Compactor:
                 assert isinstance(final_event, HandoverMade)  # the event itself comes first
                 event = final_event
             return HandoverDraft(cut, to_markdown(event.sections), event, doubt)
+        except (CompactionRefused, asyncio.CancelledError):
+            if (spent := self._summarizer.spent).tokens:
+                discarded = HandoverDiscarded(spent.tokens, spent.cost, spent.estimated)
+                await self._runtime.session.record(discarded)
+            raise
         finally:
             self.is_drafting = False
             self._publish_phase("idle")

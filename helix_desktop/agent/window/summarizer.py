@@ -320,32 +320,37 @@ class _Attempt(Generic[T]):
         if self._calls >= _MAX_CALLS:
             raise InvalidModelResponse(_text("It took more than {count} calls.", count=_MAX_CALLS))
         self._calls += 1
-        partial_text = ""
+        partial_text, spent_before = "", self.spent
         self._on_partial_text(partial_text)
-        async with aclosing(stream_with_retry_limit(model, request)) as items:
-            async for item in items:
-                match item:
-                    case TextDelta(text=text):
-                        partial_text += text
-                        self._on_partial_text(partial_text)
-                    case RetryScheduled():
-                        partial_text = ""
-                        self._on_partial_text(partial_text)
-                    case ModelResponse(text=text, usage=usage):
-                        partial_text = text
-                        self.spent += await self._spending_of(model, usage, tokens, partial_text)
-                    case _:
-                        pass
+        try:
+            async with aclosing(stream_with_retry_limit(model, request)) as items:
+                async for item in items:
+                    match item:
+                        case TextDelta(text=text):
+                            partial_text += text
+                            self._on_partial_text(partial_text)
+                        case RetryScheduled():
+                            partial_text = ""
+                            self._on_partial_text(partial_text)
+                        case ModelResponse(text=text, usage=usage):
+                            partial_text = text
+                            self.spent += await self._spending_of(model, usage, tokens, partial_text)
+                        case _:
+                            pass
+        except asyncio.CancelledError:
+            if partial_text and self.spent == spent_before:  # no report comes any more
+                self.spent += await self._spending_of(model, None, tokens, partial_text)
+            raise
         if not partial_text.strip():
             raise InvalidModelResponse(_text("The model sent no summary."))
         return partial_text
 
     async def _spending_of(self, model: Model, usage: Usage | None, tokens: int, text: str) -> Spending:
         """Return what a call spent, as the provider reported it or as we count it."""
-        if usage is None or usage.input <= 0:
-            output_tokens = await self._runtime.count_tokens(text)
-            usage = Usage(tokens, output_tokens)
-        return Spending(usage.input + usage.output, call_cost(model.info, usage))
+        is_reported = usage is not None and usage.input > 0
+        if usage is None or not is_reported:
+            usage = Usage(tokens, await self._runtime.count_tokens(text))
+        return Spending(usage.input + usage.output, call_cost(model.info, usage), not is_reported)
 
 
 def choose_model(models: Sequence[Model], tokens: int, transcript: Transcript) -> Model:

@@ -96,8 +96,12 @@ def accept_observations(
 def _accept(text: str, cited: Set[int], source: SummaryInput, model_text: str) -> None:
     problem = find_problem(text, cited, source)
     if problem is SummaryProblem.SHORT:
-        wrote, read = len(text) // _CHARS_PER_TOKEN, source.size // _CHARS_PER_TOKEN
-        why = _text("It has about {wrote} tokens for {read} tokens of history.", wrote=wrote, read=read)
+        wrote, least = len(text) // _CHARS_PER_TOKEN, round(_least_chars(source) / _CHARS_PER_TOKEN)
+        why = _text(
+            "It has about {wrote} tokens: less than the {least} expected for this history.",
+            wrote=wrote,
+            least=least,
+        )
         raise SummaryRefused(problem, model_text, why)
     if problem is SummaryProblem.UNSPECIFIC:
         why = _text("It mentions no file, command or instruction from the history.")
@@ -106,12 +110,17 @@ def _accept(text: str, cited: Set[int], source: SummaryInput, model_text: str) -
 
 def find_problem(text: str, cited: Set[int], source: SummaryInput) -> SummaryProblem | None:
     """Return why a summary may not replace its input; `cited` are the seqs it gives as sources."""
-    if source.size > LONG_INPUT and len(text) < min(MIN_SHARE * source.size, source.sufficient_chars):
+    if source.size > LONG_INPUT and len(text) < _least_chars(source):
         return SummaryProblem.SHORT
     has_specifics = source.files or source.commands or source.instructions
     if has_specifics and not _names_any(text, cited, source):
         return SummaryProblem.UNSPECIFIC
     return None
+
+
+def _least_chars(source: SummaryInput) -> float:
+    """Return how many characters a summary of a long input has at least."""
+    return min(MIN_SHARE * source.size, source.sufficient_chars)
 
 
 def _names_any(text: str, cited: Set[int], source: SummaryInput) -> bool:

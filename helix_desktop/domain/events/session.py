@@ -314,15 +314,15 @@ class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
     """The agent's turn is over, and how; the three texts are for the user when it failed.
 
     `details` are the words of another program, such as a model's server. `remedies` name what the app can
-    do about it. `cause` says that the budget was spent, or that the model `refused_by` refused an image in
-    one of the messages `images`.
+    do about it. `cause` says that the budget was spent, that the model `refused_by` refused an image in one
+    of the messages `images`, or that the app was closed in order.
     """
 
     how: TurnOutcome
     what: str = ""
     why: str = ""
     fix: str = ""
-    cause: Literal["", "budget", "image"] = ""
+    cause: Literal["", "budget", "image", "closed"] = ""
     images: tuple[int, ...] = ()
     refused_by: str = ""
     remedies: tuple[str, ...] = ()

@@ -204,7 +204,11 @@ class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
 
 
 class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
-    """A handover was written as a draft and not used: what it `spent`, in tokens, and its `cost`."""
+    """A handover was written as a draft and not used: what it `spent`, in tokens, and its `cost`.
+
+    `estimated`: some by our count, as a call was cut off before its report.
+    """
 
     spent: int = 0
     cost: float = 0.0
+    estimated: bool = False

@@ -11,9 +11,10 @@ from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.ui.inspector.rows import ProviderCacheRow, ProviderCacheState
 from helix_desktop.words.costs import CostState
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
 from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
-from helix_desktop.words.times import format_date_and_time
+from helix_desktop.words.times import format_date_and_time, format_time_of_day
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
@@ -49,13 +50,15 @@ def cache_uses_text(log: Sequence[RecordedEvent], policy: ContextPolicy) -> str:
 
 
 def _paragraph(use: RequestCacheUse) -> str:
-    head = f"e{use.seq} · {format_date_and_time(use.at_ms)}"
+    head = format_date_and_time(use.at_ms)
     return "\n".join((head, *wrap(_tokens_text(use), _LINE), *wrap(_reason_text(use.causes), _LINE)))
 
 
 def _row(use: RequestCacheUse, noted: Sequence[MissCause]) -> ProviderCacheRow:
     causes = [cause for cause in use.causes if cause not in noted]
-    return ProviderCacheRow(use.seq, f"e{use.seq} · {_tokens_text(use)}", _reason_text(causes))
+    return ProviderCacheRow(
+        use.seq, dotted((format_time_of_day(use.at_ms), _tokens_text(use))), _reason_text(causes)
+    )
 
 
 def _is_reported(use: RequestCacheUse) -> bool:

@@ -234,7 +234,7 @@ class CacheStats:
 
 @dataclass(frozen=True, slots=True)
 class ProviderCacheRow:
-    """One request, by the event of its answer: its tokens in words, and why it missed the cache."""
+    """One request, by the event of its answer: its time and tokens in words, and why it missed the cache."""
 
     seq: int
     text: str

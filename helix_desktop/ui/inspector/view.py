@@ -29,7 +29,6 @@ from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, ChangesState, InspectorState, Segment, SegmentKind
 from helix_desktop.words.numbers import (
-    format_integer,
     format_size,
     format_token_count,
     format_token_difference,
@@ -348,8 +347,9 @@ class Inspector(Themed, QWidget):
         self.saved_bars.show_savings(cache.savings)
         saved = ("≈ " if cache.saved else "") + format_token_count(cache.saved)
         self._saved.set_value(tr("Kept out of context"), saved)
-        self._entries.set_value(tr("Entries"), f"{format_integer(cache.entries)} · {format_size(cache.size)}")
-        self._disk.set_value(tr("On disk"), format_size(cache.stored_size))
+        entries = tr.plural(cache.entries, "%n entry", "%n entries")
+        self._entries.set_value(tr("Workspace"), f"{entries} · {format_size(cache.size)}")
+        self._disk.set_value(tr("Workspace, on disk"), format_size(cache.stored_size))
 
     def _scroll_to_current(self, rows: RequestList, current: QModelIndex, previous: QModelIndex) -> None:
         if current.isValid() and rows.hasFocus():

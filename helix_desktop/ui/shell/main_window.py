@@ -218,6 +218,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             action.triggered.connect(lambda _=False, name=page: self.show_page(name))
         self.top_bar.page_selected.connect(self.show_page)
         actions.switch_workspace.triggered.connect(self.switcher.open)
+        self.sidebar.message_search_requested.connect(self.switcher.open_for_messages)
         self.welcome.folder_requested.connect(actions.open_folder.trigger)
         actions.new_session.changed.connect(self._show_new_session_keys)
         self.no_session.new_session_requested.connect(actions.new_session.trigger)

@@ -436,19 +436,19 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
 PROVIDER_CACHE = ProviderCacheState(
     "83 %", "412k", "61.2k", "23.4k", "≈ $0.41", "1 h",
     (
-        ProviderCacheRow(248, "e248 · 13.9k read · 640 written · 60 new"),
+        ProviderCacheRow(248, "14:29 · 13.9k read · 640 written · 60 new"),
         ProviderCacheRow(
-            244, "e244 · 4.1k read · 9.7k written · 200 new",
+            244, "14:26 · 4.1k read · 9.7k written · 200 new",
             "Outputs were cached (e240). Steps were noted (e241).",
         ),
         ProviderCacheRow(
-            238, "e238 · 0 read · 21.3k written · 80 new",
+            238, "14:23 · 0 read · 21.3k written · 80 new",
             "7 min since the request before; the provider cache lasts 5 min.",
         ),
         ProviderCacheRow(
-            233, "e233 · 0 read · 20.8k new", "The provider reported a miss although nothing changed."
+            233, "14:20 · 0 read · 20.8k new", "The provider reported a miss although nothing changed."
         ),
-        ProviderCacheRow(229, "e229 · 20.1k read · 510 new"),
+        ProviderCacheRow(229, "14:17 · 20.1k read · 510 new"),
     ),
 )  # fmt: skip
 

@@ -15,6 +15,7 @@ from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.inspector.from_cache_uses import cache_uses_text, provider_cache_state
 from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.words.provider_cache import miss_text
+from helix_desktop.words.times import format_date_and_time, format_time_of_day
 
 POLICY = PROFILES["balanced"]
 
@@ -24,11 +25,12 @@ def response(usage: Usage | None) -> AssistantSpoke:
 
 
 LOG = [
-    RecordedEvent(1, 0, response(Usage(20_000, 10, 0, 20_000, 0, True, True))),
+    RecordedEvent(1, 1_000, response(Usage(20_000, 10, 0, 20_000, 0, True, True))),
     RecordedEvent(2, 10_000, SweepMade((1,), 5_000, SweepReason.BATCH)),
     RecordedEvent(3, 20_000, response(Usage(16_000, 10, 4_000, 11_700, 0, True, True))),
     RecordedEvent(4, 500_000, response(Usage(17_000, 10, 0, 17_000, 0, True, True))),
 ]
+TIMES = {recorded.seq: format_time_of_day(recorded.at) for recorded in LOG}
 
 
 def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:
@@ -45,15 +47,15 @@ def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:
         "Requested lifetime: 1 h",
     ]
     assert card.texts() == [
-        "e4 · 0 read · 17k written · 0 new",
+        f"{TIMES[4]} · 0 read · 17k written · 0 new",
         "8 min since the request before; the provider cache lasts 5 min.",
-        "e3 · 4k read · 11.7k written · 300 new",
+        f"{TIMES[3]} · 4k read · 11.7k written · 300 new",
         "Outputs were cached (e2).",
-        "e1 · 0 read · 20k written · 0 new",
+        f"{TIMES[1]} · 0 read · 20k written · 0 new",
         "First request of the session.",
     ]
     card.show_state(provider_cache_state(LOG[:1], spent, POLICY, 3_600))
-    assert card.texts() == ["e1 · 0 read · 20k written · 0 new", "First request of the session."]
+    assert card.texts() == [f"{TIMES[1]} · 0 read · 20k written · 0 new", "First request of the session."]
 
 
 def test_all_requests_can_be_read(qtbot: QtBot) -> None:
@@ -65,7 +67,7 @@ def test_all_requests_can_be_read(qtbot: QtBot) -> None:
     newest, middle, first = cache_uses_text(LOG, POLICY).split("\n\n")
     assert " ".join(newest.splitlines()[2:]) == miss_text(MissCause("idle", 0, 480, 300))
     assert middle.splitlines()[1:] == ["4k read · 11.7k written · 300 new", "Outputs were cached (e2)."]
-    assert first.startswith("e1 · ")
+    assert first.startswith(format_date_and_time(LOG[0].at))
 
 
 def test_without_reports_it_says_so_or_is_not_there(qtbot: QtBot) -> None:
@@ -75,11 +77,15 @@ def test_without_reports_it_says_so_or_is_not_there(qtbot: QtBot) -> None:
     log = [RecordedEvent(seq, seq, response(Usage(900, 5))) for seq in (1, 2)]
     card.show_state(provider_cache_state(log, Spending(1_810), POLICY, 1_800))
     assert card.note.text() == "The provider doesn't report its cache."
-    assert card.texts() == ["e2 · 900 tokens sent", "e1 · 900 tokens sent", "First request of the session."]
+    assert card.texts() == [
+        f"{TIMES[2]} · 900 tokens sent",
+        f"{TIMES[1]} · 900 tokens sent",
+        "First request of the session.",
+    ]
     assert card.figures() == []
     other = RecordedEvent(3, 3, response(Usage(16_000, 10, 4_000, 0, 0, True, True)))
     card.show_state(provider_cache_state([*log, other], Spending(17_820), POLICY))
     assert card.note.isHidden()
-    assert card.texts()[1:3] == ["e2 · 900 tokens sent", "The provider doesn't report its cache."]
+    assert card.texts()[1:3] == [f"{TIMES[2]} · 900 tokens sent", "The provider doesn't report its cache."]
     card.show_state(None)
     assert card.isHidden()

@@ -175,8 +175,13 @@ def test_typing_filters_and_enter_opens_the_first_hit(qtbot: QtBot, sidebar: Sid
     assert len(visible_texts(sidebar)) == 6
 
 
-def test_a_search_without_hits_can_be_cleared(qtbot: QtBot, sidebar: Sidebar) -> None:
-    sidebar.search.setText("nothing like this")
+def test_a_search_without_hits_can_go_on_in_all_messages_or_be_cleared(
+    qtbot: QtBot, sidebar: Sidebar
+) -> None:
+    sidebar.search.setText("nothing like this ")
+    with qtbot.waitSignal(sidebar.message_search_requested) as blocker:
+        find_button(sidebar, "search_messages").click()
+    assert blocker.args == ["nothing like this"]
     button = find_button(sidebar, "clear_search")
     assert button.isVisible()
 

@@ -50,7 +50,7 @@ async def test_the_changes_since_a_turn_are_marked_summed_and_lead_to_their_plac
         await rig.run_turn("Second")
         await until(lambda: not bar.isHidden(), "the choice of a turn")
         assert [bar.turn.itemText(at) for at in range(bar.turn.count())] == [
-            "Off", "Last turn", "Turn 2", "Turn 1",
+            "Nothing", "Last turn", "Turn 2", "Turn 1",
         ]  # fmt: skip
         assert not any(row.change for row in rows(rig))
 

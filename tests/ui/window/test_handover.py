@@ -13,6 +13,7 @@ from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, Placement
 from helix_desktop.domain.events.summary import (
     SECTIONS,
     Bullet,
+    HandoverDiscarded,
     HandoverMade,
     ObservationsFailed,
     ObservationsMade,
@@ -149,9 +150,13 @@ async def _check_stopping(rig: WindowRig, model: Summariser) -> None:
     dialog = await _open(rig)
     press(dialog, "write_draft")
     await until(lambda: "- Wor" in dialog.model_output.toPlainText(), "what has arrived")
+    unstopped = rig.conversation.budget.spent.tokens
     press(dialog, "cancel")
     await until(lambda: dialog.step == "choose", "the choice again")
     assert dialog.problem == ""
+    (stopped,) = rig.events(HandoverDiscarded)
+    assert stopped.estimated
+    assert stopped.spent == rig.conversation.budget.spent.tokens - unstopped > 0
     model.summary = text_reply(SUMMARY)
     press(dialog, "write_draft")
     await until(lambda: dialog.step == "draft", "the draft")
@@ -233,13 +238,13 @@ async def _check_short_summary(rig: WindowRig, model: Summariser) -> None:
     dialog = await _open(rig)
     press(dialog, "write_draft")
     await until(lambda: dialog.step == "draft", "the draft")
-    assert any("tokens of history" in words for words in _shown_labels(dialog))
+    assert any("expected for this history" in words for words in _shown_labels(dialog))
     assert dialog.editor.toPlainText().count("- Done. [e4]") == len(SECTIONS)
     assert len(rig.events(HandoverMade)) == made
     model.summary = text_reply(SUMMARY)
     press(dialog, "write_draft")
     await until(lambda: "words about it" in dialog.editor.toPlainText().lower(), "the longer draft")
-    assert not any("tokens of history" in words for words in _shown_labels(dialog))
+    assert not any("expected for this history" in words for words in _shown_labels(dialog))
     model.summary = thin
     press(dialog, "write_draft")
     await until(lambda: "- Done." in dialog.editor.toPlainText(), "the short draft")

@@ -186,4 +186,8 @@ async def test_an_interrupted_turn_continues_with_one_click(qapp: QApplication, 
                 ("Only a.txt", True),
                 ("Later", False),
             ]
-            assert [event.how for event in rig.events(TurnEnded)] == ["interrupted", "done", "done"]
+            assert [(event.how, event.cause) for event in rig.events(TurnEnded)] == [
+                ("interrupted", "closed"),
+                ("done", ""),
+                ("done", ""),
+            ]

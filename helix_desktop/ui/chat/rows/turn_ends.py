@@ -79,11 +79,8 @@ def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRo
     if ended.how == "done":
         return None
     if ended.how != "failed":
-        stopped = (
-            tr("Stopped") if ended.how == "stopped" else tr("Interrupted: Helix closed or couldn't save")
-        )
         return DividerRow(
-            key, "interrupted", stopped, actions=(ControlTurn("continue"), ControlTurn("retry"))
+            key, "interrupted", _stop_text(ended), actions=(ControlTurn("continue"), ControlTurn("retry"))
         )
     what, why = translate(ended.what), translate(ended.why)
     if ended.cause == "budget":
@@ -93,6 +90,15 @@ def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRo
     remedies = map(ApplyRemedy, supported_remedies(ended.remedies))
     actions: tuple[ButtonAction, ...] = (*remedies, ControlTurn("retry"))
     return NoticeRow(key, "error", what, why, translate(ended.fix), actions, translate(ended.details))
+
+
+def _stop_text(ended: TurnEnded) -> str:
+    """Return why a turn that did not fail has no end of its own."""
+    if ended.how == "stopped":
+        return tr("Stopped")
+    if ended.cause == "closed":
+        return tr("Stopped when you quit Helix")
+    return tr("Interrupted: Helix closed or couldn't save")
 
 
 def _attempt_text(number: int, outcome: TurnOutcome) -> str:

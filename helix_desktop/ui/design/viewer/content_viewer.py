@@ -227,4 +227,6 @@ def _lines_on_page(content: PagedContent, page: int) -> str:
     last = content.line_at(min((page + 1) * PAGE_LINES, content.row_count) - 1)
     if content.is_binary:
         return tr("{first}–{last} of {count} rows of hex", first=first, last=last, count=count)
+    if first == last:  # a long one has several pages
+        return tr("part of line {line} of {count}", line=first, count=count)
     return tr("{first}–{last} of {count} lines", first=first, last=last, count=count)

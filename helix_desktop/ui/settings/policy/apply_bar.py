@@ -89,6 +89,8 @@ class ApplyBar(QWidget):
 def _use_text(use: PolicyUse) -> str:
     if use.is_edited:
         return tr("Preview. Nothing changes until you apply it.")
+    if use.session and not use.differs_from_workspace:
+        return tr("In use: {policy}, set for this session too.", policy=use.session)
     if use.session:
         return tr(
             "This session: {session}. Workspace: {workspace}.",

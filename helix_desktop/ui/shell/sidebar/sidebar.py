@@ -68,6 +68,8 @@ class Sidebar(QFrame):
     session_archive_requested = Signal(str, bool)
     """Session id, and False to unarchive."""
     session_deleted = Signal(str)
+    message_search_requested = Signal(str)
+    """The words that no session's title has."""
 
     def __init__(self, actions: WindowActions) -> None:
         """Start without a workspace, and without the session list: see `add_session_list`."""
@@ -135,11 +137,14 @@ class Sidebar(QFrame):
         return page
 
     def _nothing_found_page(self) -> QWidget:
-        button = PushButton(tr("Clear search"), name="clear_search")
-        button.clicked.connect(self.search.clear)
+        messages = PushButton(tr("Search all messages"), name="search_messages")
+        messages.clicked.connect(lambda: self.message_search_requested.emit(self.search.text().strip()))
+        clear = PushButton(tr("Clear search"), name="clear_search")
+        clear.clicked.connect(self.search.clear)
         page = QWidget()
-        words = label(tr("No matching sessions"), "muted", wrap=True)
-        page.setLayout(column(words, row(button, None), None, margins=(20, 18, 20, 0), gap=10))
+        buttons = (row(messages, None), row(clear, None))
+        words = label(tr("No session has this in its title."), "muted", wrap=True)
+        page.setLayout(column(words, *buttons, None, margins=(20, 18, 20, 0), gap=10))
         return page
 
     def _closed_page(self) -> QWidget:

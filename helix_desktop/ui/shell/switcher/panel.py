@@ -108,6 +108,11 @@ class Switcher(QuickPicker):
         super().open()
         self.opened.emit()
 
+    def open_for_messages(self, words: str) -> None:
+        """Appear with a search of all messages for `words`."""
+        self.open()
+        self.search.setText(f"{_MESSAGES} {words}")
+
     def hideEvent(self, event: QHideEvent) -> None:
         """End the search."""
         super().hideEvent(event)

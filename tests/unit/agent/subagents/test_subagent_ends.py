@@ -114,7 +114,7 @@ async def test_closing_interrupts_subagents_at_any_moment() -> None:
         for child in await rig.subagent_sessions():
             last = (await rig.stored_log(child))[-1].event
             if isinstance(last, TurnEnded):
-                ends.add((last.how, parent[-1] == TurnEnded("interrupted")))
+                ends.add((last.how, parent[-1] == TurnEnded("interrupted", cause="closed")))
         await rig.workspace.close()
     assert ends == {("interrupted", True), ("done", True), ("done", False)}
 
