@@ -48,6 +48,7 @@ class ResponseStream:
 
     async def receive(self, window: Window) -> ModelResponse:
         """Call the model, publish its answer as it comes, and return it. Raises ModelError."""
+        await self.discard_saved()  # of a request that the model refused in the middle of its answer
         self.text, self._request_tokens, self._retry = "", window.estimate, None
         request = with_cache_hints(window.request, window, self._runtime)
         self.waiting_since_ms = self._saved_at_ms = self._runtime.clock()
@@ -106,21 +107,26 @@ class ResponseStream:
     async def record_partial(self) -> None:
         """Record what came of an answer that was cut off, if anything did."""
         if self.text.strip():
-            await self._record(self._partial_answer())
-        else:
+            answer, self.text = await self._counted(self._partial_answer()), ""
+            await self._runtime.session.record(answer)
             await self.discard_saved()
+        elif self._is_saved:
+            await self._runtime.session.drain()  # all of it may be on its way to the log
+            await self.recover_partial()
 
     async def recover_partial(self) -> None:
-        """Record what came of an answer before a crash, or before the disk was full."""
-        self.text = ""
+        """Record what came of an answer before a crash, or before it could not be recorded."""
+        self.text, session = "", self._runtime.session
         try:
-            answer = await self._runtime.session.partial_answer()
+            saved = await session.partial_answer()
         except StoreError as error:  # a damaged draft must not keep its session closed
             _log.warning("what a crash left of an answer cannot be read: %s", error)
             return
-        if answer is not None and self._runtime.transcript.turn_open:
-            self._is_saved = True
-            await self._record(answer)
+        if saved is not None and isinstance(saved.event, AssistantSpoke) and session.is_unanswered(saved.seq):
+            self._is_saved, seq = True, saved.seq
+            answer = await self._counted(saved.event)
+            await session.record_decided(lambda: [answer] if session.is_unanswered(seq) else [])
+        await self.discard_saved()
 
     async def discard_saved(self) -> None:
         """Delete what was saved of an answer: all of it is recorded now."""
@@ -129,21 +135,19 @@ class ResponseStream:
                 await self._runtime.session.save_partial_answer(None)
             self._is_saved = False
 
-    async def _record(self, answer: AssistantSpoke) -> None:
+    async def _counted(self, answer: AssistantSpoke) -> AssistantSpoke:
         tokens, info = await self._runtime.count_tokens(answer.text), self._runtime.frame.info
         answer = msgspec.structs.replace(answer, tokens=tokens)
-        if answer.model == info.label:  # the prices of another are not known
-            answer = msgspec.structs.replace(answer, cost=step_cost(info, answer))
-        self.text = ""
-        await self._runtime.session.record(answer)
-        await self.discard_saved()
+        if answer.model != info.label:  # the prices of another are not known
+            return answer
+        return msgspec.structs.replace(answer, cost=step_cost(info, answer))
 
     async def _save_partial(self) -> None:
-        if self._runtime.elapsed_ms(self._saved_at_ms) < _SAVE_EVERY_MS:
+        if self._runtime.elapsed_ms(self._saved_at_ms) < _SAVE_EVERY_MS or not self.text.strip():
             return
+        self._is_saved = True  # also if the turn is stopped meanwhile: the store goes on
         try:
             await self._runtime.session.save_partial_answer(self._partial_answer())
-            self._is_saved = True
         except StoreError as error:  # the answer goes on; recording it reports what is wrong
             _log.warning("what came so far of an answer was not saved: %s", error)
         self._saved_at_ms = self._runtime.clock()

@@ -197,14 +197,16 @@ class Session:
         await self.end_turn(TurnEnded("interrupted"))
         return True
 
-    async def partial_answer(self) -> AssistantSpoke | None:
-        """Return what a crash left of an answer; None if there is nothing, or it is recorded."""
-        partial = (await self._store.draft(self.id)).partial_answer
-        if partial is None or not isinstance(partial.event, AssistantSpoke):
-            return None
-        later = takewhile(lambda recorded: recorded.seq > partial.seq, reversed(self.log))
-        is_recorded = any(isinstance(recorded.event, AssistantSpoke) for recorded in later)
-        return None if is_recorded else partial.event
+    async def partial_answer(self) -> RecordedEvent | None:
+        """Return what was saved of an answer, if anything is, with the event it follows. Raise StoreError."""
+        return (await self._store.draft(self.id)).partial_answer
+
+    def is_unanswered(self, seq: int) -> bool:
+        """Return True if the turn is open, and no answer was recorded in it after event `seq`."""
+        later = takewhile(lambda recorded: recorded.seq > seq, reversed(self.log))
+        return self.transcript.turn_open and not any(
+            isinstance(recorded.event, AssistantSpoke | TurnEnded) for recorded in later
+        )
 
     async def save_partial_answer(self, answer: AssistantSpoke | None) -> None:
         """Save what came so far of an answer, for after a crash; None: delete it. Raise StoreError."""

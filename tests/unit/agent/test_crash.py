@@ -116,14 +116,7 @@ async def store_after_crash(rig: AgentRig) -> GatedStore:
 
 async def test_a_crash_leaves_what_stood_on_screen_of_an_answer_a_second_before() -> None:
     more, end = asyncio.Event(), asyncio.Event()
-    reply: ScriptedReply = [
-        TextDelta("I found "),
-        more,
-        TextDelta("the leak"),
-        end,
-        ModelResponse("I found the leak."),
-    ]
-    rig = AgentRig(ScriptedModel(lambda _: reply), POLICY)
+    rig = AgentRig(ScriptedModel(lambda _: answer_with_a_break(more, end)), POLICY)
     session = (await rig.begin()).session.id
     await rig.store.save_draft(session, "typed meanwhile")
     await rig.conversation.send("Look.")
@@ -146,6 +139,64 @@ async def test_a_crash_leaves_what_stood_on_screen_of_an_answer_a_second_before(
     assert ended == TurnEnded("interrupted")
     assert await crashed.draft(session) == Draft("typed meanwhile")
     await _check_continues(rig, workspace)
+
+
+def answer_with_a_break(more: asyncio.Event, end: asyncio.Event) -> ScriptedReply:
+    """An answer that waits in its middle, and before it ends."""
+    return [TextDelta("I found "), more, TextDelta("the leak"), end, ModelResponse("I found the leak.")]
+
+
+class LateStore(GatedStore):
+    """A store that saves what came of an answer, and does not say so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_saved = asyncio.Event()
+
+    async def save_partial_answer(self, session: str, answer: RecordedEvent | None) -> None:
+        """Save it; return only from deleting it."""
+        await super().save_partial_answer(session, answer)
+        if answer is not None:
+            self.has_saved.set()
+            await asyncio.Event().wait()
+
+
+async def test_a_stop_while_an_answer_is_saved_leaves_nothing_of_it_but_its_record() -> None:
+    more, store = asyncio.Event(), LateStore()
+    script = replies_in_order(answer_with_a_break(more, asyncio.Event()))
+    rig = AgentRig(ScriptedModel(script), POLICY, store=store)
+    conversation = await rig.begin()
+    await conversation.send("Look.")
+    await rig.wait_for_updates(ResponseDelta)
+    rig.clock.advance_s(1)
+    more.set()
+    await store.has_saved.wait()
+    await conversation.stop()
+    assert [answer.text for answer in rig.events(AssistantSpoke)] == ["I found the leak"]
+    assert await store.draft(conversation.session.id) == Draft()
+    await rig.assert_consistent()
+
+
+@pytest.mark.expect_errors("task record .* failed")
+async def test_an_answer_that_cannot_be_recorded_is_recorded_later_as_far_as_it_was_saved() -> None:
+    more, end = asyncio.Event(), asyncio.Event()
+    script = replies_in_order(answer_with_a_break(more, end), text_reply("Done."))
+    rig = AgentRig(ScriptedModel(script), POLICY)
+    conversation = await rig.begin()
+    await conversation.send("Look.")
+    await rig.wait_for_updates(ResponseDelta)
+    rig.clock.advance_s(1)
+    more.set()
+    await rig.wait_for_updates(ResponseDelta, 2)
+    rig.store.first_failing_write = 0
+    end.set()
+    await rig.wait_until_idle()
+    assert rig.events(AssistantSpoke) == []
+    rig.store.first_failing_write = UNREACHED
+    assert (await conversation.run("Go on.")).how == "done"
+    assert [answer.text for answer in rig.events(AssistantSpoke)] == ["I found the leak", "Done."]
+    assert await rig.store.draft(conversation.session.id) == Draft()
+    await rig.assert_consistent()
 
 
 async def test_what_was_saved_of_an_answer_that_is_recorded_is_not_recorded_again() -> None:
