@@ -5,11 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.cli.rewrite_lines import Rewrite, rewrite_lines
+from helix_desktop.cli.rewrite_lines import Rewrite, rewrite_line, rewrite_lines
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
-from helix_desktop.domain.events.session import Event, RecordedEvent
+from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from tests.support.session_simulator import SessionSimulator
 from tests.unit.domain.events.test_stored_events import FILES, read
 
 _HANDOVER = HandoverMade(
@@ -17,9 +19,9 @@ _HANDOVER = HandoverMade(
 )
 
 
-def lines(*events: Event) -> list[str]:
-    """Return the timeline lines of a log of these events."""
-    return list(rewrite_lines([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]))
+def lines(*events: Rewrite) -> list[str]:
+    """Return the timeline lines of these events."""
+    return list(map(rewrite_line, events))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,7 @@ def lines(*events: Event) -> list[str]:
 def test_a_handover_names_its_trigger(trigger: HandoverTrigger, threshold: float, text: str) -> None:
     """The policy's own threshold; none where an older log did not record it."""
     handover = msgspec.structs.replace(_HANDOVER, trigger=trigger, threshold=threshold)
-    assert lines(handover) == [f"e1  summarized ({text}): 8 messages, 100 → 50 tokens, lab/m"]
+    assert lines(handover) == [f"summarized ({text}): 8 messages, 100 → 50 tokens, lab/m"]
 
 
 def test_reflections_and_observations_are_distinguished() -> None:
@@ -44,10 +46,10 @@ def test_reflections_and_observations_are_distinguished() -> None:
     refined = msgspec.structs.replace(observed, reflection=True, replaces=(1,), tokens=20)
     placement = ObservationsPlaced(1, PlacementReason.THRESHOLD, 260, 0.38)
     assert lines(observed, placement, refined, ObservationsPlaced(3, PlacementReason.COLD, 20)) == [
-        "e1  facts noted: 5 messages, 40 tokens, lab/m",
-        "e2  noted facts e1 added to the context (context reached 38 %): 260 tokens saved",
-        "e3  noted facts merged: 5 messages, 20 tokens, lab/m",
-        "e4  noted facts e3 added to the context (provider cache had expired): 20 tokens saved",
+        "facts noted: 5 messages, 40 tokens, lab/m",
+        "noted facts e1 added to the context (context reached 38 %): 260 tokens saved",
+        "noted facts merged: 5 messages, 20 tokens, lab/m",
+        "noted facts e3 added to the context (provider cache had expired): 20 tokens saved",
     ]
 
 
@@ -62,19 +64,41 @@ def test_sweeps_and_folds_are_described() -> None:
         msgspec.structs.replace(fold, how="truncate"),
         Undone(2),
     ) == [
-        "e1  cached: content of 1 message, 70 tokens saved",
-        "e2  cached (context was full): content of 1 message, 70 tokens saved",
-        "e3  noted: 4 steps, 900 tokens saved",
-        "e4  notes shortened: 4 steps, 900 tokens saved",
-        "e5  removed to fit the context window: 4 steps, 900 tokens saved",
-        "e6  undone: e2",
+        "cached: content of 1 message, 70 tokens saved",
+        "cached (context was full): content of 1 message, 70 tokens saved",
+        "noted: 4 steps, 900 tokens saved",
+        "notes shortened: 4 steps, 900 tokens saved",
+        "removed to fit the context window: 4 steps, 900 tokens saved",
+        "undone: e2",
     ]
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_stored_rewrite_has_a_line(name: str) -> None:
     """Also those of older logs: a line for each, none empty."""
-    log = [read(row) for row in FILES[name]]
-    described = list(rewrite_lines(log))
-    assert len(described) == sum(isinstance(recorded.event, Rewrite) for recorded in log)
-    assert all(line.split(maxsplit=1)[1:] for line in described)
+    events = [read(row).event for row in FILES[name]]
+    assert all(rewrite_line(event).strip() for event in events if isinstance(event, Rewrite))
+
+
+def test_messages_and_tokens_are_those_of_the_window() -> None:
+    """Messages as the chat shows them, tokens as the model counts them."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Begin.")
+    for step in range(40):
+        simulator.step("Next." if step % 2 else "", 1, usage_ratio=1.5)
+        simulator.answer_call(0, f"{step} line of output\n" * 100)
+    handover = simulator.hand_over(100)
+    assert handover is not None
+    sweep_seq, sweep = next(
+        (recorded.seq, recorded.event) for recorded in simulator.log if isinstance(recorded.event, SweepMade)
+    )
+    shown = dict(line.split(maxsplit=1) for line in rewrite_lines(simulator.log))
+    texts = [
+        recorded.seq
+        for recorded in simulator.log
+        if isinstance(recorded.event, UserSpoke | AssistantSpoke) and recorded.event.text.strip()
+    ]
+    messages = sum(seq <= handover.upto and seq != handover.kept for seq in texts)
+    (line,) = (line for line in shown.values() if line.startswith("summarized"))
+    assert f": {messages} messages, " in line
+    assert shown[f"e{sweep_seq}"].endswith(f" {round(sweep.saved * 1.5):,} tokens saved")
