@@ -33,8 +33,12 @@ class ProviderChanges:
         previous_name: str,
         key: str,
         secret_headers: SecretHeaders = NO_SECRET_HEADERS,
+        *,
+        removes_key: bool = False,
     ) -> None:
         """Add a provider, or change the one of `previous_name`; an empty `key` leaves the saved one.
+
+        With `removes_key` the saved one is deleted, unless there is a new one.
 
         `secret_headers` are new values; those of headers that it no longer has are deleted.
 
@@ -58,7 +62,7 @@ class ProviderChanges:
         await self._save_secret_headers(
             provider, self._services.settings.provider(previous_name), secret_headers
         )
-        if key:
+        if key or removes_key:
             await self._services.save_key(provider.name, key)
         changed = msgspec.structs.replace(settings, **labels, run_keys=self._services.settings.run_keys)
         changed = changed.with_provider(provider)

@@ -16470,6 +16470,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
+            <source>Entered. Type to replace it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
             <source>Extra body fields</source>
             <translation type="unfinished" />
@@ -16759,6 +16764,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
+            <source>Remove the key when you save</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
+            <source>Removed when you save</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/model_spec_form.py" />
             <source>Reserved for output</source>
             <translation type="unfinished" />
@@ -16859,6 +16874,11 @@
             <location filename="../../helix_desktop/ui/settings/providers/check_view.py" />
             <location filename="../../helix_desktop/ui/settings/providers/model_rows.py" />
             <source>Tools</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
+            <source>Type to use another one.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17985,6 +18005,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>This provider reports no cache. Without one, all tokens are billed as new.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/settings/policy_preview.py" />
             <source>This session can't be replayed. See the log for details.</source>
             <translation type="unfinished" />
@@ -18017,6 +18042,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
             <source>Tokens billed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
+            <source>Tokens billed, if cached</source>
             <translation type="unfinished" />
         </message>
         <message>

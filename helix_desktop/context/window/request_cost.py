@@ -39,7 +39,7 @@ def next_request_cost(
     Of a provider that reports no cache, nothing counts as cached.
     """
     fresh = gauge.used
-    if transcript.steps and not is_cold and transcript.changed_from and _reports_cache(transcript):
+    if transcript.steps and not is_cold and transcript.changed_from and reports_cache(transcript):
         pairs = zip(window.entries, window.entry_tokens, strict=True)
         new = dropwhile(lambda pair: _upto(pair[0]) < transcript.changed_from, pairs)
         # Not the cached part, which the total has as reported: the ratio is off by more the more it counts.
@@ -47,7 +47,7 @@ def next_request_cost(
     return priced_request(info, gauge.used, gauge.used - fresh)
 
 
-def _reports_cache(transcript: Transcript) -> bool:
+def reports_cache(transcript: Transcript) -> bool:
     """Return True if the newest reported request says how much of it was cached, or none was reported yet."""
     newest = transcript.reported_items[-1].event if transcript.reported_items else None
     usage = newest.usage if isinstance(newest, AssistantSpoke) else None

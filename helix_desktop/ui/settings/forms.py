@@ -29,8 +29,8 @@ PolicyValue = str | int | float | bool
 class ProviderForm:
     """One provider as filled in; `key` is only what was typed now: a kept key is never shown again.
 
-    So is `secret_headers`. `default_model` is the model that answers when none is named; `extras` go along
-    with the requests to all of its models.
+    So is `secret_headers`. With `removes_key` the kept key is deleted. `default_model` is the model that
+    answers when none is named; `extras` go along with the requests to all of its models.
     """
 
     id: str  # empty while it is new
@@ -43,6 +43,7 @@ class ProviderForm:
     demo: bool = False
     extras: RequestExtras = NO_EXTRAS
     secret_headers: SecretHeaders = field(default_factory=dict)
+    removes_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)

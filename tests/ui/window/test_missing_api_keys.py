@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
@@ -72,4 +73,16 @@ async def test_a_key_of_one_run_is_missing_in_the_next_unless_the_environment_ha
             await until(lambda: not _asks_for_key(rig), "no word of it any more")
             await rig.run_turn("And now?")
             assert server.requests[-1].headers["authorization"] == "Bearer open"
+            assert key.placeholderText() == "Entered. Type to replace it."
+            press(editor, "remove_key")
+            assert key.placeholderText() == "Removed when you save"
+            editor.saved.emit(editor.form())
+            await until(lambda: key.placeholderText() == "Optional", "the key is gone")
+            services = rig.wiring.services
+            await services.save_settings(msgspec.structs.replace(services.settings, run_keys=("lab",)))
+            await rig.wiring.session_controller.show_model()
+            await until(rig.chat.key_strip.isVisible, "as if it were missing")
+            await rig.run_turn("Without a key?")
+            assert "authorization" not in server.requests[-1].headers
+            await until(lambda: not _asks_for_key(rig), "none is needed")
             rig.wiring.settings.close()

@@ -29,6 +29,7 @@ class Comparison:
     """Two of the `choices` by key, and the session's replay under each as far as it is computed.
 
     `message` says why there is no replay (empty), or what failed. `is_one`: both are the same policy.
+    `reports_cache`: the session's provider says what it had cached.
     """
 
     choices: tuple[PolicyChoice, ...] = ()
@@ -39,6 +40,7 @@ class Comparison:
     state: ReplayState = "empty"
     message: str = ""
     is_one: bool = True
+    reports_cache: bool = True
 
     @property
     def is_exact(self) -> bool:
@@ -76,8 +78,8 @@ def figure_rows(comparison: Comparison) -> tuple[FigureRow, ...]:
             _token_difference(comparison, *sent),
         ),
         FigureRow(
-            tr("Tokens billed"),
-            tr("The same at the provider's cache prices: tokens of new input that would cost as much"),
+            tr("Tokens billed") if comparison.reports_cache else tr("Tokens billed, if cached"),
+            _billed_note(comparison),
             _tokens(billed[0], mine),
             _tokens(billed[1], other),
             _token_difference(comparison, *billed),
@@ -90,6 +92,14 @@ def figure_rows(comparison: Comparison) -> tuple[FigureRow, ...]:
             _share_difference(*coverage),
         ),
     )
+
+
+def _billed_note(comparison: Comparison) -> str:
+    """Return what counts as billed, and that it is assumed where the provider reports no cache."""
+    note = tr("The same at the provider's cache prices: tokens of new input that would cost as much")
+    if comparison.reports_cache:
+        return note
+    return f"{note}\n{tr('This provider reports no cache. Without one, all tokens are billed as new.')}"
 
 
 def effect_text(effect: FieldEffect) -> str:

@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from helix_desktop.config.model_catalog import ModelCatalog, Vendor
+from helix_desktop.config.secrets import KeySource
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.model_spec import DialectName, ResolvedModelSpec, SourcedSpec
 from helix_desktop.services.provider_check_result import CheckStep
@@ -65,10 +66,17 @@ class ProviderEditor(QWidget):
         self._reveal_button = IconButton("eye", tr("Show key"))
         self._reveal_button.setCheckable(True)
         self._reveal_button.toggled.connect(self._show_key)
+        self._remove_key = IconButton("trash-2", tr("Remove the key when you save"))
+        self._remove_key.setObjectName("remove_key")
+        self._remove_key.setCheckable(True)
+        self._remove_key.toggled.connect(lambda _: self._show_key_state())
+        self._key_source: KeySource = "none"
         self._dialect = Combo()
         for dialect, words in DIALECTS:
             self._dialect.addItem(words, dialect)
         self._dialect.activated.connect(lambda _: self._on_server_edited())
+        key_buttons = QWidget()
+        key_buttons.setLayout(row(self._reveal_button, self._remove_key, gap=2))
         self._fields = {
             "name": FormField(tr("Name"), self._name),
             "base_url": FormField(tr("Base URL"), self._url),
@@ -77,7 +85,7 @@ class ProviderEditor(QWidget):
                 self._dialect,
                 note=tr("Most servers use Chat Completions, local ones too."),
             ),
-            "key": FormField(tr("API key"), self._key, trailing=self._reveal_button),
+            "key": FormField(tr("API key"), self._key, trailing=key_buttons),
         }
         self.models.listing_requested.connect(lambda: self.models_requested.emit(self.form()))
         self._check_view = ProviderCheckView()
@@ -123,9 +131,10 @@ class ProviderEditor(QWidget):
         self._url.setText(form.base_url)
         self._dialect.setCurrentIndex(self._dialect.findData(form.dialect))
         self._key.setText(form.key)
-        self._key.setPlaceholderText(
-            tr("Optional") if status.key_source == "none" else tr("Saved. Type to replace it.")
-        )
+        self._key_source = status.key_source
+        self._remove_key.setChecked(False)
+        self._remove_key.setVisible(status.key_source in ("keychain", "run"))
+        self._show_key_state()
         self.extras_form.clear()
         self.extras_form.show_extras(
             form.id,
@@ -143,6 +152,17 @@ class ProviderEditor(QWidget):
         )
         self._use.setVisible(bool(form.id))
         self._remove.setVisible(bool(form.id))
+
+    def _show_key_state(self) -> None:
+        """Say in the empty field where the key is, or that it goes."""
+        texts: dict[KeySource, str] = {
+            "none": tr("Optional"),
+            "run": tr("Entered. Type to replace it."),
+            "environment": tr("Type to use another one."),
+            "keychain": tr("Saved. Type to replace it."),
+        }
+        removed = self._remove_key.isChecked()
+        self._key.setPlaceholderText(tr("Removed when you save") if removed else texts[self._key_source])
 
     def update_form(self, form: ProviderForm) -> None:
         """Know what is saved of a provider now, if it is the one on screen; the fields stay as they are."""
@@ -211,6 +231,7 @@ class ProviderEditor(QWidget):
                 **{("", name): value for name, value in self.extras_form.secret_values().items()},
                 **self.models.secret_headers,
             },
+            removes_key=self._remove_key.isChecked(),
         )
 
     def errors(self) -> dict[str, str]:

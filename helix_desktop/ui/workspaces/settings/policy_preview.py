@@ -9,6 +9,7 @@ from typing import Protocol
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
+from helix_desktop.context.window.request_cost import reports_cache
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.replay.policy.session import SessionFacts, facts_of
@@ -234,6 +235,7 @@ class PolicyPreview:
             state,
             message,
             is_one=mine == other,
+            reports_cache=self._conversation is None or reports_cache(self._conversation.session.transcript),
         )
         self._page.replay_card.show_comparison(self._comparison)
 

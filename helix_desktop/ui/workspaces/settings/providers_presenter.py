@@ -122,7 +122,9 @@ class ProvidersPresenter:
         settings = self._services.settings
         used, roles_before = self._in_use(form.id or provider.name), settings.catalog_roles
         is_first = self._is_first()
-        await self._changes.save(provider, form.id, form.key, form.secret_headers)
+        await self._changes.save(
+            provider, form.id, form.key, form.secret_headers, removes_key=form.removes_key
+        )
         if used or is_first:
             await self.use(self._model_in_use(provider))
         else:
