@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.handover import covered_counts
+from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import output_tokens, ratio_before
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -65,8 +65,8 @@ def _as_shown(seq: int, event: Rewrite, transcript: Transcript) -> Rewrite:
     """Return an event with the tokens of its model and the messages of the chat, as in the window."""
     ratio = ratio_before(transcript, seq)
     match event:
-        case HandoverMade() if not event.origin:
-            return replace(event, messages=covered_counts(transcript, event.upto, event.kept).messages)
+        case HandoverMade():
+            return replace(event, messages=handover_counts(transcript, event).messages)
         case ObservationsMade():
             messages = transcript.counts(event.after, event.upto).messages
             return replace(event, tokens=round(event.tokens * ratio), messages=messages)

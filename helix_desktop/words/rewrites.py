@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.handover import covered_counts
+from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.events.choices import BudgetSet
@@ -91,7 +91,7 @@ def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
     if handover.replaces:
         count = tr("Handover run again")
     else:
-        counts = covered_counts(transcript, handover.upto, handover.kept)
+        counts = handover_counts(transcript, handover)
         count = tr("{messages} summarized", messages=counts.text)
     before, after = format_tokens(handover.before), format_tokens(handover.after)
     return f"{count} · {tr('{before} → {after} tokens', before=before, after=after)}"

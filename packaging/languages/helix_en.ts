@@ -7672,14 +7672,6 @@
     </context>
     <context>
         <name>Compact</name>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
-            <source>%n messages</source>
-            <translation>
-                <numerusform>%n message</numerusform>
-                <numerusform>%n messages</numerusform>
-            </translation>
-        </message>
         <message>
             <location filename="../../helix_desktop/ui/handover/rows.py" />
             <source>A handover, a summary in six sections, replaces older messages. You can undo this at any time, and the agent can recall everything it covers.</source>
@@ -14514,7 +14506,6 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/domain/message_counts.py" />
-            <location filename="../../helix_desktop/ui/session/navigation.py" />
             <source>%n messages</source>
             <translation>
                 <numerusform>%n message</numerusform>

@@ -355,6 +355,13 @@ def covered_counts(transcript: Transcript, upto: int, kept_seq: int) -> MessageC
     return MessageCounts(counts.messages - is_inside, counts.calls)
 
 
+def handover_counts(transcript: Transcript, handover: HandoverMade) -> MessageCounts:
+    """Return what a handover covers; of one from another session, whose log is not here, the messages."""
+    if handover.origin:
+        return MessageCounts(handover.messages)
+    return covered_counts(transcript, handover.upto, handover.kept)
+
+
 def uncovered_messages(transcript: Transcript, upto: int, kept_seq: int) -> list[LogItem]:
     """Return the messages up to and including `upto` but `kept_seq` that no handover covers yet, in order."""
     handover = transcript.handover

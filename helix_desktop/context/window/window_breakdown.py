@@ -17,7 +17,7 @@ from helix_desktop.context.log.window_layout import (
     SummaryBlock,
     WindowEntry,
 )
-from helix_desktop.context.summaries.handover import covered_counts
+from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.exclusion import can_exclude
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.effort import SentEffort
@@ -276,7 +276,7 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
                 if made.origin
                 else text(
                     "Replaces {messages}, up to e{last}",
-                    messages=covered_counts(transcript, made.upto, made.kept).text,
+                    messages=handover_counts(transcript, made).text,
                     last=str(made.upto),
                 )
             )

@@ -117,10 +117,9 @@ def _pills(draft: DraftRow) -> QWidget:
         if draft.is_whole
         else format_token_change(draft.tokens_before, draft.tokens_after)
     )
-    messages = tr.plural(draft.messages, "%n message", "%n messages")
     pills: list[QWidget] = [
         Pill(change, "accent", "gauge"),
-        Pill(messages, icon_name="message-square"),
+        Pill(draft.messages, icon_name="message-square"),
         Pill(draft.model, "warn" if draft.fallback else "neutral", "bot"),
         Pill(format_exact_duration(draft.duration_ms), icon_name="clock"),
     ]

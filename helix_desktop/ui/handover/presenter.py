@@ -172,7 +172,8 @@ class HandoverPresenter:
             self.dialog.show_choice()
             self.dialog.show_error(error)
         else:
-            self.dialog.show_draft(draft_row(self._draft, self._ratio, self._is_whole))
+            transcript = self._conversation.session.transcript
+            self.dialog.show_draft(draft_row(self._draft, transcript, self._ratio, self._is_whole))
             if self._repeated_seq:
                 self._compare(self._draft.text)
                 self.dialog.draft_page.focus_text()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.cut_points import CutPoint
-from helix_desktop.context.summaries.handover import covered_counts
+from helix_desktop.context.summaries.handover import covered_counts, handover_counts
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.words.models import recorded_writer, writer_name
@@ -35,14 +35,15 @@ class HandoverRange:
 class DraftRow:
     """A draft: its six sections as Markdown, and what comes with them; tokens are of the window.
 
-    `coverage` and `missing` say how much it names of what it covers, and what is added below it; `doubt` why
-    it may say too little. One that `is_whole` is for a new session: `tokens_after` are its own.
+    `messages` says how many messages and tool calls it covers, `coverage` and `missing` how much it names of
+    them, and what is added below it; `doubt` why it may say too little. One that `is_whole` is for a new
+    session: `tokens_after` are its own.
     """
 
     text: str
     tokens_before: int
     tokens_after: int
-    messages: int
+    messages: str
     ledger: str
     model: str
     fallback: str
@@ -129,14 +130,14 @@ def _end_text(upto: int, transcript: Transcript) -> str:
     return tr("Up to “{excerpt}” (e{number})", excerpt=last, number=str(upto))
 
 
-def draft_row(draft: HandoverDraft, ratio: float, is_whole: bool = False) -> DraftRow:
+def draft_row(draft: HandoverDraft, transcript: Transcript, ratio: float, is_whole: bool = False) -> DraftRow:
     """Return a draft as the dialog shows it; `ratio` is the model's tokens per token of ours."""
     event = draft.event
     return DraftRow(
         draft.text,
         draft.before,
         round(event.tokens * ratio) if is_whole else draft.after,
-        event.messages,
+        translate(handover_counts(transcript, event).text),
         draft.ledger,
         writer_name(recorded_writer(draft.model), event.demo),
         draft.fallback,

@@ -10,7 +10,8 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.context.summaries.handover import render_handover
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import handover_counts, render_handover
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.errors import HelixError
@@ -37,7 +38,7 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.next_messages import CONTINUE
 from helix_desktop.words.rewrite_reasons import trigger_text
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
 text = TextContext("Session")
@@ -247,14 +248,16 @@ class SessionNavigation(QObject):
 
     async def _export(self, seq: int) -> None:
         conversation = self._session_controller.conversation
-        handover = conversation.session.transcript.rewrites.handovers.get(seq) if conversation else None
+        transcript = conversation.session.transcript if conversation else Transcript()
+        handover = transcript.rewrites.handovers.get(seq)
         if handover is None:
             return
         place = await pick_save_file(self._window, tr("Save handover"), f"handover-e{seq}.md")
         if place is None:
             return
+        document = handover_markdown(handover, transcript)
         try:
-            await asyncio.to_thread(place.write_text, handover_markdown(handover), encoding="utf-8")
+            await asyncio.to_thread(place.write_text, document, encoding="utf-8")
         except OSError as error:
             raise HelixError(
                 text("Couldn't save {file}.", file=str(place)),
@@ -275,10 +278,10 @@ def _event_digests(event: Event) -> tuple[str, ...]:
     return ()
 
 
-def handover_markdown(handover: HandoverMade) -> str:
+def handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
     """Return a handover as a Markdown document."""
     parts = (
-        tr.plural(handover.messages, "%n message", "%n messages"),
+        translate(handover_counts(transcript, handover).text),
         tr("{before} → {after} tokens", before=handover.before, after=handover.after),
         handover.model,
         trigger_text(handover.trigger, handover.threshold),

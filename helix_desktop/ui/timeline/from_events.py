@@ -11,7 +11,7 @@ from helix_desktop.context.log.enclosing_covers import covers_around
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from_event
-from helix_desktop.context.summaries.handover import covered_counts
+from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen
 from helix_desktop.domain.events.rewrite import (
@@ -288,7 +288,7 @@ def _handover(
         number=number,
         before=event.before,
         after=event.after,
-        messages=translate(covered_counts(transcript, event.upto, event.kept).text),
+        messages=translate(handover_counts(transcript, event).text),
         trigger=event.trigger,
         sections=event.sections,
         ledger=event.ledger,

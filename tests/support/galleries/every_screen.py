@@ -424,7 +424,7 @@ def _handover_dialog(window: QWidget, stage: str) -> HandoverDialog:
             shell_gallery.SECTIONS,
             104_200,
             31_400,
-            46,
+            half_longer("17 messages, 29 tool calls"),
             "rwe src/stream.py\n$ pytest",
             "gpt-oss:20b",
             note,

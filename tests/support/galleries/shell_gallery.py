@@ -268,7 +268,11 @@ def _handover_dialog(window: MainWindow, stage: str) -> HandoverDialog:
     if stage == "draft":
         ledger = "rwe src/helix/stream.py 9f3ac21e e31\n$ pytest -q (exit 0) 6b86b273 e42"
         note = "The summary model's window is too small; the live model was asked."
-        dialog.show_draft(DraftRow(SECTIONS, 104_200, 31_400, 46, ledger, "gpt-oss:20b", note, 13_400))
+        dialog.show_draft(
+            DraftRow(
+                SECTIONS, 104_200, 31_400, "17 messages, 29 tool calls", ledger, "gpt-oss:20b", note, 13_400
+            )
+        )
         dialog.show_problem("The edited handover can't be read. Headings are missing: TODO Items.")
     return dialog
 

@@ -25,7 +25,7 @@ from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.window.buttons import find_button
 
 SECTIONS = "## Project Background\n- A thing. [e2]\n"
-DRAFT = DraftRow(SECTIONS, 104_200, 31_400, 46, "r a.py 9f3ac21e e31", "gpt-oss:20b", "", 13_400)
+DRAFT = DraftRow(SECTIONS, 104_200, 31_400, "46 messages", "r a.py 9f3ac21e e31", "gpt-oss:20b", "", 13_400)
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_the_ledger_is_read_only(dialog: HandoverDialog) -> None:
 
 def test_the_reason_for_another_model_is_displayed(dialog: HandoverDialog) -> None:
     note = "The summary model's window is too small; the live model was asked."
-    dialog.show_draft(DraftRow(SECTIONS, 9, 3, 1, "", "gpt-oss:20b", note, 5))
+    dialog.show_draft(DraftRow(SECTIONS, 9, 3, "1 message", "", "gpt-oss:20b", note, 5))
     assert note in [label.text() for label in dialog.findChildren(QLabel) if label.isVisible()]
 
 

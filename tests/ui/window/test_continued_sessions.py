@@ -59,6 +59,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         await until(lambda: rig.views.timeline.card_widget(2), "the card of the origin")
         card = rig.views.timeline.card_widget(2)
         assert card is not None
+        assert "2 messages summarized" in [pill.text() for pill in card.findChildren(Pill)]
         next(pill for pill in card.findChildren(Pill) if pill.text().startswith("From")).click()
         await until(lambda: rig.conversation.session.id == old, "the first session again")
         await _timeline(rig)

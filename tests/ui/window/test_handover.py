@@ -182,6 +182,9 @@ async def _check_own_words(rig: WindowRig, model: Summariser) -> None:
     dialog.focus_input.setText("the fourth file")
     press(dialog, "write_draft")
     await until(lambda: dialog.step == "draft", "the draft")
+    counts = next(pill.text() for pill in dialog.findChildren(Pill) if "message" in pill.text())
+    assert f" · {counts} · " in dialog.range_box.currentText()
+    assert "tool call" in counts
     assert "the fourth file" in model.prompts[0]
     assert rig.events(HandoverMade) == []
     assert rig.conversation.window.measure()[0] == before
