@@ -63,9 +63,8 @@ class HandoverPreviewWriter:
         ledger = self._extract.ledger.text(ledger_tokens)
         text = "\n".join([*(section_text(section, mark_unsupported=False) for section in sections), ledger])
         coverage = check_coverage(self._facts, text, ledger_tokens * CHARS_PER_TOKEN)
-        return HandoverPreview(
-            self._last.seq if self._last else 0, transcript.counts(), sections, ledger, coverage
-        )
+        upto = self._last.seq if self._last else 0
+        return HandoverPreview(upto, transcript.counts(upto=upto), sections, ledger, coverage)
 
 
 def preview_handover(transcript: Transcript, ledger_tokens: int) -> HandoverPreview:
