@@ -303,6 +303,7 @@ class RequestList(Themed, QListView):
         retint(self.buttons, theme)
         set_style_sheet(self, "QListView { background: transparent; border: 0; }")
         self.setFixedHeight(self.entries.rowCount() * scaled(ROW_HEIGHT))
+        self.scheduleDelayedItemsLayout()  # else rows keep the height of the text size before
         self.viewport().update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

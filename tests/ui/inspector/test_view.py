@@ -9,13 +9,14 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.from_window import policy_levels
-from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE
 from helix_desktop.ui.inspector.rows import CacheStats, ChangesState, RowKind, Segment
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.words.numbers import format_token_count, format_tokens
@@ -60,6 +61,16 @@ def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -
     rows = [pane._legend[segment.kind] for segment in state.segments if segment.tokens]
     qtbot.waitUntil(lambda: all(row.isVisible() for row in rows))
     qtbot.waitUntil(lambda: all(upper.y() < lower.y() for upper, lower in pairwise(rows)))
+
+
+def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplication) -> None:
+    appearance = stylesheet.Appearance(qapp, "light")
+    appearance.changed.connect(pane.requests.tint)
+    index = pane.requests.model().index(0, 0)
+    for px in (20, fonts.BASE_PX):
+        appearance.set_text_px(px)
+        assert pane.requests.visualRect(index).height() == fonts.scaled(ROW_HEIGHT)
+    appearance.deleteLater()
 
 
 def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> None:
