@@ -1518,7 +1518,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/table_model.py" />
-            <source>Click to sort</source>
+            <source>Click to sort by {column}</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -104,7 +104,8 @@ class CacheTableModel(QAbstractTableModel):
             arrow = " ↓" if self._sort.is_descending else " ↑"
             return title + (arrow if column.sort_column == self._sort.column else "")
         if role == Qt.ItemDataRole.ToolTipRole:
-            return "\n".join(filter(None, (translate(column.tip or ""), tr("Click to sort"))))
+            sort = tr("Click to sort by {column}", column=translate(column.title))
+            return "\n".join(filter(None, (translate(column.tip or ""), sort)))
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if column.style == "number" else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
