@@ -5030,7 +5030,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
-            <source>Stopped when you quit Helix</source>
+            <source>Stopped: Helix or the workspace was closed</source>
             <translation type="unfinished" />
         </message>
         <message>

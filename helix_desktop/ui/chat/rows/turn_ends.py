@@ -97,7 +97,7 @@ def _stop_text(ended: TurnEnded) -> str:
     if ended.how == "stopped":
         return tr("Stopped")
     if ended.cause == "closed":
-        return tr("Stopped when you quit Helix")
+        return tr("Stopped: Helix or the workspace was closed")
     return tr("Interrupted: Helix closed or couldn't save")
 
 
