@@ -1,4 +1,4 @@
-"""A compaction under way: its phases, what the model writes, and Cancel."""
+"""A compaction under way: its phases, what the model writes, and Stop."""
 
 from __future__ import annotations
 
