@@ -63,8 +63,8 @@ class RowInteractions(QObject):
         pool = chat_viewport.widget_pool
         pool.paint_state = self._paint_state
         pool.focus_stepped.connect(self._step_focus)
-        self._read_keys: set[RowKey] = set()  # of excerpts that are read, or being read
-        chat_viewport.layout_changed.connect(self._read_excerpts)
+        self._read_keys: set[RowKey] = set()  # of what is read from the cache, or being read
+        chat_viewport.layout_changed.connect(self._read_contents)
         for clicked in (mouse.clicked, pool.activated):
             clicked.connect(self._activate)
         cards = chat_viewport.item_cache.question_cards
@@ -125,19 +125,28 @@ class RowInteractions(QObject):
     def _toggle(self, index: int, fold: Fold) -> None:
         row, items = self._chat_viewport.model.row(index), self._chat_viewport.item_cache
         items.toggle(row.key, fold)
+        reads_original = isinstance(row, ToolRow) and needs_original(row) and items.is_open(row.key, fold)
+        if reads_original:
+            self._read_keys.add(row.key)
         self._chat_viewport.relayout_in_place(index)
-        if isinstance(row, ToolRow) and needs_original(row) and items.is_open(row.key, fold):
+        if isinstance(row, ToolRow) and reads_original:
             self.action_triggered.emit(ReadOriginal(row.key, row.digest))
         if isinstance(row, ToolRow) and fold == "changes" and row.changes and row.changed_files is None:
             self.action_triggered.emit(ReadChanges(row.key, row.changes.capture))
 
-    def _read_excerpts(self) -> None:
-        """Have the excerpts in sight read that are not yet."""
+    def _read_contents(self) -> None:
+        """Have read what cards in sight show from the cache: excerpts, and the originals of open ones."""
+        items = self._chat_viewport.item_cache
         for placed in self._chat_viewport.scroll_layout.placed:
             row = self._chat_viewport.model.raw_row(placed.row_index)
-            if isinstance(row, ToolRow) and row.excerpt is not None and row.key not in self._read_keys:
+            if not isinstance(row, ToolRow) or row.key in self._read_keys:
+                continue
+            if row.excerpt is not None:
                 self._read_keys.add(row.key)
                 self.action_triggered.emit(ReadExcerpt(row.key, row.excerpt))
+            elif needs_original(row) and items.is_open(row.key, "card"):  # find opens cards, too
+                self._read_keys.add(row.key)
+                self.action_triggered.emit(ReadOriginal(row.key, row.digest))
 
     def reset(self) -> None:
         """Drop selection, search and click: the rows are others."""

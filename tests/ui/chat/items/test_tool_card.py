@@ -142,6 +142,13 @@ def test_a_partial_card_requests_its_original_once(qtbot: QtBot, view: ChatView)
         press(view, "open:card")
 
 
+def test_a_card_that_find_opens_requests_its_original_too(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([PREVIEW])
+    with qtbot.waitSignal(view.action_triggered) as blocker:
+        view.find_text("tail line")
+    assert blocker.args == [ReadOriginal(row_key("t"), DIGEST)]
+
+
 def test_all_lines_are_requested_where_they_fit(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([CARD])
     press(view, "open:card")
