@@ -108,7 +108,7 @@ async def check_cache_totals(rig: WindowRig) -> str:
     assert switched == size, "switcher"
     assert rig.window.sidebar._cache.text() == f"Cache: {size} · {entries}", "sidebar"
     names = [value.accessibleName() for value in rig.views.inspector.findChildren(type(_entries_value(rig)))]
-    assert f"Entries: {totals.entries:,} · {size}" in names, "inspector"
+    assert f"Workspace: {entries} · {size}" in names, "inspector"
     rig.window.show_page("cache")
     counter = rig.views.cache.filter_bar.counter
     await until(lambda: re.match(rf"{totals.entries:,} entries", counter.text), "the cache page's counter")

@@ -40,7 +40,7 @@ async def _check_the_counts(rig: WindowRig) -> None:
     drop(rig, rig.folder / "lamp.png")
     await until(rig.attachment_labels, "the image stands above the text")
     await until(lambda: "1 entry" in rig.window.sidebar._cache.text(), "the sidebar counts it")
-    await until(lambda: _inspector_says(rig, "Entries: 1 · "), "the inspector counts it")
+    await until(lambda: _inspector_says(rig, "Workspace: 1 entry · "), "the inspector counts it")
 
 
 async def _check_a_dropped_image(rig: WindowRig) -> None:
