@@ -29,7 +29,7 @@ PolicyValue = str | int | float | bool
 class ProviderForm:
     """One provider as filled in; `key` is only what was typed now: a kept key is never shown again.
 
-    So is `secret_headers`. With `removes_key` the kept key is deleted. `default_model` is the model that
+    So is `secret_headers`. With `removes_key` the saved key is deleted. `default_model` is the model that
     answers when none is named; `extras` go along with the requests to all of its models.
     """
 

@@ -92,13 +92,13 @@ def test_messages_and_tokens_are_those_of_the_window() -> None:
     sweep_seq, sweep = next(
         (recorded.seq, recorded.event) for recorded in simulator.log if isinstance(recorded.event, SweepMade)
     )
-    shown = dict(line.split(maxsplit=1) for line in rewrite_lines(simulator.log))
+    lines = dict(line.split(maxsplit=1) for line in rewrite_lines(simulator.log))
     texts = [
         recorded.seq
         for recorded in simulator.log
         if isinstance(recorded.event, UserSpoke | AssistantSpoke) and recorded.event.text.strip()
     ]
     messages = sum(seq <= handover.upto and seq != handover.kept for seq in texts)
-    (line,) = (line for line in shown.values() if line.startswith("summarized"))
+    (line,) = (line for line in lines.values() if line.startswith("summarized"))
     assert f": {messages} messages, " in line
-    assert shown[f"e{sweep_seq}"].endswith(f" {round(sweep.saved * 1.5):,} tokens saved")
+    assert lines[f"e{sweep_seq}"].endswith(f" {round(sweep.saved * 1.5):,} tokens saved")

@@ -34,7 +34,6 @@ class ResponsiveRow(QWidget):
         """
         super().__init__()
         self._boxes_of_width: dict[int, tuple[QRect, QRect, QRect]] = {}
-        self._heights: dict[int, int] = {}
         self._at_top, self._corner = at_top, corner
         self._text, self._others, self._least_px = text, FlowBox(others, right_from=0), least_px
         for part in self._parts():
@@ -49,11 +48,7 @@ class ResponsiveRow(QWidget):
 
     def heightForWidth(self, width: int) -> int:
         """Return the height of the line, or of both."""
-        if not self.isVisible():
-            return _bottom(self._compute_boxes(width))
-        if width not in self._heights:
-            self._heights[width] = _bottom(self._boxes(width))
-        return self._heights[width]
+        return max(box.bottom() + 1 for box in self._boxes(width))
 
     def sizeHint(self) -> QSize:
         """Return both in one line."""
@@ -77,7 +72,6 @@ class ResponsiveRow(QWidget):
         kind = event.type()
         if kind in SIZE_CHANGES:
             self._boxes_of_width.clear()
-            self._heights.clear()
         if kind in {QEvent.Type.LayoutRequest, QEvent.Type.Show}:
             self.updateGeometry()
             self._place()
@@ -139,10 +133,6 @@ class ResponsiveRow(QWidget):
 def _at_end(corner: QSize, width: int, height: int) -> QRect:
     """Return the place of a corner of that size at the end of a line."""
     return QRect(width - corner.width(), (height - corner.height()) // 2, corner.width(), corner.height())
-
-
-def _bottom(boxes: Sequence[QRect]) -> int:
-    return max(box.bottom() + 1 for box in boxes)
 
 
 def _height(widget: QWidget, width: int) -> int:

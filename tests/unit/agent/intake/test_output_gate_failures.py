@@ -44,9 +44,9 @@ async def test_an_unanswered_question_ends_at_the_deadline() -> None:
     assert [event.how for event in rig.events(TurnEnded)] == ["done"]
     assert rig.forms == [("preview", "timeout")] * 3
     assert "in time" in rig.tool_answers[0].intake_note
-    asked, *others = (spending_of(answer) for answer in rig.tool_answers)
-    assert asked.estimated
-    assert asked.cost == pytest.approx(asked.tokens * 2 / 1_000_000) != 0
+    question, *others = (spending_of(answer) for answer in rig.tool_answers)
+    assert question.estimated
+    assert question.cost == pytest.approx(question.tokens * 2 / 1_000_000) != 0
     assert set(others) == {Spending()}
     seen_by_model = tool_result_texts(rig.model.requests[1])
     note = f"[Still a preview: {CHOICE_TOO_LATE}.]"

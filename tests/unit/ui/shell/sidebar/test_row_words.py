@@ -12,7 +12,7 @@ WORDS = "30 messages · $0.0342 · sonnet-large"
 
 
 @pytest.mark.parametrize(
-    ("room_for", "shown"),
+    ("room_for", "expected"),
     [
         (WORDS, WORDS),
         ("30 messages · $0.0342 · son…", "30 messages · $0.0342 · son…"),
@@ -21,6 +21,6 @@ WORDS = "30 messages · $0.0342 · sonnet-large"
         ("30 mess…", "30 mess…"),
     ],
 )
-def test_a_sum_is_shown_whole_or_not_at_all(qapp: QApplication, room_for: str, shown: str) -> None:
+def test_a_sum_is_shown_whole_or_not_at_all(qapp: QApplication, room_for: str, expected: str) -> None:
     metrics = QFontMetricsF(qapp.font())
-    assert fitted_words(WORDS, metrics, metrics.horizontalAdvance(room_for) + 0.5) == shown
+    assert fitted_words(WORDS, metrics, metrics.horizontalAdvance(room_for) + 0.5) == expected
