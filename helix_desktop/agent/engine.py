@@ -33,7 +33,14 @@ from helix_desktop.domain.errors import (
     InvalidInput,
 )
 from helix_desktop.domain.events.choices import EffortRefused
-from helix_desktop.domain.events.session import NEW_TITLE, SessionRenamed, TurnEnded, TurnRetried, UserSpoke
+from helix_desktop.domain.events.session import (
+    NEW_TITLE,
+    Event,
+    SessionRenamed,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
 from helix_desktop.domain.messages import (
     ModelInfo,
     ModelResponse,
@@ -245,7 +252,12 @@ class TurnEngine:
         self.response.text = ""
         event = msgspec.structs.replace(event, layers=hash_layers(window))
         refusals = _new_refusals(self._runtime.transcript, answer, frame.info)
-        await self._runtime.session.record(event, *refusals, contents=contents)
+
+        def decide() -> list[Event]:
+            reached = self._runtime.transcript.rewritten_after(self.response.sent_after)
+            return [msgspec.structs.replace(event, sent_after=reached), *refusals]
+
+        await self._runtime.session.record_decided(decide, contents)
         await self.response.discard_saved()
         return answer
 
@@ -258,7 +270,7 @@ class TurnEngine:
         while True:
             window = await self._context_manager.prepare_window()
             try:
-                return window, await self.response.receive(window)
+                return window, await self.response.receive(window, self._runtime.transcript.last_seq)
             except ContextWindowExceeded as error:
                 if overflowed or not await self._context_manager.make_room_after_overflow(error):
                     raise

@@ -35,21 +35,26 @@ class ResponseStream:
     """The answers of one session's main model, one at a time.
 
     `text` is what came so far of an answer that is not recorded yet; `waiting_since_ms` when the model was
-    called, until it begins to answer, else 0.
+    called, until it begins to answer, else 0; `sent_after` the last event before the newest request.
     """
 
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
         self.waiting_since_ms = 0
         self.text, self._request_tokens = "", 0  # tokens of the request being answered
+        self.sent_after = 0
         self._retry: tuple[ResponseReset, float] | None = None  # with the event loop's time when it is due
         self._skip_wait: Callable[[], None] = no_wait
         self._saved_at_ms, self._is_saved = 0, False
 
-    async def receive(self, window: Window) -> ModelResponse:
-        """Call the model, publish its answer as it comes, and return it. Raises ModelError."""
+    async def receive(self, window: Window, last_seq: int) -> ModelResponse:
+        """Call the model, publish its answer as it comes, and return it. Raises ModelError.
+
+        `last_seq` is the event of the session that the window was made after.
+        """
         await self.discard_saved()  # of a request that the model refused in the middle of its answer
         self.text, self._request_tokens, self._retry = "", window.estimate, None
+        self.sent_after = last_seq
         request = with_cache_hints(window.request, window, self._runtime)
         self.waiting_since_ms = self._saved_at_ms = self._runtime.clock()
         self._runtime.session.publish(ModelCalled())
@@ -108,7 +113,7 @@ class ResponseStream:
         """Record what came of an answer that was cut off, if anything did."""
         if self.text.strip():
             answer, self.text = await self._counted(self._partial_answer()), ""
-            await self._runtime.session.record(answer)
+            await self._runtime.session.record_decided(lambda: [self._with_reach(answer)])
             await self.discard_saved()
         elif self._is_saved:
             await self._runtime.session.drain()  # all of it may be on its way to the log
@@ -125,7 +130,9 @@ class ResponseStream:
         if saved is not None and isinstance(saved.event, AssistantSpoke) and session.is_unanswered(saved.seq):
             self._is_saved, seq = True, saved.seq
             answer = await self._counted(saved.event)
-            await session.record_decided(lambda: [answer] if session.is_unanswered(seq) else [])
+            await session.record_decided(
+                lambda: [self._with_reach(answer)] if session.is_unanswered(seq) else []
+            )
         await self.discard_saved()
 
     async def discard_saved(self) -> None:
@@ -141,6 +148,10 @@ class ResponseStream:
         if answer.model != info.label:  # the prices of another are not known
             return answer
         return msgspec.structs.replace(answer, cost=step_cost(info, answer))
+
+    def _with_reach(self, answer: AssistantSpoke) -> AssistantSpoke:
+        reached = self._runtime.transcript.rewritten_after(answer.sent_after)
+        return msgspec.structs.replace(answer, sent_after=reached)
 
     async def _save_partial(self) -> None:
         if self._runtime.elapsed_ms(self._saved_at_ms) < _SAVE_EVERY_MS or not self.text.strip():
@@ -163,4 +174,5 @@ class ResponseStream:
             stop="stopped",
             demo=info.demo,
             window=info.window,
+            sent_after=self.sent_after,
         )

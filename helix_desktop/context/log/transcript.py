@@ -110,6 +110,7 @@ class Transcript(WindowMessages):
         self.last_model, self.last_answer_at_ms = "", 0
         self.cache_lifetime_s = 0  # asked of the provider for the newest request; 0: its usual one
         self.changed_from = 0  # the first event that is new or changed since the newest request
+        self._changes: list[tuple[int, int]] = []  # the rewrites since, each with the first event it changed
         self.recall_counts: Counter[str] = Counter()
         self.newest_recall_seqs: dict[str, int] = {}
         self.last_compaction_at_ms = 0
@@ -255,7 +256,9 @@ class Transcript(WindowMessages):
                 self.announced_mode = mode
             case AssistantSpoke(calls=calls, model=model, cache_lifetime_s=cache_lifetime_s):
                 self.steps += 1
-                self.cache_lifetime_s, self.changed_from = cache_lifetime_s, recorded.seq
+                self.cache_lifetime_s = cache_lifetime_s
+                self._changes = [change for change in self._changes if 0 < event.sent_after < change[0]]
+                self.changed_from = min([recorded.seq, *(first for _, first in self._changes)])
                 self.last_model, self.last_answer_at_ms = model, recorded.at
                 self.open_calls = {call.id: call for call in calls}
                 self.pending_outputs, self.subagent_sessions = {}, {}
@@ -285,7 +288,8 @@ class Transcript(WindowMessages):
             case Undone() | Redone():
                 self.last_compaction_at_ms = recorded.at
         self.last_rewrite_seq = recorded.seq
-        self.changed_from = min(self.changed_from, self.rewrites.first_changed(rewrite))
+        self._changes.append((recorded.seq, self.rewrites.first_changed(rewrite)))
+        self.changed_from = min(self.changed_from, self._changes[-1][1])
         may_hide_note = isinstance(rewrite, HandoverMade | FoldMade | ObservationsPlaced | Excluded)
         if may_hide_note and self.announced_mode != "ask":
             self.announced_mode = UNKNOWN_MODE  # the note may be among what left the window
@@ -382,6 +386,10 @@ class Transcript(WindowMessages):
         """Return the environment and the instructions in force, by what they are about."""
         added = (entry.event.text for entry in self.added_instructions)
         return {text.key: text for text in (*(self.opening or ()), *added)}
+
+    def rewritten_after(self, seq: int) -> int:
+        """Return `seq`, the last event before a request, if the window was rewritten since; else 0."""
+        return seq if self.last_rewrite_seq > seq else 0
 
     def can_undo(self, seq: int) -> bool:
         """Return True if that seq is an active rewrite."""

@@ -88,7 +88,8 @@ class PastWindows:
             return self._render(seq, policy, self._frame_at(seq, frame))
         frame = _frame_of(event, frame)
         # A handover or an undo may have come while the model answered; that request had no part in it.
-        windows = (self._render(last, policy, frame, event) for last in self._last_events(seq))
+        ends = [event.sent_after] if event.sent_after else self._last_events(seq)
+        windows = (self._render(last, policy, frame, event) for last in ends)
         first = next(windows)
         exact = next((past for past in (first, *windows) if past.is_exact), first)
         return msgspec.structs.replace(exact, answer_seq=seq)

@@ -155,7 +155,7 @@ def _latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
         estimate=response.estimate,
         ratio=calibrated_ratio(reports),
         reports=len(reports),
-        unchanged=transcript.last_rewrite_seq < seq,
+        unchanged=transcript.last_rewrite_seq <= (response.sent_after or seq),
         newest=transcript.items[-1].seq == seq,
     )
 

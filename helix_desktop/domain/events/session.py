@@ -196,7 +196,8 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     context window then, in tokens; 0 in logs from before it was recorded. `layers` tells what the request
     began with, `cache_lifetime_s` how long the provider was asked to store that; 0: as it usually does.
     `identifiers` are those in its text and in the arguments of its calls. `effort` is the level of reasoning
-    that the request asked for; empty: none.
+    that the request asked for; empty: none. `sent_after` is the last event before its request, where the
+    window was rewritten while the model answered; 0: it was not, or in logs from before it was recorded.
     """
 
     text: str
@@ -218,6 +219,7 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     cache_lifetime_s: int = 0
     identifiers: tuple[str, ...] = ()
     effort: SentEffort = ""
+    sent_after: int = 0
 
 
 class ApprovalGiven(EventBase, frozen=True, tag="approval-given"):

@@ -149,8 +149,8 @@ class ReportedUsage(msgspec.Struct, frozen=True):
     """What a model reported of the requests it answered in a session.
 
     `input` are the tokens of the newest one, for which our count was `estimate`; `ratio` is the model's
-    tokens per token of ours over its newest `reports`. `unchanged`: nothing was rewritten since; `newest`:
-    nothing was said since.
+    tokens per token of ours over its newest `reports`. `unchanged`: nothing was rewritten since that
+    request was sent; `newest`: nothing was said since.
     """
 
     input: int

@@ -82,6 +82,9 @@ class _UsageReducer:
         self._transcript = Transcript()
         self._messages = 0  # tokens, by our count, of what stands in the window
         self._overhead = 0
+        self._before_rewrites: list[
+            tuple[int, int]
+        ] = []  # since the last answer: seq, what it counted before
         self._quoted_before: dict[int, int] = {}  # by handover: how many more the policy of then let it quote
         self._report: tuple[int, int] | None = None  # tokens as reported, and as we counted them then
         self._ratio, self._window, self._at_ms = 1.0, 0, 0
@@ -121,10 +124,13 @@ class _UsageReducer:
 
     def _on_response(self, recorded: RecordedEvent, event: AssistantSpoke) -> None:
         if event.estimate:
-            self._overhead = max(0, event.estimate - self._messages - self._quoted_tokens)
-            reported = event.usage.input if event.usage else 0
+            missed = [before for seq, before in self._before_rewrites if 0 < event.sent_after < seq]
+            messages = missed[0] if missed else self._messages + self._quoted_tokens
+            self._overhead = max(0, event.estimate - messages)
+            reported = event.usage.input if event.usage and not missed else 0
             self._report = (reported, event.estimate) if reported else None
             self._window = event.window or self._window
+        self._before_rewrites.clear()
         self._append(recorded)
         self._ratio = tokenizer_ratio(self._transcript, event.model)
         if event.estimate:
@@ -148,6 +154,7 @@ class _UsageReducer:
 
     def _add_growth_point(self, seq: int) -> None:
         """Mark what stood there before a rewrite, if something came since the last point."""
+        self._before_rewrites.append((seq, self._messages + self._quoted_tokens))
         if self.points and self.points[-1].used != self._used_tokens:
             self._add_point(seq)
 

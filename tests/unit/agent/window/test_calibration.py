@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
@@ -11,7 +13,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
-from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, ToolCall, Usage
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta, ToolCall, Usage
 from helix_desktop.words.gauge_source import gauge_source_text
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.scripted_model import ScriptedModel, ScriptedReply
@@ -211,3 +213,32 @@ def test_the_gauge_names_its_source(ratio: float, source: str) -> None:
     assert now.used == 1_000 * ratio
     assert gauge_source_text(now) == (source if ratio == 1.0 else f"{source}, from earlier sessions")
     assert gauge_source_text(UsageGauge(1, 2, 0, 1, False, ratio)) == source
+
+
+@pytest.mark.parametrize("is_cut_off", [False, True])
+async def test_an_answer_names_the_end_of_its_request_if_the_window_was_rewritten_meanwhile(
+    is_cut_off: bool,
+) -> None:
+    """Its report is not of what stands in the window now; what is sent next counts as changed."""
+    model = Reporting("one", 1.5)
+    rig, conversation = await calibrated_rig(model)
+    large = conversation.session.transcript.items[0].seq
+    gate, reports = asyncio.Event(), model.script
+    model.script = lambda request: [TextDelta("I "), gate, *reports(request)]
+    await conversation.send("Go on.")
+    await rig.wait_until(lambda: bool(conversation.partial))
+    sent = conversation.session.transcript.last_seq
+    await conversation.window.exclude(large)
+    if is_cut_off:
+        await conversation.stop()
+    else:
+        gate.set()
+        await rig.wait_until_idle()
+    first, second = rig.events(AssistantSpoke)
+    assert (first.sent_after, second.sent_after) == (0, sent)
+    transcript, (window, gauge) = conversation.session.transcript, conversation.window.measure()
+    assert not gauge.is_reported
+    assert gauge.used == round(window.estimate * gauge.ratio) < second.estimate
+    assert transcript.changed_from == large
+    past = await conversation.window.window_at(transcript.items[-1].seq)
+    assert past.window.estimate == second.estimate

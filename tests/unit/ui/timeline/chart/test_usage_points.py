@@ -9,6 +9,7 @@ import msgspec
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import measure_usage
@@ -33,10 +34,12 @@ from tests.support.histories import SessionSimulator, histories
 from tests.support.rewrite_histories import histories_with_rewrites
 
 
-@given(histories() | histories_with_rewrites(), st.sampled_from((None, 0.8, 1.3)))
-def test_every_point_matches_the_gauge_at_that_time(simulator: SessionSimulator, ratio: float | None) -> None:
+@given(histories() | histories_with_rewrites(), st.sampled_from((None, 0.8, 1.3)), st.booleans())
+def test_every_point_matches_the_gauge_at_that_time(
+    simulator: SessionSimulator, ratio: float | None, rewrites_while_answering: bool
+) -> None:
     """Messages, outputs, undone handovers and their sweeps, with and without a provider's reports."""
-    log, used = measured(simulator, ratio)
+    log, used = measured(simulator, ratio, rewrites_while_answering)
     first = next((recorded.seq for recorded in log if isinstance(recorded.event, AssistantSpoke)), 0)
     assume(first)
     assume(not any(isinstance(recorded.event, HandoverMade) for recorded in log[:first]))
@@ -46,18 +49,28 @@ def test_every_point_matches_the_gauge_at_that_time(simulator: SessionSimulator,
     assert {point.window for point in points.values()} <= {simulator.frame.info.window}
 
 
-def measured(simulator: SessionSimulator, ratio: float | None) -> tuple[list[RecordedEvent], dict[int, int]]:
-    """Return the log with the engine's recorded figures, and the gauge after each event."""
+def measured(
+    simulator: SessionSimulator, ratio: float | None, rewrites_while_answering: bool
+) -> tuple[list[RecordedEvent], dict[int, int]]:
+    """Return the log with the engine's recorded figures, and the gauge after each event.
+
+    `rewrites_while_answering`: what was rewritten just before an answer came after its request.
+    """
     transcript, used = Transcript(), dict[int, int]()
+    sent = transcript
     log: list[RecordedEvent] = []
     policy, frame = simulator.policy, simulator.frame
     for recorded, after in zip(simulator.log, [*simulator.log[1:], None], strict=True):
         event = recorded.event
         if isinstance(event, AssistantSpoke):
-            estimate = project(transcript, policy, frame).estimate
+            state = sent if rewrites_while_answering else transcript
+            estimate = project(state, policy, frame).estimate
             usage = Usage(round(estimate * ratio), event.tokens) if ratio else None
             size = frame.info.window
-            event = msgspec.structs.replace(event, estimate=estimate, usage=usage, window=size)
+            event = msgspec.structs.replace(
+                event, estimate=estimate, usage=usage, window=size,
+                sent_after=transcript.rewritten_after(state.last_seq),
+            )  # fmt: skip
         if isinstance(event, HandoverMade):
             twin = transcript.fork()
             twin.apply(recorded)
@@ -66,9 +79,30 @@ def measured(simulator: SessionSimulator, ratio: float | None) -> tuple[list[Rec
             now = measure_usage(project(twin, policy, frame), twin, policy, frame)
             event = msgspec.structs.replace(event, after=now.used)
         log.append(msgspec.structs.replace(recorded, event=event))
+        if isinstance(event, RewriteEvent) and sent is transcript:
+            sent = transcript.fork()
+        elif not isinstance(event, RewriteEvent):
+            sent = transcript
         transcript.apply(log[-1])
         used[recorded.seq] = measure_usage(project(transcript, policy, frame), transcript, policy, frame).used
     return log, used
+
+
+def test_an_answer_to_a_request_from_before_a_handover_makes_no_second_peak() -> None:
+    """The model answered while the history was summarized: its report is about what stood there before."""
+    asked = (
+        UserSpoke("All of this", 9_000),
+        AssistantSpoke("Yes.", "lab/m", 6, estimate=10_000, window=64_000),
+    )
+    handover = HandoverMade(2, 0, (), "", "", 0, 400, 10_110, 1_914, 2, "m", HandoverTrigger.THRESHOLD)
+    answer = AssistantSpoke(
+        "Done.", "lab/m", 6, usage=Usage(10_110, 6), estimate=10_110, window=64_000, sent_after=3
+    )
+    events: tuple[Event, ...] = (*asked, UserSpoke("Go on.", 96), handover, answer)
+    assert [(point.seq, point.used) for point in usage_points(_recorded(events), ContextPolicy())][-2:] == [
+        (4, 1_914),
+        (5, 1_924),
+    ]
 
 
 def test_an_overfull_window_is_followed_down() -> None:
