@@ -104,6 +104,7 @@ class Staleness:
         self._runs: dict[str, tuple[int, int]] = {}  # in it, too: newest result and number, by command
         self.file_versions: dict[str, FileVersion] = {}
         self.unannounced: dict[str, ChangedFile] = {}
+        self._in_work: dict[int, int] | None = None  # None: to be found
         for seq, event in events:
             self.apply(seq, event)
 
@@ -118,7 +119,9 @@ class Staleness:
     @property
     def in_work(self) -> dict[int, int]:
         """Return the messages that the running turn works on, each with the newest one that worked on it."""
-        in_work = {
+        if self._in_work is not None:
+            return self._in_work
+        in_work = self._in_work = {
             seq: seq for command, (seq, count) in self._runs.items() if count > 1 or is_test_command(command)
         }
         for path, edit in self._edited_paths.items():
@@ -128,6 +131,7 @@ class Staleness:
 
     def apply(self, seq: int, event: StalenessEvent) -> None:
         """Apply the next message, or change of files, recorded as `seq`."""
+        self._in_work = None
         match event:
             case UserSpoke():
                 if not event.steered:

@@ -273,6 +273,7 @@ class Transcript(WindowMessages):
         self._add_entry(item)
 
     def _apply_rewrite(self, recorded: RecordedEvent, rewrite: RewriteEvent) -> None:
+        self._forget_sums()
         if isinstance(rewrite, SweepMade):
             self._mask(rewrite, lambda: self.rewrites.apply(recorded.seq, rewrite))
         else:

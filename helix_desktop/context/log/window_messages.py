@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence, Set
+from operator import attrgetter
 
 from helix_desktop.context.log.ended_observations import ended_tokens
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, MessageLog
@@ -25,6 +27,7 @@ from helix_desktop.domain.image import Image
 
 PINNED_LABEL_TOKENS = 24  # tokens of the line above a pinned output
 OBSERVATIONS_LABEL_TOKENS = 70  # tokens of the line above the observations
+_after, _step, _cumulative_tokens = map(attrgetter, ("after", "step", "cumulative_tokens"))
 
 
 class WindowMessages(MessageLog):
@@ -42,6 +45,10 @@ class WindowMessages(MessageLog):
         self._maskable_items: list[LogItem] | None = []  # None: to be found
         self.handover_count: tuple[tuple[int, ...], int] = (), 0  # tokens as counted last, and for what
         self._covers: list[Cover] = []
+        self._summed, self._summed_tokens = 0, 0  # entries that were summed up since the last rewrite
+        self._tokens_before: dict[int, int] = {}  # of each message among these, by event
+        self._summed_items: list[LogItem] = []
+        self._wordless_tokens: list[int] = []  # up to and including each of them
         self.last_rewrite_seq = 0
         self.last_rearranging_seq = 0  # the newest after which any entry may look other than before
 
@@ -93,8 +100,7 @@ class WindowMessages(MessageLog):
         """Apply a sweep; of messages that stand in the window, only their own tokens change."""
         found = {*sweep.masked, *((sweep.carrier,) if sweep.anchors else ())}
         items = [item for seq in found if (item := self.item(seq)) is not None]
-        covered = any(cover.after < item.seq <= cover.upto for cover in self._covers for item in items)
-        if covered or self._window_tokens is None or self._maskable_items is None:
+        if any(map(self._is_covered, found)) or self._window_tokens is None or self._maskable_items is None:
             apply()
             self._window_tokens = self._maskable_items = None
             return
@@ -105,6 +111,10 @@ class WindowMessages(MessageLog):
         self._window_tokens = before - tokens + tokens_after, images_before - images + images_after
         masked = self.masked
         self._maskable_items = [item for item in self._maskable_items if item.seq not in masked]
+
+    def _is_covered(self, seq: int) -> bool:
+        place = bisect_left(self._covers, seq, key=_after)
+        return place > 0 and seq <= self._covers[place - 1].upto
 
     def swept_since(self, seq: int) -> Set[int] | None:
         """Return the messages whose form rewrites after event `seq` changed; None: perhaps all entries."""
@@ -138,6 +148,7 @@ class WindowMessages(MessageLog):
 
     def _arrange(self) -> None:
         self.last_rearranging_seq = self.last_rewrite_seq
+        self._forget_sums()
         pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
         self._window_tokens = self._maskable_items = None
         self._window_entries = arrange_entries(
@@ -222,6 +233,41 @@ class WindowMessages(MessageLog):
             entries = [entry for entry in self._window_entries if not _is_handover(entry)]
             self._window_tokens = self._tokens_of(entries)
         return self._window_tokens
+
+    def tokens_from(self, seq: int) -> int:
+        """Return the tokens of all entries from a message on; of all if it stands nowhere for itself."""
+        self._sum_up()
+        return self._summed_tokens - self._tokens_before.get(seq, 0)
+
+    def wordless_tokens(self, step: int, cumulative_tokens: int) -> int:
+        """Return the tokens in the window, but for their plain text, of the messages up to a model call.
+
+        Without those behind so many tokens of the log. Each counts as its framing at least.
+        """
+        self._sum_up()
+        items = self._summed_items
+        count = bisect_right(items, cumulative_tokens, key=_cumulative_tokens)
+        count = bisect_right(items, step, hi=count, key=_step)
+        return self._wordless_tokens[count - 1] if count else 0
+
+    def _sum_up(self) -> None:
+        """Add the new entries to the sums: between two rewrites no other one changes."""
+        entries, tokens = self._window_entries, self._summed_tokens
+        wordless = self._wordless_tokens[-1] if self._wordless_tokens else 0
+        for place in range(self._summed, len(entries)):
+            entry = entries[place]
+            entry_tokens = self.entry_tokens(entry)
+            if isinstance(entry, LogItem):
+                self._tokens_before[entry.seq] = tokens
+                self._summed_items.append(entry)
+                wordless += max(entry_tokens - entry.word_tokens, FRAMING_TOKENS)
+                self._wordless_tokens.append(wordless)
+            tokens += entry_tokens
+        self._summed, self._summed_tokens = len(entries), tokens
+
+    def _forget_sums(self) -> None:
+        self._summed = self._summed_tokens = 0
+        self._tokens_before, self._summed_items, self._wordless_tokens = {}, [], []
 
     @property
     def maskable_items(self) -> list[LogItem]:

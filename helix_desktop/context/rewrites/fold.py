@@ -26,7 +26,6 @@ from helix_desktop.context.rewrites.sweep import (
     SweepPlan,
     names_tokens,
     rewrite_price,
-    tokens_resent,
 )
 from helix_desktop.context.summaries.handover import newest_texts_tokens, user_text_budget
 from helix_desktop.domain.events.rewrite import FoldKind, FoldMade
@@ -82,10 +81,13 @@ def due_folds(
     """
     if not (policy.enabled and policy.fold_after_steps):
         return []
+    least = policy.fold_least // 4 if is_cold else policy.fold_least
+    if transcript.wordless_tokens(*_protected_tail(transcript, policy)) < least:  # no fold frees more
+        return []
     runs = _foldable_runs(transcript, policy, edges)
     names = sum(names_tokens(policy, run.gain) for run in runs)
     gain = sum(run.gain for run in runs) - names
-    if not runs or gain < (policy.fold_least // 4 if is_cold else policy.fold_least):
+    if not runs or gain < least:
         return []
     if not is_cold and not _pays_off(transcript, policy, window, runs, names, sweep_plan, rewritten_from_seq):
         return []
@@ -103,10 +105,10 @@ def _pays_off(
 ) -> bool:
     waited = sum(freed * _waited_steps(transcript, policy, item) for run in runs for item, freed in run.items)
     rent = CACHED_PRICE * (waited - NOTE_CALLS * (HEADER_TOKENS * len(runs) + names))
-    behind = tokens_resent(transcript, runs[0].items[0][0].seq) - sum(run.gain for run in runs) + names
+    behind = transcript.tokens_from(runs[0].items[0][0].seq) - sum(run.gain for run in runs) + names
     price = rewrite_price(transcript.window_tokens[0], window)
     if rewritten_from_seq:
-        return rent >= price * (behind - tokens_resent(transcript, rewritten_from_seq))
+        return rent >= price * (behind - transcript.tokens_from(rewritten_from_seq))
     if sweep_plan is not None:
         rent += sweep_plan.rent
         behind -= sweep_plan.saved
@@ -136,8 +138,7 @@ def _old_entries(
     transcript: Transcript, policy: ContextPolicy, spared: Set[tuple[int, bool]]
 ) -> list[WindowEntry]:
     """Return the entries before the protected tail and the `spared` steps near it, in closed steps."""
-    last_step = transcript.steps - policy.fold_after_steps
-    last_cumulative = transcript.total_tokens - policy.protect_tokens
+    last_step, last_cumulative = _protected_tail(transcript, policy)
     live = transcript.window_entries()
     end = len(live)
     for position in range(len(live) - 1, -1, -1):  # what is protected is the shorter part
@@ -154,6 +155,11 @@ def _old_entries(
     while end and end < len(live) and _is_answer(live[end]):
         end -= 1
     return live[:end]
+
+
+def _protected_tail(transcript: Transcript, policy: ContextPolicy) -> tuple[int, int]:
+    """Return the last model call, and the last token of the log, that lie before the protected tail."""
+    return transcript.steps - policy.fold_after_steps, transcript.total_tokens - policy.protect_tokens
 
 
 def _place(item: LogItem) -> tuple[int, bool]:

@@ -138,7 +138,7 @@ def _as_rewrite(
     saved = sum(tokens - sweep.names_tokens(policy, tokens) for tokens in freed)
     first = min([*(plan.after + 1 for plan in folds), *outside])
     items = transcript.between(first - 1, transcript.last_seq)
-    resent = sweep.tokens_resent(transcript, items[0].seq) - saved if items else 0
+    resent = transcript.tokens_from(items[0].seq) - saved if items else 0
     return NextRewrite(calls, saved, max(0, resent), bool(folds))
 
 

@@ -8,7 +8,6 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.rewrites.forecast import MAX_CALLS, SummaryForecast, add_call, average_call
-from helix_desktop.context.rewrites.sweep import tokens_resent
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.context.window.window import PromptFrame
@@ -51,7 +50,7 @@ def _of_observations(
     if saved <= 0:  # in a small window their bound is larger than what they replace
         return None
     items = transcript.between(event_range.after, event_range.upto)
-    resent = round(tokens_resent(transcript, items[0].seq) * gauge.ratio) if items else 0
+    resent = round(transcript.tokens_from(items[0].seq) * gauge.ratio) if items else 0
     after = gauge.used - saved
     fresh = min(after, max(0, resent - saved))
     read = round(event_range.tokens * gauge.ratio)

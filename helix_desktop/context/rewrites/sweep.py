@@ -196,7 +196,7 @@ def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, win
     saved = plan.saved - names
     if saved < policy.sweep_min:
         return False
-    resent = tokens_resent(transcript, plan.masked[0]) - saved
+    resent = transcript.tokens_from(plan.masked[0]) - saved
     price = rewrite_price(transcript.window_tokens[0], window) * resent
     price += CACHED_PRICE * _NAMES_CALLS * names
     return saved >= policy.sweep_max or plan.rent >= price
@@ -221,17 +221,6 @@ def names_tokens(policy: ContextPolicy, freed: int) -> int:
 def rent_of(candidates: list[SweepCandidate]) -> float:
     """Return what keeping these in the window has cost since they became candidates, in uncached tokens."""
     return CACHED_PRICE * sum(candidate.saving * (candidate.waited_steps + 1) for candidate in candidates)
-
-
-def tokens_resent(transcript: Transcript, seq: int) -> int:
-    """Return the tokens from an event on: what a rewrite there makes the provider read again, uncached."""
-    before, entries = 0, transcript.window_entries()
-    for entry in entries:  # what is sent again is the longer part
-        if isinstance(entry, LogItem) and entry.seq == seq:
-            handover_tokens = transcript.entry_tokens(entries[0]) if transcript.handover is not None else 0
-            return transcript.window_tokens[0] + handover_tokens - before
-        before += transcript.entry_tokens(entry)
-    return before
 
 
 def tokens_saved(transcript: Transcript, seqs: tuple[int, ...]) -> int:

@@ -148,6 +148,16 @@ def check_an_incremental_layout_matches_a_rebuilt_one(simulator: SessionSimulato
             assert (twin.covers, twin.window_entries()) == (transcript.covers, transcript.window_entries())
             assert twin.window_tokens == transcript.window_tokens
             assert twin.maskable_items == transcript.maskable_items
+            assert _sums(twin) == _sums(transcript)
+        _sums(transcript)  # as a request asks for them between two rewrites
+
+
+def _sums(transcript: Transcript) -> list[tuple[int, int]]:
+    """Return the tokens from each message on, and those but for their words up to its model call."""
+    return [
+        (transcript.tokens_from(item.seq), transcript.wordless_tokens(item.step, item.cumulative_tokens))
+        for item in transcript.items
+    ]
 
 
 def check_every_request_is_valid(simulator: SessionSimulator) -> None:
