@@ -663,6 +663,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/unused_summaries.py" />
+            <source>Free up disk space. The cost is saved with the next change of the conversation.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/branches.py" />
             <source>It belongs to the call that started it.</source>
             <translation type="unfinished" />
@@ -1079,6 +1084,11 @@
         <message>
             <location filename="../../helix_desktop/agent/window/side_questions.py" />
             <source>The side question is empty.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/unused_summaries.py" />
+            <source>The summary was canceled. The conversation is unchanged. Its cost isn't saved yet.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import msgspec
 
@@ -11,6 +12,7 @@ from helix_desktop.agent.session_updates import CompactionProgress, Phase
 from helix_desktop.agent.spend_approvals import ApproveSpending, SpendNotApproved, approve_any
 from helix_desktop.agent.window.handover_draft import HandoverDraft, RevisionDraft
 from helix_desktop.agent.window.summarizer import NO_MODEL, Summarizer, SummaryResult
+from helix_desktop.agent.window.unused_summaries import UnusedSummaries
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner, sweep
@@ -50,11 +52,11 @@ from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import CompactionRefused, SummaryRefused
+from helix_desktop.domain.errors import CompactionRefused, StoreError, SummaryRefused
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
 from helix_desktop.domain.events.session import Event, RecordedEvent
-from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverFailed, HandoverMade, Section
+from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, Section
 from helix_desktop.domain.user_text import OptionalText, TextContext
 
 _text = TextContext("Agent")
@@ -91,6 +93,7 @@ class Compactor:
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
         self._summarizer = Summarizer(runtime)
+        self.unused = UnusedSummaries(runtime)
         self.is_running = False
         self.is_drafting = False
         self._approve: ApproveSpending = approve_any
@@ -108,8 +111,8 @@ class Compactor:
         """Write and record a handover of everything up to `cut`. Return True if it was recorded.
 
         `threshold` is the share of the context window at which it starts, 0 if that is not the trigger.
-        A refusal is recorded with its reason and changes nothing. Cancelling records nothing, nor does a
-        cost that `approve` rejects.
+        A refusal is recorded with its reason and changes nothing. Cancelling records only what was spent, a
+        cost that `approve` rejects nothing.
         """
         if self.is_running:
             return False
@@ -167,10 +170,9 @@ class Compactor:
                 assert isinstance(final_event, HandoverMade)  # the event itself comes first
                 event = final_event
             return HandoverDraft(cut, to_markdown(event.sections), event, doubt)
-        except (CompactionRefused, asyncio.CancelledError):
-            if (spent := self._summarizer.spent).tokens:
-                discarded = HandoverDiscarded(spent.tokens, spent.cost, spent.estimated)
-                await self._runtime.session.record(discarded)
+        except CompactionRefused:
+            with suppress(StoreError):  # the reason of the refusal matters more, and the cost is not lost
+                await self.unused.record(self._summarizer.spent)
             raise
         finally:
             self.is_drafting = False
@@ -276,9 +278,13 @@ class Compactor:
             source_input = msgspec.structs.replace(source_input, words=())
         nearly_open = self._runtime.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
         last_try = trigger is HandoverTrigger.THRESHOLD and nearly_open  # before only the user can start one
-        summary = await self._summarize(source_input, focus, ask_model, last_try, is_draft)
-        self._publish_phase("check")
-        event = await self._build_event(source_input, summary)
+        try:
+            summary = await self._summarize(source_input, focus, ask_model, last_try, is_draft)
+            self._publish_phase("check")
+            event = await self._build_event(source_input, summary)
+        except asyncio.CancelledError:
+            await self.unused.record(self._summarizer.spent)
+            raise
         duration_ms = self._runtime.elapsed_ms(started_at_ms)
         event = msgspec.structs.replace(event, trigger=trigger, focus=focus, duration_ms=duration_ms)
         return event, summary.doubt

@@ -19,10 +19,10 @@ from helix_desktop.context.summaries.edited_handover import sections_with
 from helix_desktop.context.summaries.repeated_handover import same_cut, without_handover
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project
-from helix_desktop.domain.cost import CostEstimate, SpendReply
+from helix_desktop.domain.cost import CostEstimate, Spending, SpendReply
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.summary import Bullet, HandoverDiscarded, HandoverMade, Section
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
@@ -139,9 +139,8 @@ class Handovers:
         await self._compactor.commit(draft, text)
 
     async def discard(self, draft: HandoverDraft) -> None:
-        """Record what a draft cost that is not used: its tokens were paid for all the same."""
-        if draft.event.spent:
-            await self._runtime.session.record(HandoverDiscarded(draft.event.spent, draft.event.cost))
+        """Record what a draft cost that is not used. Raises StoreError."""
+        await self._compactor.unused.record(Spending(draft.event.spent, draft.event.cost))
 
     async def estimate(self, focus: str = "", upto: int = 0) -> CostEstimate:
         """Return the cost estimate of a draft up to event `upto` (0: furthest). Raises CompactionRefused."""

@@ -12,6 +12,7 @@ from helix_desktop.agent.session_updates import ObservationProgress, Phase
 from helix_desktop.agent.spend_approvals import ApproveSpending, SpendNotApproved, approve_any
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.agent.window.summarizer import NO_MODEL, Summarizer, SummaryResult
+from helix_desktop.agent.window.unused_summaries import UnusedSummaries
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation, observation_task
@@ -59,6 +60,7 @@ class Observer:
     def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter) -> None:
         self._runtime, self._rewriter = runtime, rewriter
         self._summarizer = Summarizer(runtime)
+        self._unused = UnusedSummaries(runtime)
         self._approve: ApproveSpending = approve_any
         self._estimate: CostEstimate | None = None
 
@@ -78,9 +80,9 @@ class Observer:
     ) -> bool:
         """Observe or refine a range, or only place pending ones without one. Return True on success.
 
-        A refusal is recorded with its reason and changes nothing. Cancelling records nothing, nor does a
-        cost that `approve` rejects. Manual observations are placed at once, and never fail for lack of a
-        model: then they are extracted.
+        A refusal is recorded with its reason and changes nothing. Cancelling records only what was spent, a
+        cost that `approve` rejects nothing. Manual observations are placed at once, and never fail for lack
+        of a model: then they are extracted.
         """
         observations_seq = observation.pending_observations(self._runtime.transcript)
         if event_range is not None:
@@ -111,11 +113,15 @@ class Observer:
         started_at_ms = self._runtime.clock()
         self._publish_phase("read")
         source_input = self._read_input(event_range)
-        summary = await self._summarize(source_input)
-        if summary.value is None:
-            summary = await self._extract_fallback(source_input, summary, is_manual)
-        self._publish_phase("check")
-        event = await self._build_event(source_input, summary)
+        try:
+            summary = await self._summarize(source_input)
+            if summary.value is None:
+                summary = await self._extract_fallback(source_input, summary, is_manual)
+            self._publish_phase("check")
+            event = await self._build_event(source_input, summary)
+        except asyncio.CancelledError:
+            await self._unused.record(self._summarizer.spent)
+            raise
         duration_ms = self._runtime.elapsed_ms(started_at_ms)
         self._publish_phase("write")
         return await self._record(msgspec.structs.replace(event, duration_ms=duration_ms))

@@ -204,9 +204,9 @@ class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
 
 
 class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
-    """A handover was written as a draft and not used: what it `spent`, in tokens, and its `cost`.
+    """A handover or observations were canceled, or a draft not used: what they `spent`, and their `cost`.
 
-    `estimated`: some by our count, as a call was cut off before its report.
+    Tokens and US dollars. `estimated`: some by our count, as a call was cut off before its report.
     """
 
     spent: int = 0

@@ -1,0 +1,52 @@
+"""Unused summaries: their model calls were paid for all the same, and count in the session's spending."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.domain.cost import Spending
+from helix_desktop.domain.errors import StoreError, StoreWriteFailed
+from helix_desktop.domain.events.summary import HandoverDiscarded
+from helix_desktop.domain.user_text import TextContext
+
+_text = TextContext("Agent")
+
+
+class UnusedSummaries:
+    """Records what canceled and discarded summaries of one session spent.
+
+    What the disk refuses is recorded after the next event that it takes.
+    """
+
+    def __init__(self, runtime: SessionRuntime) -> None:
+        self._runtime = runtime
+        self._unrecorded = Spending()
+        runtime.session.listen(self._on_update)
+
+    async def record(self, spent: Spending) -> None:
+        """Record what a summary spent that is not used, unless it is nothing. Raises StoreError."""
+        total, self._unrecorded = self._unrecorded + spent, Spending()
+        if not total.tokens:
+            return
+        try:
+            discarded = HandoverDiscarded(total.tokens, total.cost, total.estimated)
+            await self._runtime.session.record(discarded)
+        except StoreError as error:
+            self._unrecorded += total
+            if not isinstance(error, StoreWriteFailed):
+                raise
+            raise StoreWriteFailed(
+                _text("The summary was canceled. The conversation is unchanged. Its cost isn't saved yet."),
+                error.why or error.what,
+                _text("Free up disk space. The cost is saved with the next change of the conversation."),
+            ) from error
+
+    def _on_update(self, update: Update) -> None:
+        if isinstance(update, EventRecorded) and self._unrecorded.tokens:
+            self._runtime.scope.start(self._record_again(), f"unused summaries {self._runtime.session.id}")
+
+    async def _record_again(self) -> None:
+        with suppress(StoreError):  # it is tried again after the next event
+            await self.record(Spending())
