@@ -17,7 +17,8 @@ from helix_desktop.agent.session_updates import (
     SpendDecided,
     Update,
 )
-from helix_desktop.cli.rewrite_lines import rewrite_line
+from helix_desktop.cli.rewrite_lines import in_model_tokens, rewrite_line
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
@@ -103,12 +104,18 @@ class ProgressPrinter:
 class TurnPrinter:
     """Prints a turn as it happens: the answer's text, or every event as a JSON line.
 
-    `on_output_error` is called once when standard output can no longer be written; nothing is
-    printed there after that.
+    `transcript_of` returns an open session's transcript by its id. `on_output_error` is called once when
+    standard output can no longer be written; nothing is printed there after that.
     """
 
-    def __init__(self, as_json: bool, on_output_error: Callable[[], object]) -> None:
-        self._as_json, self._on_output_error = as_json, on_output_error
+    def __init__(
+        self,
+        as_json: bool,
+        transcript_of: Callable[[str], Transcript | None],
+        on_output_error: Callable[[], object],
+    ) -> None:
+        self._as_json, self._transcript_of = as_json, transcript_of
+        self._on_output_error = on_output_error
         self.output_error: OSError | None = None
         self.had_error = False
 
@@ -132,7 +139,7 @@ class TurnPrinter:
         if self.output_error is not None:
             return
         try:
-            self._print_json(session_id, update) if self._as_json else self._print_text(update)
+            self._print_json(session_id, update) if self._as_json else self._print_text(session_id, update)
         except OSError as error:  # a listener must not raise: the fact is on record, whoever hears of it
             self.output_error = error
             self._on_output_error()
@@ -144,13 +151,13 @@ class TurnPrinter:
             print_out(msgspec.json.encode(line, enc_hook=plain_text).decode())
             sys.stdout.flush()  # a line that was read is a fact: it may be relied on at once
 
-    def _print_text(self, update: Update) -> None:
+    def _print_text(self, session_id: str, update: Update) -> None:
         match update:
             case ResponseDelta(text=text, is_reasoning=False):
                 sys.stdout.write(text)
                 sys.stdout.flush()
             case EventRecorded(recorded=recorded):
-                _print_event(recorded.event)
+                _print_event(recorded, self._transcript_of(session_id))
             case _:
                 pass
 
@@ -201,14 +208,15 @@ def _spend_decision_text(decision: SpendDecided) -> str:
     return f"[{translate(join_sentences(not_done, reason))}]"
 
 
-def _print_event(event: Event) -> None:
-    match event:
+def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None:
+    match event := recorded.event:
         case AssistantSpoke(text=text) if text:
             print_out("")
         case ToolAnswered() as answer:
             print_err(f"[{_answer_text(answer)}]")
         case SweepMade() | FoldMade() | ObservationsPlaced() | HandoverMade() | HandoverFailed():
-            print_err(f"[{rewrite_line(event)}]")
+            counted = event if transcript is None else in_model_tokens(recorded.seq, event, transcript)
+            print_err(f"[{rewrite_line(counted)}]")
         case SubagentStarted(title=title, session=session) if title:
             print_err(f"[{tr('subagent {title}: session {session}', title=title, session=session)}]")
         case SubagentStarted(session=session):

@@ -58,10 +58,11 @@ def rewrite_lines(log: Sequence[RecordedEvent]) -> Iterator[str]:
     transcript = Transcript(log)
     for recorded in log:
         if isinstance(recorded.event, Rewrite):
-            yield f"e{recorded.seq}  {rewrite_line(_as_shown(recorded.seq, recorded.event, transcript))}"
+            counted = in_model_tokens(recorded.seq, recorded.event, transcript)
+            yield f"e{recorded.seq}  {rewrite_line(counted)}"
 
 
-def _as_shown(seq: int, event: Rewrite, transcript: Transcript) -> Rewrite:
+def in_model_tokens(seq: int, event: Rewrite, transcript: Transcript) -> Rewrite:
     """Return an event with the tokens of its model and the messages of the chat, as in the window."""
     ratio = ratio_before(transcript, seq)
     match event:

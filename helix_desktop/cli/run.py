@@ -18,6 +18,7 @@ from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import TurnPrinter, print_notice
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import (
@@ -57,9 +58,13 @@ def run_turn(args: argparse.Namespace) -> int:
         await services.mcp_servers.wait_until_ready(workspace.id, _MCP_START_TIMEOUT_S)
         task = asyncio.current_task()
         assert task is not None  # a coroutine always runs in a task
-        printer = TurnPrinter(
-            args.json, on_output_error=task.cancel
-        )  # as Ctrl+C does: the turn is recorded as stopped
+
+        def transcript_of(session: str) -> Transcript | None:
+            opened = workspace.find_open(session)
+            return opened.session.transcript if opened is not None else None
+
+        # On an error as on Ctrl+C: the turn is recorded as stopped.
+        printer = TurnPrinter(args.json, transcript_of, on_output_error=task.cancel)
         workspace.listen(printer.on_update)
         try:
             conversation = await _open_session(workspace, args)

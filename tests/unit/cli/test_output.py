@@ -6,9 +6,19 @@ import pytest
 
 from helix_desktop.agent.session_updates import EventRecorded, SpendDecided
 from helix_desktop.cli.output import TurnPrinter
+from helix_desktop.cli.rewrite_lines import rewrite_lines
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
 from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import RecordedEvent
+from tests.support.session_simulator import SessionSimulator
+
+
+def text_printer(as_json: bool = False, transcript: Transcript | None = None) -> TurnPrinter:
+    """Return a printer for sessions with this transcript."""
+    return TurnPrinter(as_json, lambda _: transcript, on_output_error=list)
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -17,7 +27,7 @@ def test_background_work_beyond_the_budget_is_reported(
 ) -> None:
     """Report tokens, money, the fallback and the remedy, next to the answer."""
     spend_request = SpendRequest("handover", CostEstimate(312_000, None, model="box/small"), 100_000)
-    TurnPrinter(as_json, on_output_error=list).on_update("s", SpendDecided(spend_request, allowed=False))
+    text_printer(as_json).on_update("s", SpendDecided(spend_request, allowed=False))
     captured = capsys.readouterr()
     assert captured.out == ""
     for text in ("312,000 tokens", "price unknown", "without a model", "--budget-tokens"):
@@ -27,12 +37,28 @@ def test_background_work_beyond_the_budget_is_reported(
 def test_background_work_within_the_budget_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """Report it with its price."""
     spend_request = SpendRequest("observations", CostEstimate(120_000, 0.36, model="box/small"), 100_000)
-    TurnPrinter(as_json=False, on_output_error=list).on_update("s", SpendDecided(spend_request, allowed=True))
+    text_printer().on_update("s", SpendDecided(spend_request, allowed=True))
     assert "120,000 tokens with box/small (≈ $0.36), within the budget" in capsys.readouterr().err
 
 
 def test_what_a_call_changed_of_files_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     event = ChangesRecorded("c1", "0" * 64, "command", created=1, changed=2, added_lines=12, removed_lines=4)
     update = EventRecorded(RecordedEvent(9, 1, event))
-    TurnPrinter(as_json=False, on_output_error=list).on_update("s", update)
+    text_printer().on_update("s", update)
     assert capsys.readouterr().err == "[3 files changed +12 \N{MINUS SIGN}4]\n"
+
+
+def test_a_rewrite_is_printed_as_the_timeline_lists_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the tokens of the model that answers, whose tokenizer differs from our count."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Begin.")
+    for step in range(40):
+        simulator.step("Next.", 1, usage_ratio=1.5)
+        simulator.answer_call(0, f"{step} line of output\n" * 100)
+    printer = text_printer(transcript=simulator.transcript)
+    for recorded in simulator.log:
+        if isinstance(recorded.event, SweepMade):
+            printer.on_update("s", EventRecorded(recorded))
+    printed = capsys.readouterr().err.splitlines()
+    listed = [line.partition("  ")[2] for line in rewrite_lines(simulator.log)]
+    assert printed == [f"[{line}]" for line in listed if "cached" in line] != []
