@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.usage_gauge import output_tokens, ratio_before
+from helix_desktop.context.window.usage_gauge import model_ratio, output_tokens, ratio_before
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -72,7 +72,7 @@ def in_model_tokens(seq: int, event: Rewrite, transcript: Transcript) -> Rewrite
             messages = transcript.counts(event.after, event.upto).messages
             return replace(event, tokens=round(event.tokens * ratio), messages=messages)
         case FormChosen():
-            return replace(event, tokens=output_tokens(transcript, event.target, event.tokens))
+            return replace(event, tokens=output_tokens(event.tokens, model_ratio(transcript)))
         case SweepMade() | FoldMade() | ObservationsPlaced() | Excluded():
             return replace(event, saved=round(event.saved * ratio))
     return event

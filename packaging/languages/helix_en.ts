@@ -1496,11 +1496,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/columns.py" />
-            <source>By Helix's count: the entry belongs to no single model</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/cache/table.py" />
             <source>Cache entries</source>
             <translation type="unfinished" />
@@ -2397,7 +2392,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/cache/columns.py" />
-            <source>Tokens saved in the context window, by Helix's count</source>
+            <source>Tokens in a request, as the model of the open session counts them</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>Tokens saved in the context window of the open session</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -80,11 +80,11 @@ COLUMNS: tuple[Column, ...] = (
             lambda row, _: row.hit or row.first_line, stretch=4),
     Column("size", text("Size"), 72, 1, "number", lambda row, _: format_size(row.size)),
     Column("tokens", text("Tokens"), 66, 4, "number", lambda row, _: tokens_text(row),
-            tip=text("By Helix's count: the entry belongs to no single model")),
+            tip=text("Tokens in a request, as the model of the open session counts them")),
     Column(
         "saved", text("Saved", "tokens: column"), 64, 6, "number",
         lambda row, _: format_tokens(row.saved) if row.saved else "–",
-        tip=text("Tokens saved in the context window, by Helix's count"),
+        tip=text("Tokens saved in the context window of the open session"),
     ),
     Column("recalls", text("Recalls"), 68, 9, "number",
             lambda row, _: format_integer(row.recalls) if row.recalls else "–"),

@@ -12,6 +12,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.message_states import MessageState, MessageStates, is_in_full
+from helix_desktop.context.window.usage_gauge import model_ratio, output_tokens
 from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
@@ -83,6 +84,7 @@ class WorkspaceCacheSource:
     ) -> None:
         self._workspace, self._transcript, self._clock = workspace, transcript, clock
         self._states: dict[str, tuple[CacheState, int]] = {}
+        self._ratio = 1.0  # the tokens of the session's model per token of ours
         self._stale_digests: dict[str, int] = {}
         self._hits: dict[str, ContentHit] = {}
         self._terms: tuple[str, ...] = ()
@@ -151,6 +153,7 @@ class WorkspaceCacheSource:
     async def _read_window(self) -> None:
         transcript = self._transcript()
         self._states = await asyncio.to_thread(content_states, transcript) if transcript else {}
+        self._ratio = model_ratio(transcript) if transcript else 1.0
         self._stale_digests = dict(transcript.stale_digests) if transcript else {}
 
     async def _by_hash(self, text: str, filters: EntryFilter) -> list[CacheEntry]:
@@ -237,8 +240,8 @@ class WorkspaceCacheSource:
             target=f"{entry.tool} {entry.target}" if entry.kind == "argument" else entry.target,
             first_line=_first_line(entry),
             size=entry.size,
-            tokens=entry.tokens,
-            saved=saved,
+            tokens=self._tokens(entry),
+            saved=round(saved * self._ratio),
             recalls=entry.recalls,
             references=entry.references,
             created_at_ms=entry.created,
@@ -248,6 +251,12 @@ class WorkspaceCacheSource:
             is_estimated=entry.is_estimated,
             hit=self._hit(entry.digest),
         )
+
+    def _tokens(self, entry: CacheEntry) -> int:
+        """Return the tokens of a content in a request; an output stands there as a message of its own."""
+        if entry.kind == "output":
+            return output_tokens(entry.tokens, self._ratio)
+        return round(entry.tokens * self._ratio)
 
     def _hit(self, digest: str) -> str:
         hit = self._hits.get(digest)

@@ -161,8 +161,7 @@ class ChatPresenter:
     def show_original(self, key: RowKey, original: OriginalOutput) -> None:
         """Let a tool's card show what the cache holds of its output."""
         if self._conversation is not None:
-            transcript = self._conversation.session.transcript
-            self._put_row(self._rows.tools.with_original(key, original, transcript))
+            self._put_row(self._rows.tools.with_original(key, original))
 
     def show_excerpt(self, key: RowKey, content: ExcerptContent) -> None:
         """Let a card show what the cache holds of its excerpt."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.usage_gauge import output_tokens
+from helix_desktop.context.window.usage_gauge import model_ratio, output_tokens
 from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.timeline.card_data import FormCard
@@ -21,6 +21,7 @@ def form_card(recorded: RecordedEvent, transcript: Transcript) -> FormCard | Non
     if event.form == "full" and event.chosen == "rule" and not event.full_tokens:
         return None
     full = event.full_tokens or (event.tokens if event.form == "full" else 0)
+    ratio = model_ratio(transcript)
     is_part = event.form == "full" and not event.whole
     return FormCard(
         recorded.seq,
@@ -28,8 +29,8 @@ def form_card(recorded: RecordedEvent, transcript: Transcript) -> FormCard | Non
         ellipsize(" ".join(f"{event.name} {event.target}".split()), _NAME_CHARS),
         "preview" if is_part else event.form,
         event.chosen,
-        output_tokens(transcript, recorded.seq, full) if full else 0,
-        output_tokens(transcript, recorded.seq, event.tokens),
+        output_tokens(full, ratio) if full else 0,
+        output_tokens(event.tokens, ratio),
         event.digest,
         event.asked,
         translate(event.intake_note),

@@ -75,6 +75,7 @@ class Dividers:
         self._rows: dict[int, DividerRow] = {}
         self._turns: dict[str, int] = {}  # by the id of the capture
         self._topics: set[str] = set()  # that have a row
+        self._forms: dict[int, FormChosen] = {}  # by the seq of their event
 
     def on_changes(
         self, seq: int, event: ChangesRecorded, transcript: Transcript, *, has_card: bool
@@ -97,7 +98,19 @@ class Dividers:
                 row = replace(row, first_of=topic)
                 self._topics.add(topic)
             self._rows[recorded.seq] = row
+        if isinstance(recorded.event, FormChosen):
+            self._forms[recorded.seq] = recorded.event
         return row
+
+    def updated_forms(self, transcript: Transcript) -> list[DividerRow]:
+        """Return the dividers of chosen forms with the tokens that the model counts now."""
+        rows = {
+            seq: replace(self._rows[seq], text=form_text(event, transcript))
+            for seq, event in self._forms.items()
+        }
+        changed = [seq for seq, row in rows.items() if row != self._rows[seq]]
+        self._rows |= rows
+        return [rows[seq] for seq in changed]
 
     def updated_states(self, transcript: Transcript) -> list[DividerRow]:
         """Return the dividers that other rewrites touched: undone, redone, replaced or inside a later one."""

@@ -71,7 +71,11 @@ class ChatRows:
         """Return the rows that this event adds or changes; `after` is the transcript with it applied."""
         rows = self.add(recorded, transcript)
         match recorded.event:
-            case ToolAnswered() | FilesChanged() | TurnRetried():
+            case AssistantSpoke():
+                return [*rows, *self.updated_tokens(transcript)]
+            case TurnRetried():
+                return [*rows, *self.updated_tokens(transcript), *self.updated_staleness(transcript)]
+            case ToolAnswered() | FilesChanged():
                 return [*rows, *self.updated_staleness(transcript)]
             case event if isinstance(event, _REWRITES):
                 return [*rows, *self.updated_states(transcript)]
@@ -80,6 +84,10 @@ class ChatRows:
     def updated_states(self, transcript: Transcript) -> list[Row]:
         """Return the rows whose badge, buttons or words rewrites changed."""
         return [*self.tools.updated_badges(transcript), *self._dividers.updated_states(transcript)]
+
+    def updated_tokens(self, transcript: Transcript) -> list[Row]:
+        """Return the rows whose outputs the model counts otherwise since its newest report."""
+        return [*self.tools.updated_tokens(transcript), *self._dividers.updated_forms(transcript)]
 
     def updated_staleness(self, transcript: Transcript) -> list[Row]:
         """Return the rows that show a file which changed, or is again as it was."""
@@ -142,7 +150,7 @@ def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
             for key in row.replaces if isinstance(row, DividerRow) else ():
                 ordered.pop(key, None)
             ordered[row.key] = row
-    for row in rows.updated_states(transcript):
+    for row in (*rows.updated_tokens(transcript), *rows.updated_states(transcript)):
         ordered[row.key] = row
     return rows, list(ordered.values())
 

@@ -8,6 +8,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
+from helix_desktop.cli.rewrite_lines import rewrite_lines
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage, ratio_before
@@ -27,20 +30,16 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.from_events import rows_from_log
-from helix_desktop.ui.chat.rows.row_types import (
-    DividerRow,
-)
+from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
+from helix_desktop.ui.chat.rows.row_types import DividerRow, Row, ToolRow
 from helix_desktop.ui.inspector.from_window import inspector_state, row_text, window_rows
 from helix_desktop.ui.inspector.request.document import request_document
 from helix_desktop.ui.inspector.rows import InspectorState
-from helix_desktop.ui.timeline.card_data import (
-    SweepCard,
-)
+from helix_desktop.ui.timeline.card_data import FormCard, ManualActionCard, SweepCard
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.words.numbers import format_token_difference, format_tokens
 from tests.support.histories import SessionSimulator, build_history, histories
-from tests.support.rewrite_histories import histories_with_rewrites
+from tests.support.rewrite_histories import choose_form, histories_with_rewrites
 from tests.support.session_rewrites import exclude
 
 
@@ -185,6 +184,37 @@ def test_what_a_rewrite_saved_is_what_it_takes_off_the_gauge_everywhere() -> Non
     assert card.saved == pytest.approx(saved * 0.77, abs=2)
     assert divider.text.endswith(f"saved {format_tokens(card.saved)} tokens")
     assert card.saved in [saving.tokens for saving in _state(simulator).cache.savings]
+
+
+def test_an_output_has_one_number_in_every_place_also_after_later_reports() -> None:
+    """Chat, inspector, timeline, cache and command line count it as the model does now."""
+    simulator = build_history(1)
+    simulator.step("Reading.", 1, usage_ratio=0.8)
+    chat_rows = ChatRows()
+    transcript, rows = Transcript(), dict[RowKey, Row]()
+    simulator.answer_call(0, "words of an output " * 400, form="preview")
+    output = simulator.transcript.items[-1]
+    assert isinstance(output.event, ToolAnswered)
+    choose_form(simulator, output.seq, "full", "words of an output " * 400)
+    for ratio in (1.3, 1.3, 1.3):
+        simulator.step("On.", 1, usage_ratio=ratio)
+    for recorded in simulator.log:
+        transcript.apply(recorded)
+        rows |= {row.key: row for row in chat_rows.apply(recorded, transcript)}
+    state = _state(simulator)
+    (inspected,) = [row.tokens for row in state.rows if row.seq == output.seq]
+    assert inspected == pytest.approx(simulator.transcript.entry_tokens(output) * 1.3, abs=1)
+    card = next(row for row in rows.values() if isinstance(row, ToolRow) and row.answer_seq == output.seq)
+    assert card.tokens == pytest.approx(inspected, abs=1)
+    words = f"{format_tokens(card.tokens)} tokens"
+    divider = next(row for row in rows.values() if isinstance(row, DividerRow) and row.kind == "form")
+    cards = build_cards(simulator.log, simulator.transcript)
+    texts = [found.text for found in cards if isinstance(found, ManualActionCard) and found.kind == "form"]
+    assert [divider.text.endswith(words), *(text.endswith(words) for text in texts)] == [True, True]
+    preview = next(found for found in cards if isinstance(found, FormCard) and found.seq == output.seq)
+    assert preview.after == pytest.approx((output.event.tokens + FRAMING_TOKENS) * 1.3, abs=1)
+    (line,) = [line for line in rewrite_lines(simulator.log) if f"{card.tokens:,} tokens" in line]
+    assert line.startswith("e")
 
 
 def test_a_change_is_priced_as_the_model_counts_and_by_what_the_provider_has_cached() -> None:
