@@ -191,7 +191,9 @@ class TurnEngine:
         while True:
             answer = await self._run_step()
             answered_seq = self._runtime.transcript.last_seq
-            await self._tools.answer(answer.calls)
+            if answer.calls:
+                self._context_manager.early_rewrites.start()
+            await self._tools.answer(answer.calls, self._context_manager.early_rewrites.wait)
             await self._instructions.record_nested(answered_seq)
             if not await self._apply_steering() and not answer.calls:
                 return
@@ -296,6 +298,7 @@ class TurnEngine:
         """
         try:
             await self.response.record_partial()
+            await self._context_manager.early_rewrites.wait()
             await self._runtime.session.close_calls(ended.how)
             await self._changes.end_open_calls()
             if not await self._runtime.session.end_turn(ended) and ended.how == "failed":

@@ -170,6 +170,8 @@ class Replayer:
             answer, self._info, self._estimate, MODEL_CALL_MS, self._policy.handle_digits
         )
         await self.session.record(event, contents=contents)
+        if tool_calls:
+            await self._context_manager.early_rewrites.make()
         self._calls = {call.id: call for call in tool_calls}
 
     async def _feed_output(self, call_id: str, name: str, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -50,6 +50,13 @@ class _CallProgress:
         self.is_asked, self.is_settled = asyncio.Event(), asyncio.Event()
 
 
+class _Step(msgspec.Struct):
+    """What the calls of one answer share: the wait before outputs, and those whose form the model chooses."""
+
+    before_outputs: Callable[[], Awaitable[None]]
+    held_outputs: list[HeldOutput] = []
+
+
 class ToolRunner:
     """Answers every call of a step: approved calls run in the order of the calls, the others in parallel.
 
@@ -72,23 +79,26 @@ class ToolRunner:
         self._intake = Intake(runtime.counter)
         self.running_calls = RunningCalls(runtime.clock)
 
-    async def answer(self, calls: Sequence[ToolCall]) -> None:
-        """Record an answer to each call; return once all have one. Cancelling stops what runs."""
-        held_outputs: list[HeldOutput] = []
+    async def answer(self, calls: Sequence[ToolCall], before_outputs: Callable[[], Awaitable[None]]) -> None:
+        """Record an answer to each call; return once all have one. Cancelling stops what runs.
+
+        No output is recorded until `before_outputs` returned.
+        """
+        step = _Step(before_outputs)
         progress = [_CallProgress() for _ in calls]
         try:
             async with asyncio.TaskGroup() as group:
                 for i, call in enumerate(calls):
-                    work = self._answer(call, held_outputs, progress[:i], progress[i])
+                    work = self._answer(call, step, progress[:i], progress[i])
                     group.create_task(work, name=f"tool {call.name}")
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from errors
-        await self._gate.record_batch(held_outputs)
+        await self._gate.record_batch(step.held_outputs)
 
     async def _answer(
         self,
         call: ToolCall,
-        held_outputs: list[HeldOutput],
+        step: _Step,
         earlier: Sequence[_CallProgress],
         own: _CallProgress,
     ) -> None:
@@ -101,23 +111,23 @@ class ToolRunner:
         if ask is None or isinstance(ask, ToolResult):
             own.is_asked.set()
         if isinstance(ask, ToolResult):
-            await self._record(call, ask, self._runtime.clock(), held_outputs)
+            await self._record(call, ask, self._runtime.clock(), step)
             return
         if ask is None:
-            await self._run(call, None, held_outputs)
+            await self._run(call, None, step)
             return
         for other in earlier:
             await other.is_asked.wait()
         if isinstance(ask, Question):
-            await self._ask_question(call, ask, own.is_asked, held_outputs)
+            await self._ask_question(call, ask, own.is_asked, step)
             return
         outcome = await self._ask_approval(ask, own.is_asked)
         if outcome.decision == "deny":
-            await self._deny(call, outcome.model_text)
+            await self._deny(call, outcome.model_text, step)
         else:
             for other in earlier:
                 await other.is_settled.wait()
-            await self._run(call, ask, held_outputs)
+            await self._run(call, ask, step)
         own.is_settled.set()
 
     async def _user_ask(self, call: ToolCall) -> UserAsk | ToolResult | None:
@@ -143,7 +153,7 @@ class ToolRunner:
         call: ToolCall,
         question: Question,
         question_shown: asyncio.Event,
-        held_outputs: list[HeldOutput],
+        step: _Step,
     ) -> None:
         """Wait for the user's reply and record it as the call's output; where no user is, run the call."""
         session, started_at_ms = self._runtime.session, self._runtime.clock()
@@ -151,11 +161,11 @@ class ToolRunner:
         question_shown.set()
         reply = await self._approvals.reply(session.id, question)
         if reply is None:
-            await self._run(call, None, held_outputs)
+            await self._run(call, None, step)
             return
         target = " ".join(question.text.split())
         result = ToolResult(reply_text(reply).encode("utf-8", "surrogatepass"), target=target, reply=reply)
-        await self._record(call, result, started_at_ms, held_outputs)
+        await self._record(call, result, started_at_ms, step)
 
     async def _ask_approval(self, ask: ApprovalRequest, question_shown: asyncio.Event) -> ApprovalOutcome:
         def on_ask(question: ApprovalRequest) -> None:
@@ -192,7 +202,7 @@ class ToolRunner:
             return ""
         return rule.text
 
-    async def _deny(self, call: ToolCall, model_text: str) -> None:
+    async def _deny(self, call: ToolCall, model_text: str, step: _Step) -> None:
         tokens = await self._runtime.count_tokens(model_text)
         answer = ToolAnswered(
             call.id,
@@ -206,15 +216,14 @@ class ToolRunner:
             ok=False,
             outcome="denied",
         )
+        await step.before_outputs()
         await self._runtime.session.record(answer)
 
-    async def _run(
-        self, call: ToolCall, request: ApprovalRequest | None, held_outputs: list[HeldOutput]
-    ) -> None:
+    async def _run(self, call: ToolCall, request: ApprovalRequest | None, step: _Step) -> None:
         outside = await self._changes.begin_call(call, request)
         if refusal := await self._refusal(request):  # it may have changed while the user was asked
             await self._changes.record(call.id, await self._changes.end_call(call.id))
-            await self._record(call, refusal, self._runtime.clock(), held_outputs)
+            await self._record(call, refusal, self._runtime.clock(), step)
             return
         if outside:
             await self._file_changes.record_unannounced(outside)
@@ -237,13 +246,11 @@ class ToolRunner:
             result = msgspec.structs.replace(result, stopped=True)
         captured = await self._changes.end_call(call.id)
         result = await self._file_changes.with_versions(call, request, result)
-        await self._record(call, result, started_at_ms, held_outputs)
+        await self._record(call, result, started_at_ms, step)
         await self._changes.record(call.id, captured)
         await self._file_changes.record_after(call.id, request, result)
 
-    async def _record(
-        self, call: ToolCall, result: ToolResult, started_at_ms: int, held_outputs: list[HeldOutput]
-    ) -> None:
+    async def _record(self, call: ToolCall, result: ToolResult, started_at_ms: int, step: _Step) -> None:
         digits = self._runtime.policy.handle_digits
         duration_ms = self._runtime.elapsed_ms(started_at_ms)
         received = await self._intake.from_tool_result(call, result, duration_ms, digits)
@@ -254,7 +261,8 @@ class ToolRunner:
             received = await self._intake.from_tool_result(
                 call, _withheld(result, redacted_at_ms), duration_ms, digits
             )
-        await self._gate.receive(received, held_outputs)
+        await step.before_outputs()
+        await self._gate.receive(received, step.held_outputs)
 
 
 def _withheld(result: ToolResult, redacted_at_ms: int) -> ToolResult:

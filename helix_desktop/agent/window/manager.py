@@ -11,6 +11,7 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.compactor import Compactor
+from helix_desktop.agent.window.early_rewrites import EarlyRewrites
 from helix_desktop.agent.window.handovers import Handovers
 from helix_desktop.agent.window.observations import Observations
 from helix_desktop.agent.window.observer import Observer
@@ -45,6 +46,7 @@ class ContextManager:
         """
         self._runtime = runtime
         self.rewriter = WindowRewriter(runtime)
+        self.early_rewrites = EarlyRewrites(runtime, self.rewriter)
         compactor, observer = Compactor(runtime), Observer(runtime, self.rewriter)
         handover_job = BackgroundJob(runtime, "handover", budget, approvals)
         observation_job = BackgroundJob(runtime, "observations", budget, approvals)
@@ -68,7 +70,9 @@ class ContextManager:
         """Apply the rewrites that are due before a request, start a due handover; return the usage then."""
         policy = self._runtime.policy
         is_on_hold = self._runtime.transcript.on_hold
-        await self.rewriter.apply_due_rewrites()
+        await self.early_rewrites.wait()
+        if not self.early_rewrites.suffice():
+            await self.rewriter.apply_due_rewrites()
         if not is_on_hold:
             self._start_due_handover()
         gauge = self.rewriter.gauge()

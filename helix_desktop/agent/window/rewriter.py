@@ -93,6 +93,12 @@ class WindowRewriter:
             self._gauge = measure_next_request(transcript, policy, frame)
         return self._gauge
 
+    def is_cold(self) -> bool:
+        """Return True if the provider caches nothing of the conversation any more."""
+        runtime = self._runtime
+        label = runtime.frame.info.label
+        return planner.is_prompt_cache_cold(runtime.transcript, runtime.policy, label, runtime.clock())
+
     async def apply_due_rewrites(self) -> None:
         """Record the due rewrites that need no model. One due rewrite also applies all that are ready.
 
@@ -104,7 +110,7 @@ class WindowRewriter:
             return
         if policy.anchor_tokens:
             self._names.update(transcript)
-        is_cold = planner.is_prompt_cache_cold(transcript, policy, frame.info.label, self._runtime.clock())
+        is_cold = self.is_cold()
         candidates, last_seq = sweep.sweep_with_rewrite(transcript, policy), transcript.last_seq
         due_sweep = (
             candidates

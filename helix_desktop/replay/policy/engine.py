@@ -151,6 +151,8 @@ class PolicyEngine:
         self._session.feed(recorded.at, self._renumbered(event))
         seq = self.seqs[recorded.seq] = self.transcript.last_seq
         self.origins[seq] = recorded.seq
+        if isinstance(event, AssistantSpoke) and event.calls:
+            await self._manager.early_rewrites.make()
         if isinstance(event, TurnEnded):
             self._manager.after_turn()
             await self._manager.wait_for_background_work()

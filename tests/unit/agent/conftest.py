@@ -17,5 +17,5 @@ async def _nothing_left_running() -> AsyncIterator[None]:
     assert not [
         name
         for name in running
-        if name.startswith(("turn", "tool", "record", "handover", "observations", "subagent"))
+        if name.startswith(("turn", "tool", "record", "handover", "observations", "rewrites", "subagent"))
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -71,23 +72,26 @@ def test_a_long_session_is_folded_and_loses_nothing() -> None:
 
 def test_a_fold_frees_about_what_it_was_taken_to_free() -> None:
     """With its note's first line, the lines of calls and the names, counted as live."""
-    taken: dict[tuple[int, int], int] = {}
     with closing(Replayer(BALANCED)) as replayer:
         for message, turn_ends in with_turn_ends(make_session(3, 100)):
             if message["role"] == "assistant":
-                for plan in fold.due_folds(
-                    replayer.session.transcript, BALANCED, REFERENCE_WINDOW, is_cold=True
-                ):
-                    taken[plan.after, plan.upto] = plan.gain - names_tokens(BALANCED, plan.gain)
                 replayer.prepare_request()
             replayer.feed(message)
             if turn_ends:
                 replayer.end_turn()
-        freed = {
-            (event.after, event.upto): event.saved
-            for recorded in replayer.session.log
-            if isinstance(event := recorded.event, FoldMade) and event.how == "fold"
-        }
+        log = replayer.session.log
+    transcript = Transcript()
+    taken: dict[tuple[int, int], int] = {}
+    for before, recorded in pairwise(log):
+        transcript.apply(before)
+        if isinstance(recorded.event, FoldMade) and not isinstance(before.event, FoldMade):
+            for plan in fold.due_folds(transcript, BALANCED, REFERENCE_WINDOW, is_cold=True):
+                taken[plan.after, plan.upto] = plan.gain - names_tokens(BALANCED, plan.gain)
+    freed = {
+        (event.after, event.upto): event.saved
+        for recorded in log
+        if isinstance(event := recorded.event, FoldMade) and event.how == "fold"
+    }
     assert len(freed) > 3
     assert sum(taken[place] for place in freed) == pytest.approx(sum(freed.values()), rel=0.1)
 

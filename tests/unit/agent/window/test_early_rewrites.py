@@ -1,0 +1,126 @@
+"""Early rewrites: made while the tools of an answer run, so that the next request need not wait for them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.errors import StoreWriteFailed
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.user_text import verbatim
+from tests.support.agent_rig import AgentRig, GatedStore
+from tests.support.scripted_model import (
+    ScriptedModel,
+    ScriptedReply,
+    replies_in_order,
+    text_reply,
+    tool_call_reply,
+)
+
+AT_ONCE = msgspec.structs.replace(
+    PROFILES["classic"], sweep="at once", protect_steps=2, protect_tokens=0, anchor_tokens=0
+)
+BATCHES = msgspec.structs.replace(AT_ONCE, sweep="fixed", sweep_fixed=10**6, sweep_min=4)
+
+
+def say(number: int) -> ScriptedReply:
+    return tool_call_reply(("say", {"text": f"word{number}", "times": 200}), id_prefix=f"s{number}")
+
+
+WAIT = tool_call_reply(("wait", {}), id_prefix="w")
+
+
+async def test_due_rewrites_stand_between_an_answer_and_its_outputs() -> None:
+    """Each of them, while the answers of a turn have calls."""
+    replies = [*map(say, range(6)), text_reply("Done.")]
+    rig = AgentRig(ScriptedModel(replies_in_order(*replies)), AT_ONCE)
+    await rig.begin()
+    await rig.conversation.run("Look.")
+    kinds = [
+        recorded.event
+        for recorded in rig.conversation.session.log
+        if isinstance(recorded.event, AssistantSpoke | SweepMade | ToolAnswered)
+    ]
+    sweeps = [number for number, event in enumerate(kinds) if isinstance(event, SweepMade)]
+    assert len(sweeps) > 2
+    assert all(isinstance(kinds[number - 1], AssistantSpoke) for number in sweeps)
+    assert all(isinstance(kinds[number + 1], ToolAnswered) for number in sweeps)
+    await rig.assert_consistent()
+
+
+async def test_outputs_are_recorded_after_them_although_their_tools_have_run() -> None:
+    """So what they decide does not depend on how fast a tool is."""
+    store = GatedStore()
+    store.gated_event_types = (SweepMade,)
+    replies = [*map(say, range(4)), text_reply("Done.")]
+    rig = AgentRig(ScriptedModel(replies_in_order(*replies)), AT_ONCE, store)
+    await rig.begin()
+    await rig.conversation.send("Look.")
+    await store.gate_reached.wait()
+    answers = len(rig.events(AssistantSpoke))
+    await rig.wait_until(lambda: len(rig.tools.executed_calls) == answers)
+    assert len(rig.events(ToolAnswered)) == answers - 1
+    store.gate.set()
+    await rig.wait_until_idle()
+    assert len(rig.events(ToolAnswered)) == len(replies) - 1
+    await rig.assert_consistent()
+
+
+async def test_a_cache_that_goes_cold_while_a_tool_runs_makes_the_request_look_again() -> None:
+    """What was not worth a rewrite when the answer came is worth it now."""
+    replies = [*map(say, range(4)), WAIT, text_reply("Done.")]
+    rig = AgentRig(ScriptedModel(replies_in_order(*replies)), BATCHES)
+    await rig.begin()
+    await rig.conversation.send("Look.")
+    await rig.tools.started.wait()
+    assert rig.events(SweepMade) == []
+    rig.clock.advance_s(10_000)
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    assert [sweep.reason for sweep in rig.events(SweepMade)] == [SweepReason.COLD]
+
+
+@pytest.mark.expect_errors("task record")
+async def test_what_the_store_refused_is_made_before_the_next_request() -> None:
+    """A failure then ends no turn."""
+
+    class RefusesOneSweep(GatedStore):
+        refused = 0
+
+        async def commit(self, commit: Commit) -> None:
+            if not self.refused and any(isinstance(entry.event, SweepMade) for entry in commit.events):
+                self.refused += 1
+                raise StoreWriteFailed(verbatim("Full."), verbatim("No room."), verbatim("Make room."))
+            await super().commit(commit)
+
+    store = RefusesOneSweep()
+    rig = AgentRig(ScriptedModel(replies_in_order(*map(say, range(4)), text_reply("Done."))), AT_ONCE, store)
+    await rig.begin()
+    assert (await rig.conversation.run("Look.")).how == "done"
+    assert store.refused == 1
+    log = rig.conversation.session.log
+    first = next(number for number, entry in enumerate(log) if isinstance(entry.event, SweepMade))
+    assert isinstance(log[first - 1].event, ToolAnswered)
+    await rig.assert_consistent()
+
+
+async def test_a_stop_while_they_are_made_leaves_nothing_behind() -> None:
+    """They are recorded before the turn's end."""
+    store = GatedStore()
+    store.gated_event_types = (SweepMade,)
+    rig = AgentRig(ScriptedModel(replies_in_order(*map(say, range(6)))), AT_ONCE, store)
+    await rig.begin()
+    await rig.conversation.send("Look.")
+    await store.gate_reached.wait()
+    stopping = asyncio.create_task(rig.conversation.stop())
+    await asyncio.sleep(0)
+    store.gate.set()
+    await stopping
+    assert len(rig.events(SweepMade)) == 1
+    await rig.assert_consistent()
