@@ -71,9 +71,10 @@ class RecordingResult(msgspec.Struct, frozen=True):
     """The figures of one recording. Shares are of what the unmanaged session sent.
 
     `is_rule_in_window`: a rule in the middle of a long first message is in the last request; null: not tried.
-    `request_cpu` is of what the app does before a model call: due rewrites made, their tokens counted and
-    recorded (in a store in memory), the window projected and validated; not of sending it. `feed_cpu` is of
-    what it does with each message that arrives and at the end of a turn.
+    `request_cpu` is of what the app does between the last output and a model call: the window projected and
+    validated, and rewrites that are due only then; not of sending it. `feed_cpu` is of what it does with each
+    message that arrives, and at the end of a turn. The rewrites that are due when an answer comes are in that:
+    made while its tools run, their tokens counted, and recorded (in a store in memory).
     """
 
     file: str

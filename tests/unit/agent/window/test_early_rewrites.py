@@ -118,9 +118,11 @@ async def test_a_stop_while_they_are_made_leaves_nothing_behind() -> None:
     await rig.begin()
     await rig.conversation.send("Look.")
     await store.gate_reached.wait()
-    stopping = asyncio.create_task(rig.conversation.stop())
-    await asyncio.sleep(0)
-    store.gate.set()
-    await stopping
+
+    async def end_write() -> None:
+        await asyncio.sleep(0)
+        store.gate.set()
+
+    await asyncio.gather(rig.conversation.stop(), end_write())
     assert len(rig.events(SweepMade)) == 1
     await rig.assert_consistent()
