@@ -73,7 +73,7 @@ class RecordingResult(msgspec.Struct, frozen=True):
     `is_rule_in_window`: a rule in the middle of a long first message is in the last request; null: not tried.
     `request_cpu` is of what the app does between the last output and a model call: the window projected and
     validated, and rewrites that are due only then; not of sending it. `feed_cpu` is of what it does with each
-    message that arrives, and at the end of a turn. In that are the rewrites that are due when an answer comes:
+    message that arrives, and at the end of a turn. That includes the rewrites due when an answer comes:
     made while its tools run, their tokens counted, and recorded (in a store in memory).
     """
 
