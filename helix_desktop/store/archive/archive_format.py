@@ -21,7 +21,7 @@ from typing import Annotated
 import msgspec
 
 from helix_desktop.domain.errors import ArchiveWriteFailed, InvalidArchive
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.store.archive_report import SUFFIX
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary
@@ -54,7 +54,10 @@ class ArchiveManifest(msgspec.Struct, frozen=True):
 
 
 class SessionHeader(msgspec.Struct, frozen=True):
-    """A session without its log; of a branch the log here is its own part, behind `branch`."""
+    """A session without its log; of a branch the log here is its own part, behind `branch`.
+
+    `partial_answer` is what was saved of an answer that was still being received, as in a Draft.
+    """
 
     id: str
     events: _NonNegative
@@ -62,6 +65,7 @@ class SessionHeader(msgspec.Struct, frozen=True):
     draft: str = ""
     attachments: tuple[Attachment, ...] = ()
     branch: BranchPoint | None = None
+    partial_answer: RecordedEvent | None = None
 
 
 def file_name(name: str, stamp: str = "") -> str:

@@ -168,9 +168,12 @@ class _Importer:
         for group in leading:
             await self._append_events(session, group, None, point)
         await self._append_events(session, last, summary, point)
-        draft = Draft(archived.header.draft, archived.header.attachments)
-        if draft and not await self._store.draft(session):
+        draft = Draft(archived.header.draft, archived.header.attachments, archived.header.partial_answer)
+        stored_draft = await self._store.draft(session)
+        if draft and not stored_draft:
             await self._store.save_draft(session, draft.text, draft.attachments)
+        if draft.partial_answer is not None and stored_draft.partial_answer is None:
+            await self._store.save_partial_answer(session, draft.partial_answer)
 
     async def _append_events(
         self,

@@ -9,14 +9,13 @@ import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from helix_desktop import __version__
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, InvalidArchive
-from helix_desktop.domain.events.session import Attachment, RecordedEvent, digests_in
+from helix_desktop.domain.events.session import RecordedEvent, digests_in
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult
 from helix_desktop.domain.user_text import TextContext, system_reason
@@ -150,7 +149,12 @@ class _ArchiveWriter:
         try:
             point = ROWS.branch.get(self._view, session)
             events = read_events(self._view, session)[point.seq if point is not None else 0 :]
-            note = SessionHeader(session, len(events), *self._summary_and_draft(session), point)
+            summary = ROWS.summary.get(self._view, session)
+            stored_draft = ROWS.draft.get(self._view, session)
+            draft = stored_draft if stored_draft is not None else Draft()
+            note = SessionHeader(
+                session, len(events), summary, draft.text, draft.attachments, point, draft.partial_answer
+            )
         except RowDamaged:
             self._left_out.append(session)
             return
@@ -163,11 +167,6 @@ class _ArchiveWriter:
         for digest in (digest for recorded in events for digest in digests_in(recorded.event)):
             if digest not in self._missing and self._view.get(keys.record(digest)) is None:
                 self._missing[digest] = None
-
-    def _summary_and_draft(self, session: str) -> tuple[Any, str, tuple[Attachment, ...]]:
-        """Return a session's summary, and its draft: the text and the attachments."""
-        draft = ROWS.draft.get(self._view, session) or Draft()
-        return ROWS.summary.get(self._view, session), draft.text, draft.attachments
 
     def _write_note(self, name: str, note: object) -> None:
         self._tar.add(name, msgspec.json.encode(note))
