@@ -169,6 +169,7 @@ class Session:
             branch_how=state.branch.how if state.branch is not None else "",
             pinned=state.place.pinned,
             archived=state.place.archived,
+            estimated=state.spending.estimated,
         )
 
     async def correct_summary(self, summary: SessionSummary) -> None:

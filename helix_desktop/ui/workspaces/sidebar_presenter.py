@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import ResponseDelta, Update
+from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.ui.design.minute_clock import MinuteClock
@@ -25,10 +26,11 @@ from helix_desktop.ui.shell.sidebar.rows import (
     disambiguate,
     distinct_colors,
 )
+from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.git import git_text
 from helix_desktop.words.models import model_name
-from helix_desktop.words.numbers import format_size, format_usd
+from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -199,9 +201,10 @@ def _item(
     parts += _branch_words(session)
     if session.counts is not None:
         parts.append(tr.plural(session.messages, "%n message", "%n messages"))
-    cost = session.cost + sum(other.cost for other in others if other.parent == session.id)
-    if cost:
-        parts.append(format_usd(cost))
+    paid = (session, *(other for other in others if other.parent == session.id))
+    spent = sum((Spending(other.spent, other.cost, other.estimated) for other in paid), Spending())
+    if cost := CostState(spent).cost_text:
+        parts.append(cost)
     parts.append(name)  # last: where room ends, a name may be cut, a sum may not
     gauge = workspace.usage.of(session)
     return SessionItem(

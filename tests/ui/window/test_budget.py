@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.choices import BudgetSet
 from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
@@ -147,3 +148,7 @@ async def _check_dollars(rig: WindowRig) -> None:
         await http.aclose()
         assert rig.window.cost_line.text() == "Session usage: 2k tokens sent and received · $0.38"
         assert " · $0.38 · " in rig.window.sidebar.session_list.sessions()[0].subtitle
+        await rig.conversation.session.record(HandoverDiscarded(100, 0.02, estimated=True))
+        await until(
+            lambda: " · ≈ $0.40 · " in rig.window.sidebar.session_list.sessions()[0].subtitle, "an estimate"
+        )
