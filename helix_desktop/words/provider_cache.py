@@ -21,18 +21,16 @@ _CAUSES: dict[MissKind, UserText] = {
     "notes": text("The text of notes or summaries changed."),
     "small": text("The request before was below the provider's minimum size."),
     "unexplained": text("The provider reported a miss although nothing changed."),
-}
-_REWRITES: dict[MissKind, UserText] = {
-    "sweep": text("Outputs were cached"),
-    "fold": text("Steps were noted"),
-    "observations": text("Noted facts replaced messages"),
-    "handover": text("Messages were summarized"),
-    "form": text("An output got another form"),
-    "exclude": text("Something was excluded"),
-    "pin": text("An output was pinned"),
-    "unpin": text("An output was unpinned"),
-    "undo": text("A change was undone"),
-    "redo": text("A change was redone"),
+    "sweep": text("Outputs were cached."),
+    "fold": text("Steps were noted."),
+    "observations": text("Noted facts replaced messages."),
+    "handover": text("Messages were summarized."),
+    "form": text("An output got another form."),
+    "exclude": text("Something was excluded."),
+    "pin": text("An output was pinned."),
+    "unpin": text("An output was unpinned."),
+    "undo": text("A change was undone."),
+    "redo": text("A change was redone."),
 }
 
 
@@ -60,9 +58,6 @@ def miss_text(cause: MissCause) -> str:
             waited=lifetime_text(cause.waited_s),
             lifetime=lifetime_text(cause.lifetime_s),
         )
-    if cause.kind in _REWRITES:
-        what = translate(_REWRITES[cause.kind])
-        return tr("{what} ({event}).", "a change, and its event", what=what, event=f"e{cause.seq}")
     return translate(_CAUSES[cause.kind])
 
 

@@ -55,12 +55,10 @@ MissKind = (
 class MissCause(msgspec.Struct, frozen=True):
     """One reason why a request was not read from the provider's cache.
 
-    `seq` is the event of a rewrite, `waited_s` and `lifetime_s` those of "idle", `previous_model` that of
-    "model".
+    `waited_s` and `lifetime_s` are those of "idle", `previous_model` that of "model".
     """
 
     kind: MissKind
-    seq: int = 0
     waited_s: int = 0
     lifetime_s: int = 0
     previous_model: str = ""
@@ -142,7 +140,8 @@ def _causes(
     gone = _causes_of_all(previous, answer, usual_lifetime_s)
     changed = [] if gone else [*_changed_layers(before.layers, response.layers, bool(rewrites))]
     changed += [MissCause("effort")] if not gone and before.effort != response.effort else []
-    changed += [] if gone else [MissCause(_REWRITES[type(event.event)], event.seq) for event in rewrites]
+    kinds = dict.fromkeys(_REWRITES[type(rewrite.event)] for rewrite in rewrites)
+    changed += [] if gone else map(MissCause, kinds)
     if gone or changed:
         return (*gone, *changed)
     return (MissCause("small" if _is_small(before.usage) else "unexplained"),)
