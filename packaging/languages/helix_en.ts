@@ -12741,27 +12741,27 @@
         <name>Provider cache</name>
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
-            <source>A change was redone</source>
+            <source>A change was redone.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
-            <source>A change was undone</source>
+            <source>A change was undone.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
-            <source>An output got another form</source>
+            <source>An output got another form.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
-            <source>An output was pinned</source>
+            <source>An output was pinned.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
-            <source>An output was unpinned</source>
+            <source>An output was unpinned.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12776,27 +12776,27 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
-            <source>Messages were summarized</source>
+            <source>Messages were summarized.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
-            <source>Noted facts replaced messages</source>
+            <source>Noted facts replaced messages.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
-            <source>Outputs were cached</source>
+            <source>Outputs were cached.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
-            <source>Something was excluded</source>
+            <source>Something was excluded.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
-            <source>Steps were noted</source>
+            <source>Steps were noted.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12870,12 +12870,6 @@
         <message>
             <location filename="../../helix_desktop/words/provider_cache.py" />
             <source>{waited} since the request before; the provider cache lasts {lifetime}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/provider_cache.py" />
-            <source>{what} ({event}).</source>
-            <comment>a change, and its event</comment>
             <translation type="unfinished" />
         </message>
     </context>

@@ -22,10 +22,10 @@ from helix_desktop.ui.chat.items.painting import (
     paint_icon,
 )
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
-from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout, new_document
 from helix_desktop.ui.chat.rows.row_texts import divider_text
 from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow, NoticeRow
-from helix_desktop.ui.chat.style import BODY, SMALL, UI
+from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, TINY, UI
 from helix_desktop.words.action_labels import action_label
 from helix_desktop.words.rewrite_explanations import explain_cached, explain_noted, explain_summarized
 from helix_desktop.words.translation import Translator
@@ -91,14 +91,16 @@ class DividerItem(RowItem):
     def __init__(self, row: DividerRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         self._divider = row
-        self._label = divider_text(row)
+        document = new_document(self.style.font(TINY, MEDIUM))
+        document.setPlainText(divider_text(row))
+        self._label = TextLayout(self.style, document, self._style().color)
         self._chip = QRectF()
         self._middle = 0.0
         self._span = (0.0, 0.0)
         self._is_expanded = "details" in context.expanded
-        if self._is_expanded:
-            theme = self.style.theme
-            self._set_texts([paragraph_layout(text, tools, theme.muted, UI) for text in row.details])
+        details = row.details if self._is_expanded else ()
+        muted = self.style.theme.muted
+        self._set_texts([self._label, *(paragraph_layout(text, tools, muted, UI) for text in details)])
 
     def _style(self) -> ChipStyle:
         theme, row = self.style.theme, self._divider
@@ -113,8 +115,8 @@ class DividerItem(RowItem):
 
     def _arrange(self, width: float) -> float:
         style = self.style
-        tall = style.px(23)
-        wide = min(width - 8, chip_width(style, self._label, self._style()))
+        wide = min(width - 8, chip_width(style, self._label.text(), self._style()) + 1)
+        tall = max(style.px(23), self._label.layout(wide - style.px(9 + 15 + 9)) + style.px(8))
         buttons = self._buttons()
         widths = [style.width(label, style.font(SMALL)) + style.px(16) for _, _, label in buttons]
         buttons_width = sum(widths) + (style.px(6) if widths else 0)
@@ -122,6 +124,7 @@ class DividerItem(RowItem):
         left = (width - wide - (buttons_width if same_line else 0)) / 2
         self._chip = QRectF(left, style.px(5), wide, tall)
         self._middle = self._chip.center().y()
+        self._label.x, self._label.y = left + style.px(9 + 15), self._middle - self._label.height / 2
         x = self._chip.right() + style.px(6) if same_line else (width - buttons_width) / 2
         y = self._chip.y() if same_line else self._chip.bottom() + style.px(3)
         self.hit_areas = self._explanation()
@@ -152,7 +155,7 @@ class DividerItem(RowItem):
 
     def _arrange_details(self, y: float, width: float) -> float:
         style = self.style
-        for text in self.texts:
+        for text in self.texts[1:]:
             text.x, text.y = style.px(14), y + style.px(3)
             y = text.y + text.layout(width - style.px(14)) + style.px(5)
         return y
@@ -171,11 +174,12 @@ class DividerItem(RowItem):
         for start, end in ((0.0, left), (right, self.width)):
             if end - start > 8:  # noqa: PLR2004 - shorter is a speck, not a line
                 painter.drawLine(round(start), round(y), round(end), round(y))
-        paint_chip(painter, chat_style, self._chip, self._label, style)
+        paint_chip(painter, chat_style, self._chip, "", style)
+        self._label.paint(painter, state.clip, state.marks_of(self._label))
         for area in self.hit_areas:
             if area.name != _EXPLAIN:
                 paint_button(painter, chat_style, area, state, "ghost")
-        for text in self.texts:
+        for text in self.texts[1:]:
             painter.fillRect(
                 QRectF(0, text.y, 2, text.height), chat_style.color(chat_style.theme.border_strong)
             )

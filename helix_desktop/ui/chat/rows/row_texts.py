@@ -100,7 +100,7 @@ def source_text(row: Row) -> str:
         case ApprovalRow() | QuestionRow():
             return _ask_source(row)
         case DividerRow():
-            return _join_lines(row.text, *row.details)
+            return _join_lines(divider_text(row), *row.details)
         case NoticeRow():
             return _join_lines(row.what, row.why, row.fix, row.details)
         case TurnFooterRow():

@@ -6,7 +6,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from tests.support.window.chat_geometry import row_key
@@ -106,3 +106,18 @@ def test_a_capital_that_has_two_small_letters_moves_no_hit(qtbot: QtBot, view: C
         assert _find(qtbot, view, words) == (1, 1)
         assert view.finder.current is not None
         assert (view.finder.current[0].position, view.finder.current[1]) == (start, len(words))
+
+
+def test_what_dividers_say_is_found(qtbot: QtBot, view: ChatView) -> None:
+    """On the line itself, with what was undone, and in the details that are hidden at first."""
+    divider = DividerRow(
+        row_key("d"), "handover", "137 messages summarized", details=("by small",), is_undone=True
+    )
+    view.chat_viewport.model.reset([*_pairs(3), divider])
+    assert _find(qtbot, view, "Summarized") == (1, 1)
+    assert view.finder.current is not None
+    assert view.finder.current[0].row == 6
+    assert not view.chat_viewport.item_cache.is_open(divider.key, "details")
+    assert _find(qtbot, view, "undone") == (1, 1)
+    assert _find(qtbot, view, "by small") == (1, 1)
+    assert view.chat_viewport.item_cache.is_open(divider.key, "details")

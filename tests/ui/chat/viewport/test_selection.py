@@ -60,7 +60,7 @@ def test_every_text_of_an_opened_attempt_can_be_selected(view: ChatView) -> None
     view.chat_viewport.item_cache.toggle(row_key("n"), "details")
     view.chat_viewport.refresh()
     drag(view, "broke", "The line")
-    assert numbers(view) == [0, 1, 2]
+    assert numbers(view) == [0, 1, 2, 3]
     assert view.selected_text() == "broke.\n\nThe line"
 
 
