@@ -184,7 +184,10 @@ class OpenedHistory:
                 if size > _BATCH_BYTES:
                     break
             self._tree.copy(paths)
-        return False
+        if self._tree.pending:
+            return False
+        self._copy_lock.release()
+        return None
 
     def _repair(self) -> None:
         """Repair the revert of a killed process, before a scan takes it for changes of the user.
