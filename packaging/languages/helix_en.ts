@@ -18140,6 +18140,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>Your messages, the agent's answers and tool outputs, each counted as one.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/settings/policy_presenter.py" />
             <source>Your stored changes conflict with your current ones.</source>
             <translation type="unfinished" />
@@ -18186,7 +18191,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>messages</source>
+            <source>messages and outputs</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -235,7 +235,8 @@ class FailureCard:
     """What was tried and failed: a handover, observations, a turn, or a request; nothing stored was lost.
 
     `refused` is what a model wrote that was not used, `retry` what can be tried again. `safe` says what is as
-    it was, `fix` what the user can do; of a turn, `is_turn`, the place in the chat can be shown.
+    it was, `fix` what the user can do; of a turn, `is_turn`, the place in the chat can be shown. `demo`: the
+    demo model was asked, which has no price.
     """
 
     seq: int
@@ -249,6 +250,7 @@ class FailureCard:
     safe: str = ""
     fix: str = ""
     is_turn: bool = False
+    demo: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +315,8 @@ class Continuation:
 class UsagePoint:
     """Tokens in the context window just after an event, recorded at `at_ms`.
 
-    `window` is the size of the context window then. 0 for either: not known.
+    `window` is the size of the context window then. 0 for either: not known. `is_estimated`: the provider had
+    not reported it.
     """
 
     seq: int
@@ -321,6 +324,7 @@ class UsagePoint:
     kind: PointKind = "turn"
     window: int = 0
     at_ms: int = 0
+    is_estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -352,7 +352,7 @@ class FailureView(Card):
             show.clicked.connect(lambda: signals.source.emit(card.seq))
             end.append(show)
         self.body.addWidget(icon_line(icon, words, end))
-        cost = cost_text(card.spent, card.cost)
+        cost = cost_text(card.spent, card.cost, card.demo)
         below = column(margins=(24, 0, 0, 0), gap=3)  # under the words of the first line
         for text in filter(None, (translate(card.why), card.safe)):
             below.addWidget(SelectableText(text, 12, "muted"))

@@ -13,8 +13,11 @@ from helix_desktop.words.translation import translate
 _NAME_CHARS = 60  # of an output's name
 
 
-def form_card(recorded: RecordedEvent, transcript: Transcript) -> FormCard | None:
-    """Return the card of an output whose form was chosen; None for one that simply is whole."""
+def form_card(recorded: RecordedEvent, transcript: Transcript, is_demo: bool) -> FormCard | None:
+    """Return the card of an output whose form was chosen; None for one that simply is whole.
+
+    `is_demo`: the demo model was asked for it, which has no price.
+    """
     event = recorded.event
     if not isinstance(event, ToolAnswered) or event.recalled or event.outcome != "ran":
         return None
@@ -34,6 +37,6 @@ def form_card(recorded: RecordedEvent, transcript: Transcript) -> FormCard | Non
         event.digest,
         event.asked,
         translate(event.intake_note),
-        cost_text(event.intake_tokens, event.intake_cost),
+        cost_text(event.intake_tokens, event.intake_cost, is_demo),
         recorded.seq in transcript.rewrites.chosen_forms,
     )

@@ -78,6 +78,7 @@ class _CardReducer:
         self._transcript = transcript
         self._cards: dict[int, TimelineCard] = {}
         self._numbers: Counter[type] = Counter()
+        self._is_demo = False  # the model that answered last is the demo's
         self._newest_attempt: dict[Attempt, int] = {}  # tries, made or not
         placed = transcript.rewrites.of_kind(ObservationsPlaced)
         self._placed = {placement.made: seq for seq, placement in placed.items()}
@@ -86,20 +87,11 @@ class _CardReducer:
 
     def read(self, log: Sequence[RecordedEvent]) -> tuple[TimelineCard, ...]:
         """Return all cards, newest first."""
+        self._find_newest_attempts(log)
         for recorded in log:
-            if isinstance(recorded.event, HandoverMade | HandoverFailed):
-                self._newest_attempt["handover"] = recorded.seq
-            elif isinstance(recorded.event, ObservationsMade | ObservationsFailed):
-                self._newest_attempt["observations"] = recorded.seq
-        for recorded in log:
-            card = (
-                self._covering_card(recorded)
-                or self._small_card(recorded)
-                or self._manual_action(recorded)
-                or self._failure(recorded)
-                or form_card(recorded, self._transcript)
-            )
-            if card is not None:
+            if isinstance(recorded.event, AssistantSpoke):
+                self._is_demo = recorded.event.demo
+            elif (card := self._card(recorded)) is not None:
                 self._cards[recorded.seq] = card
         for seq in self._transcript.rewrites.handovers:
             card, name = self._cards[seq], self._cards.get(self._transcript.rewrites.replaced_by(seq))
@@ -110,6 +102,22 @@ class _CardReducer:
             if name is not None:
                 self._show_inside(inner, card_title(name))
         return tuple(reversed(self._cards.values()))
+
+    def _find_newest_attempts(self, log: Sequence[RecordedEvent]) -> None:
+        for recorded in log:
+            if isinstance(recorded.event, HandoverMade | HandoverFailed):
+                self._newest_attempt["handover"] = recorded.seq
+            elif isinstance(recorded.event, ObservationsMade | ObservationsFailed):
+                self._newest_attempt["observations"] = recorded.seq
+
+    def _card(self, recorded: RecordedEvent) -> TimelineCard | None:
+        return (
+            self._covering_card(recorded)
+            or self._small_card(recorded)
+            or self._manual_action(recorded)
+            or self._failure(recorded)
+            or form_card(recorded, self._transcript, self._is_demo)
+        )
 
     def _show_inside(self, seq: int, title: str) -> None:
         """Say it on a rewrite's card; facts have two, where they were noted and where they came into use."""
@@ -159,7 +167,8 @@ class _CardReducer:
             case HandoverFailed() | ObservationsFailed() as tried:
                 safe = tr("The context is as it was, with every message.")
                 return FailureCard(
-                    seq, at, tried.what, tried.why, tried.spent, tried.cost, tried.refused, retry, safe
+                    *(seq, at, tried.what, tried.why, tried.spent, tried.cost, tried.refused, retry, safe),
+                    demo=self._is_demo,
                 )
             case TurnEnded(how="failed") as ended:
                 fix = tr("Raise the budget to continue.") if ended.cause == "budget" else ended.fix

@@ -65,8 +65,7 @@ class TimelinePresenter:
         points = with_current_usage(
             await asyncio.to_thread(usage_points, log, conversation.window.policy),
             last,
-            gauge.used,
-            gauge.window,
+            gauge,
             log[-1].at if log else 0,
         )
         steps = await asyncio.to_thread(read_steps, log)

@@ -372,6 +372,8 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     ]
     assert drawn == pytest.approx([322 / 2_050, 128 / 2_050])
     assert point_text(points[1], 128_000) == "2,050,000 tokens · 1602 % of 128k · e2"
+    about = UsagePoint(2, 64_000, window=128_000, is_estimated=True)
+    assert point_text(about, 128_000) == "≈ 64,000 tokens · ≈ 50 % of 128k · e2"
     assert point_text(small, 128_000) == "38,000 tokens · 119 % of 32k · after messages were summarized · e1"
     assert "now 61k of 128k, at most 2.05M, reduced 3 times" in pane.chart.accessibleName()
     pane.set_state(TimelineState((), usage_points(), 14_600, 24_000))

@@ -216,7 +216,8 @@ def _compaction(policy: ContextPolicy) -> PolicyGroup:
     )
     return PolicyGroup(tr("Compaction"), lead, (
         share("handover_at", tr("Compact above"), minimum=0.30, maximum=0.95),
-        field("handover_least_messages", tr("Summarize at least"), tr("messages")),
+        field("handover_least_messages", tr("Summarize at least"), tr("messages and outputs"),
+              tr("Your messages, the agent's answers and tool outputs, each counted as one.")),
         share("handover_least_gain", tr("Free at least"),
               tr("A compaction that would free less is refused."), maximum=0.5),
         share("handover_keep", tr("Newest part to keep"),

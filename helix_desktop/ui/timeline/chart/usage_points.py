@@ -8,7 +8,7 @@ from dataclasses import replace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.usage_gauge import tokenizer_ratio
+from helix_desktop.context.window.usage_gauge import UsageGauge, tokenizer_ratio
 from helix_desktop.context.window.window import handover_tokens
 from helix_desktop.domain.events.instructions import OpeningGiven
 from helix_desktop.domain.events.rewrite import (
@@ -53,9 +53,9 @@ def usage_points(log: Sequence[RecordedEvent], policy: ContextPolicy) -> tuple[U
 
 
 def with_current_usage(
-    points: Sequence[UsagePoint], seq: int, used: int, window: int, at_ms: int = 0
+    points: Sequence[UsagePoint], seq: int, gauge: UsageGauge, at_ms: int = 0
 ) -> tuple[UsagePoint, ...]:
-    """Return the points up to what the gauge shows: `used` of `window` tokens.
+    """Return the points up to what the gauge shows.
 
     The last message is `seq`, recorded at `at_ms`.
     What came since the last point, another model or other tools count there too.
@@ -64,8 +64,11 @@ def with_current_usage(
         return ()
     last = points[-1]
     if last.seq >= seq:
-        return (*points[:-1], replace(last, used=used, window=window))
-    return (*points, UsagePoint(seq, used, window=window, at_ms=at_ms))
+        seq, at_ms = last.seq, last.at_ms
+    now = UsagePoint(seq, gauge.used, window=gauge.window, at_ms=at_ms, is_estimated=not gauge.is_reported)
+    if last.seq == seq:
+        return (*points[:-1], replace(now, kind=last.kind))
+    return (*points, now)
 
 
 class _UsageReducer:
@@ -134,7 +137,7 @@ class _UsageReducer:
         self._append(recorded)
         self._ratio = tokenizer_ratio(self._transcript, event.model)
         if event.estimate:
-            self._add_point(recorded.seq)
+            self._add_point(recorded.seq, is_estimated=self._report is None)
 
     def _on_handover(self, recorded: RecordedEvent, event: HandoverMade, sweep: RecordedEvent | None) -> None:
         """Learn the tokens of the user's words from its figure, which counts the sweep with it."""
@@ -179,8 +182,9 @@ class _UsageReducer:
         reported, then = self._report
         return max(0, reported + round((counted - then) * self._ratio))
 
-    def _add_point(self, seq: int, kind: PointKind = "turn") -> None:
-        self.points.append(UsagePoint(seq, self._used_tokens, kind, self._window, self._at_ms))
+    def _add_point(self, seq: int, kind: PointKind = "turn", is_estimated: bool = True) -> None:
+        point = UsagePoint(seq, self._used_tokens, kind, self._window, self._at_ms, is_estimated)
+        self.points.append(point)
 
 
 def _window_tokens(transcript: Transcript) -> int:

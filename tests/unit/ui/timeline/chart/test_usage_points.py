@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.instructions import OpeningGiven, StandingText
 from helix_desktop.domain.events.rewrite import Excluded, SweepMade, Undone
@@ -44,19 +44,22 @@ def test_every_point_matches_the_gauge_at_that_time(
     assume(first)
     assume(not any(isinstance(recorded.event, HandoverMade) for recorded in log[:first]))
     points = {point.seq: point for point in usage_points(log, simulator.policy) if point.seq >= first}
-    wrong = {seq: (point, used[seq]) for seq, point in points.items() if abs(point.used - used[seq]) > 2}
+    wrong = {seq: (point, used[seq]) for seq, point in points.items() if abs(point.used - used[seq].used) > 2}
     assert not wrong
+    answers = {recorded.seq for recorded in log if isinstance(recorded.event, AssistantSpoke)}
+    shown_as_reported = {seq for seq, point in points.items() if not point.is_estimated}
+    assert shown_as_reported == {seq for seq in answers & points.keys() if used[seq].is_reported}
     assert {point.window for point in points.values()} <= {simulator.frame.info.window}
 
 
 def measured(
     simulator: SessionSimulator, ratio: float | None, rewrites_while_answering: bool
-) -> tuple[list[RecordedEvent], dict[int, int]]:
+) -> tuple[list[RecordedEvent], dict[int, UsageGauge]]:
     """Return the log with the engine's recorded figures, and the gauge after each event.
 
     `rewrites_while_answering`: what was rewritten just before an answer came after its request.
     """
-    transcript, used = Transcript(), dict[int, int]()
+    transcript, used = Transcript(), dict[int, UsageGauge]()
     sent = transcript
     log: list[RecordedEvent] = []
     policy, frame = simulator.policy, simulator.frame
@@ -84,7 +87,7 @@ def measured(
         elif not isinstance(event, RewriteEvent):
             sent = transcript
         transcript.apply(log[-1])
-        used[recorded.seq] = measure_usage(project(transcript, policy, frame), transcript, policy, frame).used
+        used[recorded.seq] = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
     return log, used
 
 

@@ -1,0 +1,42 @@
+"""What the timeline's cards say that models took."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverFailed
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.ui.timeline.card_data import FailureCard, FormCard
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.words.costs import cost_text
+
+
+@pytest.mark.parametrize(("is_demo", "price"), [(True, ""), (False, " · price unknown")])
+def test_only_of_a_real_model_a_card_says_that_its_price_is_unknown(is_demo: bool, price: str) -> None:
+    """The demo model costs nothing, and nothing is said of it."""
+    output = ToolAnswered(
+        "c",
+        "read_file",
+        "Extract.",
+        "0" * 64,
+        9_000,
+        40,
+        12,
+        form="compact",
+        chosen="agent",
+        intake_tokens=500,
+    )
+    events: tuple[Event, ...] = (
+        UserSpoke("Read it.", 3),
+        AssistantSpoke("", "demo/offline", 9, (ToolCall("c", "read_file", "{}"),), demo=is_demo),
+        output,
+        HandoverFailed("No summary was made.", spent=900),
+    )
+    log = [RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]
+    failure, form = build_cards(log, Transcript(log))
+    assert isinstance(form, FormCard)
+    assert isinstance(failure, FailureCard)
+    assert form.cost == f"500 tokens{price}"
+    assert cost_text(failure.spent, failure.cost, failure.demo) == f"900 tokens{price}"
