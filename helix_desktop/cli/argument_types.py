@@ -9,7 +9,6 @@ from pathlib import Path
 
 from helix_desktop.domain.digest import is_digest_prefix
 from helix_desktop.domain.files.mention import parse_lines
-from helix_desktop.domain.store.retention import DAY_MS, HOUR_MS
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -22,7 +21,6 @@ MAX_PIXELS = 8_192
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 _TIME = re.compile(r"(\d+)\s*([hdw])", re.IGNORECASE)
 _FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_UNITS = {"h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS}
 
 
 def path(text: str) -> Path:
@@ -177,7 +175,10 @@ def duration_ms(text: str) -> int:
         raise argparse.ArgumentTypeError(
             tr("must be a time such as 12h, 30d or 4w (got {value})", value=repr(text))
         )
-    return int(match[1]) * _UNITS[match[2].lower()]
+    # Every start of the window parses its arguments; the structs of the store are not for it.
+    from helix_desktop.domain.store.retention import DAY_MS, HOUR_MS
+
+    return int(match[1]) * {"h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS}[match[2].lower()]
 
 
 def hash_prefix(text: str) -> str:

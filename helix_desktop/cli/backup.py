@@ -12,7 +12,8 @@ from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import ProgressPrinter, as_builtins, print_err, print_notice, print_out
 from helix_desktop.cli.workspace_command import with_services, with_workspace
 from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult
+from helix_desktop.domain.store.archive_report import ExportResult
+from helix_desktop.domain.store.archive_suffix import SUFFIX
 from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.errors import error_text

@@ -28,10 +28,14 @@ HelixError
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from helix_desktop.domain.error_remedies import Remedy
-from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
-from helix_desktop.domain.tools import SubagentUsage
 from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences, verbatim
+
+if TYPE_CHECKING:  # the window's first frame needs the errors, not the structs of messages and tools
+    from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
+    from helix_desktop.domain.tools import SubagentUsage
 
 _text = TextContext("Agent")
 

@@ -18,8 +18,6 @@ _text = TextContext("Tools")
 
 ApprovalDecision = Literal["once", "session", "always", "deny"]
 """A call's answer: this once, by a rule of the session, by a saved rule of the workspace, or no."""
-PermissionMode = Literal["ask", "plan", "auto"]
-"""How freely a session's agent acts: asks first, only reads and plans, or edits and runs confined unasked."""
 ApprovalKind = Literal["command", "edit", "fetch", "mcp", "other"]
 RuleKind = Literal["exact", "pattern", "path", "folder", "server", "host"]
 RuleScope = Literal["workspace", "session"]

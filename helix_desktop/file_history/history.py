@@ -16,7 +16,8 @@ import msgspec
 from helix_desktop.domain.errors import ContentDamaged, HelixError, StoreClosed
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
 from helix_desktop.domain.file_history.coverage import CoverageSettings, FileCoverage
-from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.file_history.opened_history import OpenedHistory

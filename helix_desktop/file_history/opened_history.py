@@ -23,7 +23,8 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges
 from helix_desktop.domain.file_history.coverage import CoverageSettings, FileCoverage
-from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.file_history.database.database import HistoryDatabase

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from helix_desktop.domain.git import GitProblem, GitStatus
 from helix_desktop.words.translation import Translator
+
+if TYPE_CHECKING:  # the window's first frame needs these words, not git
+    from helix_desktop.domain.git import GitProblem, GitStatus
 
 tr = Translator("Git")
 

@@ -20,8 +20,8 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.files.version import ChangedFile
+from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.numbers import format_token_count, format_token_difference, format_tokens, format_usd
 from helix_desktop.words.sessions import session_title

@@ -21743,7 +21743,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_rows.py" />
             <source>Archived</source>
             <translation type="unfinished" />
         </message>
@@ -21967,7 +21967,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_rows.py" />
             <source>Earlier</source>
             <translation type="unfinished" />
         </message>
@@ -22268,7 +22268,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_rows.py" />
             <source>Pinned</source>
             <translation type="unfinished" />
         </message>
@@ -22535,7 +22535,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_rows.py" />
             <source>Today</source>
             <translation type="unfinished" />
         </message>
@@ -22611,7 +22611,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/sidebar/rows.py" />
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_rows.py" />
             <source>Yesterday</source>
             <translation type="unfinished" />
         </message>

@@ -13,7 +13,8 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, HelixError, RevertRefused
 from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges, ChangeSource
 from helix_desktop.domain.file_history.coverage import FileCoverage
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
+from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.user_text import verbatim
 from tests.support.memory_files import MemoryFiles

@@ -12,7 +12,8 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.capture import CapturedChanges
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
+from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath

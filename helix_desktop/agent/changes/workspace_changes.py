@@ -29,7 +29,8 @@ from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.file_history.coverage import FileCoverage
 from helix_desktop.domain.file_history.diff import FileDiff, apply_hunks, diff_states
 from helix_desktop.domain.file_history.patch import PatchFile, patch_text
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
+from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.session_changes import (
     RecordedChanges,
     RevertSelection,

@@ -10,15 +10,10 @@ import msgspec
 
 from helix_desktop.agent.ports import Approver, WorkspacePermissions
 from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
+from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.permissions.rules import PermissionDecision, evaluate, rule_applies
 from helix_desktop.domain.question import Question, QuestionReply
-from helix_desktop.domain.tools import (
-    ApprovalDecision,
-    ApprovalReply,
-    ApprovalRequest,
-    PermissionMode,
-    PermissionRule,
-)
+from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest, PermissionRule
 
 DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import get_args
 
 from helix_desktop.cli import argument_types
-from helix_desktop.domain.store.entries import SortColumn
+from helix_desktop.domain.store.sort_column import SortColumn
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")

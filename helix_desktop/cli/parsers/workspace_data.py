@@ -8,7 +8,7 @@ from helix_desktop.cli import argument_types
 from helix_desktop.cli.cache.parser import add_cleanup_commands, add_find_commands
 from helix_desktop.cli.changes.parser import VERBS, add_changes_commands
 from helix_desktop.cli.parsers.options import Commands, add_json, add_workspace
-from helix_desktop.domain.store.archive_report import SUFFIX
+from helix_desktop.domain.store.archive_suffix import SUFFIX
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from helix_desktop.domain.tools import PermissionMode
+from helix_desktop.domain.permission_mode import PermissionMode
 
 UNKNOWN_MODE = ""
 """The announced mode when the note that announced it may have left the window."""

@@ -68,8 +68,8 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.store.list_place import ListPlace
-from helix_desktop.domain.tools import PermissionMode
 
 
 class Transcript(WindowMessages):

@@ -8,7 +8,7 @@ import msgspec
 
 from helix_desktop.domain.effort import Effort, SentEffort
 from helix_desktop.domain.events.base import EventBase
-from helix_desktop.domain.tools import PermissionMode
+from helix_desktop.domain.permission_mode import PermissionMode
 
 
 class ModeChanged(EventBase, frozen=True, tag="mode-changed"):

@@ -50,9 +50,10 @@ from helix_desktop.domain.messages import (
     TurnOutcome,
     Usage,
 )
+from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.question import QuestionReply
-from helix_desktop.domain.tools import ApprovalDecision, Excerpt, PermissionMode, SubagentUsage
+from helix_desktop.domain.tools import ApprovalDecision, Excerpt, SubagentUsage
 
 NEW_TITLE = "New session"
 

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.file_history.capture import RevertScope
+from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import FileState
 
 RevertStatus = Literal["ready", "same", "merge", "conflict", "blocked"]
@@ -31,9 +32,6 @@ RevertProblem = Literal[
 """Why a path cannot be reverted: its former content is known by hash only, was removed from the history, the
 folder it was in is gone or is something else now, a folder holds other files, permissions, no room, it has
 other names (hard links), a link leads outside, or a command that may write it is running."""
-
-RevertChoice = Literal["former", "present", "merged"]
-"""What shall stand at a path: what was there before the change, what is there now, or both merged."""
 
 
 class PlannedFile(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -10,19 +10,13 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.permissions.shell_command import (
     certainly_matches,
     possibly_matches,
     suggest_pattern,
 )
-from helix_desktop.domain.tools import (
-    ANY,
-    ApprovalRequest,
-    PermissionMode,
-    PermissionRule,
-    RuleEffect,
-    RuleKind,
-)
+from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule, RuleEffect, RuleKind
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Tools")

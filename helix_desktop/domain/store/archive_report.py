@@ -6,7 +6,6 @@ from typing import Annotated
 
 import msgspec
 
-SUFFIX = ".helix"
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
 
 

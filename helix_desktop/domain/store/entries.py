@@ -9,14 +9,12 @@ import msgspec
 from helix_desktop.domain.events.session import BranchKind
 from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.store.list_place import ListPlace
+from helix_desktop.domain.store.sort_column import SortColumn
 from helix_desktop.domain.text_search import MatchSummary
 
 ContentKind = Literal["output", "index", "argument"]
 AGENT_KINDS: tuple[ContentKind, ...] = ("output", "argument")
 """Kinds of contents that tools and the agent made, in contrast to our own indexes."""
-SortColumn = Literal[
-    "created", "used", "size", "stored", "tokens", "tool", "target", "line", "recalls", "references", "digest"
-]
 
 
 class EntrySort(msgspec.Struct, frozen=True):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from helix_desktop.domain.search_query import normalize
-from helix_desktop.domain.store.entries import CacheEntry, EntryFilter, EntrySort, SortColumn
+from helix_desktop.domain.store.entries import CacheEntry, EntryFilter, EntrySort
+from helix_desktop.domain.store.sort_column import SortColumn
 
 NEWEST = EntrySort("created", descending=True)
 OLDEST = EntrySort("created")

@@ -11,7 +11,8 @@ from filelock import FileLock, Timeout
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.capture import Capture, CapturedChanges
-from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.file_history.database.database import HistoryDatabase

@@ -22,7 +22,7 @@ import msgspec
 
 from helix_desktop.domain.errors import ArchiveWriteFailed, InvalidArchive
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
-from helix_desktop.domain.store.archive_report import SUFFIX
+from helix_desktop.domain.store.archive_suffix import SUFFIX
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.user_text import TextContext, UserText

@@ -13,14 +13,7 @@ from operator import itemgetter
 import msgspec
 
 from helix_desktop.domain.digest import is_digest, is_digest_prefix
-from helix_desktop.domain.store.entries import (
-    CacheEntry,
-    EntryFilter,
-    EntryOrder,
-    EntryPage,
-    EntrySort,
-    SortColumn,
-)
+from helix_desktop.domain.store.entries import CacheEntry, EntryFilter, EntryOrder, EntryPage, EntrySort
 from helix_desktop.domain.store.entry_order import (
     NEWEST,
     OLDEST,
@@ -29,6 +22,7 @@ from helix_desktop.domain.store.entry_order import (
     sort_position,
     tiebreak,
 )
+from helix_desktop.domain.store.sort_column import SortColumn
 from helix_desktop.store.core import keys
 
 _CURSOR_DECODER = msgspec.msgpack.Decoder(tuple[SortColumn, bool, tuple[int | str, ...]])

@@ -18,9 +18,9 @@ from helix_desktop.domain.store.entries import (
     EntryPage,
     EntrySort,
     SessionSummary,
-    SortColumn,
 )
 from helix_desktop.domain.store.entry_order import matches_filter, sort_position, tiebreak_prefix
+from helix_desktop.domain.store.sort_column import SortColumn
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.entry_query import EntryQuery, page_from_ordered, page_from_unordered
 from helix_desktop.store.core.row_codec import RowDamaged

@@ -10,7 +10,8 @@ import msgspec
 
 from helix_desktop.domain.digest import HEX_DIGITS
 from helix_desktop.domain.search_query import normalize
-from helix_desktop.domain.store.entries import CacheEntry, EntryFilter, SortColumn
+from helix_desktop.domain.store.entries import CacheEntry, EntryFilter
+from helix_desktop.domain.store.sort_column import SortColumn
 from helix_desktop.store.core.entry_query import EntryQuery
 from helix_desktop.store.leveldb.entry_record import EntryRecord
 

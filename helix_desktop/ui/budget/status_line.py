@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton
@@ -11,8 +13,10 @@ from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.words.costs import CostState
 from helix_desktop.words.translation import Translator
+
+if TYPE_CHECKING:  # the window's first frame needs the line, not the structs of costs
+    from helix_desktop.words.costs import CostState
 
 tr = Translator("Budget")
 
@@ -27,7 +31,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
     def __init__(self) -> None:
         """Start hidden."""
         super().__init__()
-        self._state = CostState()
+        self._state: CostState | None = None
         self.setFixedHeight(_TALL)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -44,17 +48,19 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
     def show_cost(self, state: CostState | None) -> None:
         """Show what was spent; None hides the line."""
         self.setVisible(state is not None)
-        if state is not None and state != self._state:
+        if state is None:
+            return
+        if state != self._state:
             self._state = state
             self.update()
         self.setAccessibleName(f"{self.text()} · {tr('Set session budget')}")
 
     def text(self) -> str:
-        """Return all that is shown, as words."""
-        return " · ".join(filter(None, (self._usage_text(), self._state.budget_text, self._state.cache_text)))
-
-    def _usage_text(self) -> str:
-        return tr("Session usage: {usage}", usage=self._state.text)
+        """Return all that is shown, as words; empty before the first cost."""
+        state = self._state
+        if state is None:
+            return ""
+        return " · ".join(filter(None, (_usage_text(state), state.budget_text, state.cache_text)))
 
     def sizeHint(self) -> QSize:
         """Return one line."""
@@ -63,6 +69,8 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Icon and words, and with a budget a bar and its share."""
         theme, state = self._theme, self._state
+        if state is None:
+            return  # hidden until there is a cost
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -75,7 +83,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         middle = self.height() / 2
         picture = pixmap("gauge", color, _ICON, self.devicePixelRatioF())
         draw_pixmap(painter, 20, round(middle - _ICON / 2), picture)
-        left = self._paint_text(painter, 20 + _ICON + 7, self._usage_text(), color)
+        left = self._paint_text(painter, 20 + _ICON + 7, _usage_text(state), color)
         if state.budget_text:
             left = self._paint_bar(painter, left + 14, middle, state)
             left = self._paint_text(painter, left + 7, state.budget_text, color)
@@ -104,3 +112,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         bar.setWidth(max(4.0, _BAR * min(1.0, state.share)))
         painter.drawRoundedRect(bar, 2, 2)
         return left + _BAR
+
+
+def _usage_text(state: CostState) -> str:
+    return tr("Session usage: {usage}", usage=state.text)

@@ -17,15 +17,9 @@ from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.search_query import normalize, parse_query
-from helix_desktop.domain.store.entries import (
-    CacheEntry,
-    ContentHit,
-    ContentKind,
-    EntryFilter,
-    EntrySort,
-    SortColumn,
-)
+from helix_desktop.domain.store.entries import CacheEntry, ContentHit, ContentKind, EntryFilter, EntrySort
 from helix_desktop.domain.store.entry_order import sort_position
+from helix_desktop.domain.store.sort_column import SortColumn
 from helix_desktop.domain.text_format import FIRST_LINE_CAP
 from helix_desktop.ui.cache.rows import (
     DIGEST_BYTES,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 
-from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.design.pill import Tone
 from helix_desktop.ui.design.style.theme import Theme
+
+if TYPE_CHECKING:  # the window's first frame needs the colors, not the engine
+    from helix_desktop.context.window.usage_gauge import UsageGauge
 
 Pressure = Literal["calm", "near", "over", "off"]
 _WARN_RATIO = 0.8  # of the threshold: from here on gauges warn

@@ -7,7 +7,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult
+from helix_desktop.domain.store.archive_report import ExportResult
+from helix_desktop.domain.store.archive_suffix import SUFFIX
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel

@@ -19,13 +19,8 @@ from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.shell.sidebar.rows import (
-    SessionItem,
-    WorkspaceBadge,
-    WorkspaceRow,
-    disambiguate,
-    distinct_colors,
-)
+from helix_desktop.ui.shell.sidebar.rows import WorkspaceBadge, WorkspaceRow, disambiguate, distinct_colors
+from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.git import git_text

@@ -14,7 +14,8 @@ from helix_desktop.agent.ports import FileHistory
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
 from helix_desktop.domain.file_history.coverage import CoverageSettings
-from helix_desktop.domain.file_history.revert import RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.revert import RevertPlan
+from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.file_history.history import WorkspaceFileHistory

@@ -21,8 +21,8 @@ from helix_desktop.domain.store.entries import (
     EntryFilter,
     EntryOrder,
     EntrySort,
-    SortColumn,
 )
+from helix_desktop.domain.store.sort_column import SortColumn
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, tool_answer_event

@@ -19,9 +19,7 @@ from helix_desktop.ui.shell.actions import WindowActions, make_actions
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.rows import (
-    SessionItem,
     WorkspaceRow,
-    day_group,
     default_color,
     default_initials,
     disambiguate,
@@ -29,6 +27,7 @@ from helix_desktop.ui.shell.sidebar.rows import (
     matches_query,
 )
 from helix_desktop.ui.shell.sidebar.session_model import WHEN_ROLE
+from helix_desktop.ui.shell.sidebar.session_rows import SessionItem, day_group
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
 from helix_desktop.words.git import git_text
 from helix_desktop.words.times import format_short_time

@@ -21,7 +21,7 @@ from rpm.build import requires
 from system_tools import NotHere
 
 from helix_desktop.cli.main import build_parser
-from helix_desktop.domain.store.archive_report import SUFFIX
+from helix_desktop.domain.store.archive_suffix import SUFFIX
 
 ROOT = Path(__file__).resolve().parents[3]
 LINUX = ROOT / "packaging" / "linux"

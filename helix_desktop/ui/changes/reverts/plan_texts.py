@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from helix_desktop.domain.file_history.revert import PlannedFile, RevertChoice, RevertPlan
+from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
+from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.words.translation import Translator, translate
 

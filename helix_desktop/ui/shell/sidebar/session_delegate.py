@@ -11,8 +11,8 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color
-from helix_desktop.ui.shell.sidebar.rows import SessionItem
 from helix_desktop.ui.shell.sidebar.session_model import FOLDED_ROLE, ITEM_ROLE, RUNNING_ROLE, WHEN_ROLE
+from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QFrame, QListView, QMenu
 
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
-from helix_desktop.ui.shell.sidebar.rows import SessionItem
 from helix_desktop.ui.shell.sidebar.session_delegate import SessionDelegate
 from helix_desktop.ui.shell.sidebar.session_model import FOLDED_ROLE, ITEM_ROLE, SessionModel
+from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from helix_desktop.ui.shell.sidebar.rows import (
+from helix_desktop.ui.shell.sidebar.session_rows import (
     ListGroup,
     SessionItem,
     group_label,

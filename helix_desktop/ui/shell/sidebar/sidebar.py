@@ -19,12 +19,12 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.shell.actions import WindowActions, keep_tip, tip_with_keys
-from helix_desktop.ui.shell.sidebar.rows import SessionItem
 from helix_desktop.words.git import GitText
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
     from helix_desktop.ui.shell.sidebar.session_list import SessionList
+    from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 
 tr = Translator("Window")
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.permissions.rules import (
     evaluate,
     parse_rule,
@@ -31,7 +32,6 @@ from helix_desktop.domain.tools import (
     ANY,
     ApprovalKind,
     ApprovalRequest,
-    PermissionMode,
     PermissionRule,
     RuleEffect,
     RuleKind,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.ui.shell.sidebar.rows import SessionItem, nested_sessions
+from helix_desktop.ui.shell.sidebar.session_rows import SessionItem, nested_sessions
 
 
 def item(name: str, updated: int, branch_of: str = "", parent: str = "", active: bool = False) -> SessionItem:

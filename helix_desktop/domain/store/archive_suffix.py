@@ -1,0 +1,3 @@
+"""The ending of the name of an exported workspace; apart from its structs, which a start does not need."""
+
+SUFFIX = ".helix"

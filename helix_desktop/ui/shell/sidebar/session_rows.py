@@ -1,0 +1,134 @@
+"""What the list of sessions shows: plain rows that a presenter fills, and the rules that order them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from helix_desktop.domain.store.list_place import ListPlace
+from helix_desktop.ui.design.usage_bar import Pressure
+from helix_desktop.ui.shell.sidebar.rows import matches_query
+from helix_desktop.words.times import local_time
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Window")
+
+ListGroup = Literal["pinned", "today", "yesterday", "earlier", "archived"]
+
+_DATED = ListPlace()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionItem:
+    """One session in the list, of a subagent if it has a `parent`, a branch if it has a `branch_of`.
+
+    `depth` says below how many others it is listed, `tree_updated_ms` when it or a session below it changed.
+    `used` is the share of the context window that its next request would fill, also above 1. None: not known.
+    """
+
+    id: str
+    title: str
+    subtitle: str
+    updated_ms: int
+    used: float | None
+    running: bool
+    active: bool
+    waiting: bool = False  # for the user
+    parent: str = ""
+    created_ms: int = 0
+    pressure: Pressure = "calm"
+    branch_of: str = ""
+    depth: int = 0
+    tree_updated_ms: int = 0
+    place: ListPlace = _DATED
+
+
+def list_group(item: SessionItem, now: datetime) -> ListGroup:
+    """Return the group of the session at the top of a tree, seen from a local `now`."""
+    if item.place.archived:
+        return "archived"
+    return "pinned" if item.place.pinned else day_group(item.tree_updated_ms, now)
+
+
+def day_group(updated_ms: int, now: datetime) -> ListGroup:
+    """Return the day group of a moment (milliseconds since 1970), seen from a local `now`."""
+    day = local_time(updated_ms).date()
+    if day >= now.date():
+        return "today"
+    return "yesterday" if day == now.date() - timedelta(days=1) else "earlier"
+
+
+def group_label(group: ListGroup) -> str:
+    """Return the heading of a group."""
+    match group:
+        case "pinned":
+            return tr("Pinned")
+        case "archived":
+            return tr("Archived")
+        case "today":
+            return tr("Today")
+        case "yesterday":
+            return tr("Yesterday")
+        case "earlier":
+            return tr("Earlier")
+
+
+def nested_sessions(items: Iterable[SessionItem], needle: str = "") -> list[SessionItem]:
+    """Return the sessions to show, newest first, each followed by what is below it in the order it began.
+
+    Those are its subagents' sessions and its branches. Subagents show where the user is, where one runs, and
+    where a search finds one; branches always, unless they are in another group (`ListPlace.is_below`). Pinned
+    trees come first, archived ones last.
+    """
+    listed = list(items)
+    places = {item.id: item.place for item in listed}
+    below: dict[str, list[SessionItem]] = {}
+    for item in sorted(listed, key=lambda item: (not item.parent, item.created_ms, item.title)):
+        above = item.parent or item.branch_of
+        is_below = above in places and item.place.is_below(places[above])
+        below.setdefault(above if item.parent or is_below else "", []).append(item)
+    trees = _trees(below, needle)
+    found = [tree for tree in trees if tree]
+    found.sort(key=lambda tree: (tree[0].place.rank, -tree[0].tree_updated_ms))
+    return [item for tree in found for item in tree]
+
+
+def _trees(below: Mapping[str, Sequence[SessionItem]], needle: str) -> list[list[SessionItem]]:
+    """Return the trees of sessions, of any depth, each as the rows that are shown of it."""
+    roots = [(root, 0) for root in below.get("", ())]
+    descending = list(roots)
+    for item, depth in descending:
+        descending += [(child, depth + 1) for child in below.get(item.id, ()) if not child.parent]
+    trees: dict[str, list[SessionItem]] = {}
+    for item, depth in reversed(descending):
+        children = below.get(item.id, ())
+        branches = [row for child in children if not child.parent for row in trees.pop(child.id)]
+        subagents = [child for child in children if child.parent]
+        trees[item.id] = _tree(item, depth, subagents, branches, needle)
+    return [trees[root.id] for root, _ in roots]
+
+
+def _tree(
+    item: SessionItem,
+    depth: int,
+    subagents: Sequence[SessionItem],
+    branches: Sequence[SessionItem],
+    needle: str,
+) -> list[SessionItem]:
+    """Return a session and what is shown below it; nothing if none of it matches a search."""
+    if needle:
+        subagents = [child for child in subagents if matches_query(needle, child.title, child.subtitle)]
+    elif not (item.active or any(child.active or child.running for child in subagents)):
+        subagents = []
+    rows = [*(replace(child, depth=depth + 1) for child in subagents), *branches]
+    if needle and not rows and not matches_query(needle, item.title, item.subtitle):
+        return []
+    updated = max((row.tree_updated_ms for row in rows if not row.parent), default=0)
+    return [replace(item, depth=depth, tree_updated_ms=max(item.updated_ms, updated)), *rows]
+
+
+def newest_first(items: Iterable[SessionItem]) -> list[SessionItem]:
+    """Sessions ordered by their last change, newest first."""
+    return sorted(items, key=lambda item: item.updated_ms, reverse=True)
