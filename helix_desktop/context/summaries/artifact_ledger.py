@@ -13,7 +13,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.command_lines import shown_command
 from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line
 from helix_desktop.domain.digest import MARKER_START, digest_of
-from helix_desktop.domain.events.session import AssistantSpoke, MaskedCall, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import AssistantSpoke, MaskedCall, ToolAnswered
 from helix_desktop.domain.files.lines import ALL_LINES
 from helix_desktop.domain.files.use import file_use, is_task_tool
 from helix_desktop.domain.identifiers import identifiers_in
@@ -185,16 +185,18 @@ class Ledger(msgspec.Struct):
 
     def add(self, item: LogItem) -> None:
         """Add the next message."""
-        match item.event:
-            case UserSpoke(attachments=attachments):
-                for attachment in attachments:
-                    self.attached.pop(attachment.digest, None)
-                    content = AttachedContent(attachment.label, attachment.digest, item.seq)
-                    self.attached[attachment.digest] = content
-            case AssistantSpoke(calls=calls) as response if calls:
-                self.newest_calls = item.seq, response
-            case ToolAnswered() as answer if answer.outcome in _COUNTED_OUTCOMES and not answer.recalled:
-                self._add_answer(answer, item.seq)
+        event = item.event  # most are answers and the calls before them
+        if isinstance(event, ToolAnswered):
+            if event.outcome in _COUNTED_OUTCOMES and not event.recalled:
+                self._add_answer(event, item.seq)
+        elif isinstance(event, AssistantSpoke):
+            if event.calls:
+                self.newest_calls = item.seq, event
+        else:
+            for attachment in event.attachments:
+                self.attached.pop(attachment.digest, None)
+                content = AttachedContent(attachment.label, attachment.digest, item.seq)
+                self.attached[attachment.digest] = content
 
     def _add_answer(self, answer: ToolAnswered, seq: int) -> None:
         kind = tool_kind(answer.name)

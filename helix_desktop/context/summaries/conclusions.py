@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 
 import msgspec
 
@@ -67,12 +68,15 @@ class Sentence(msgspec.Struct, frozen=True):
 def conclusions_in(items: Sequence[LogItem]) -> list[LogItem]:
     """Return the messages that ended their turns: without calls, and before the user's next."""
     found = []
-    for position, item in enumerate(items):
+    for item, following in zip_longest(items, items[1:]):
         event = item.event
-        if isinstance(event, AssistantSpoke) and not event.calls and event.text.strip():
-            following = items[position + 1].event if position + 1 < len(items) else None
-            if following is None or isinstance(following, UserSpoke):
-                found.append(item)
+        if (
+            isinstance(event, AssistantSpoke)
+            and not event.calls
+            and (following is None or isinstance(following.event, UserSpoke))
+            and event.text.strip()
+        ):
+            found.append(item)
     return found
 
 

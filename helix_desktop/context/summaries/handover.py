@@ -13,7 +13,13 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import LEGEND
 from helix_desktop.context.summaries.coverage_check import also_named
-from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, Repeat, quoted_text, quoted_tokens
+from helix_desktop.context.summaries.repeated_blocks import (
+    MIN_CHARS,
+    QuotedBlocks,
+    Repeat,
+    quoted_text,
+    quoted_tokens,
+)
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.session import AssistantSpoke
@@ -274,13 +280,17 @@ def _quoted_texts(items: Sequence[LogItem], max_tokens: int) -> list[_QuotedText
             continue
         if item.word_tokens > _SHORT_TOKENS:
             long_texts.add(text)
-        parts = blocks.split(text)
-        tokens = quoted_tokens(parts, item.word_tokens)
+        parts: Sequence[str | Repeat] = (text,)
+        tokens, is_short = item.word_tokens, len(text) < MIN_CHARS
+        if not is_short:  # else no block of it is told apart
+            parts = blocks.split(text)
+            tokens = quoted_tokens(parts, tokens)
         if tokens > max_tokens:
             if max_tokens >= _MIN_CUT_TOKENS:
                 quoted.append(_QuotedText(item.seq, parts, max_tokens, tokens))
             break
-        blocks.add(item.seq, parts)
+        if not is_short:
+            blocks.add(item.seq, parts)
         max_tokens -= tokens
         quoted.append(_QuotedText(item.seq, parts, tokens))
     return quoted[::-1]

@@ -121,6 +121,8 @@ def _line(repeat: Repeat) -> str:
 
 def quoted_tokens(parts: Sequence[str | Repeat], tokens: int) -> int:
     """Return about the tokens of a message of `tokens` with its repeats said elsewhere; at most `tokens`."""
+    if len(parts) == 1 and isinstance(parts[0], str):  # as nearly always
+        return tokens
     repeats = [part.text for part in parts if isinstance(part, Repeat)]
     if not repeats:
         return tokens

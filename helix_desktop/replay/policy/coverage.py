@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from typing import NamedTuple
@@ -188,7 +189,7 @@ class WindowNames:
         self._entries: list[WindowEntry] | None = None  # as they were read last, `_count` of them
         self._raw: set[int] = set()  # messages that stand there as they came, by their origins
         self._forms: dict[int, _Form] = {}  # of single messages and of summaries in the window, by event
-        self._by_word: dict[str, set[int]] = {}  # their events by each of the words
+        self._by_word: defaultdict[str, set[int]] = defaultdict(set)  # their events by each of the words
         self._others: list[_Form] = []  # of the opening and all else: few
         self._rendered: dict[int, _Form] = {}
         self.used = self.found = 0
@@ -236,13 +237,20 @@ class WindowNames:
         self._rendered.clear()
 
     def _read_all(self, entries: Sequence[WindowEntry]) -> None:
-        in_window = {entry.seq for entry in entries if isinstance(entry, LogItem | SummaryBlock)}
-        for seq in self._forms.keys() - in_window:
+        raw_seqs: list[int] = []
+        others: list[WindowEntry] = []
+        for entry in entries:
+            if isinstance(entry, LogItem) and not self._is_changed(entry):
+                raw_seqs.append(entry.seq)
+            else:
+                others.append(entry)
+        in_other_form = {entry.seq for entry in others if isinstance(entry, LogItem | SummaryBlock)}
+        for seq in self._forms.keys() - in_other_form:
             self._hide(seq)
-        self._raw.clear()
+        self._raw = {self._origins[seq] for seq in raw_seqs}
         opening = "\n".join(text.text for text in self._transcript.opening or ())
         self._others = [self._read(opening)]
-        for entry in entries:
+        for entry in others:
             self._read_entry(entry)
 
     def _read_entry(self, entry: WindowEntry) -> None:
@@ -261,13 +269,15 @@ class WindowNames:
         if self._forms.get(seq) is not form:
             self._hide(seq)
             self._forms[seq] = form
+            by_word = self._by_word
             for word in form.words:
-                self._by_word.setdefault(word, set()).add(seq)
+                by_word[word].add(seq)
 
     def _hide(self, seq: int) -> None:
         if seq in self._forms:
+            by_word = self._by_word
             for word in self._forms.pop(seq).words:
-                self._by_word[word].discard(seq)
+                by_word[word].discard(seq)
 
     def _is_changed(self, item: LogItem) -> bool:
         """Return True if a message stands in the window in another form than it came in."""
