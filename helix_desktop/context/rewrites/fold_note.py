@@ -14,6 +14,8 @@ from helix_desktop.context.summaries.artifact_ledger import LEGEND, build_ledger
 from helix_desktop.context.summaries.command_lines import shown_command
 from helix_desktop.context.summaries.conclusions import (
     conclusions_in,
+    cut_between_words,
+    cut_sentence,
     sentences_in,
     states_anything,
     telling_sentences,
@@ -281,9 +283,9 @@ def _telling_part(text: str, cap: int) -> str:
     """
     line = " ".join(text[: cap * 2].split())
     if len(line) > cap:
-        sentences = telling_sentences(text, cap) or sentences_in(text)
-        line = " ".join(sentence.text for sentence in sentences) or line
-    return _quote_lookalikes(_truncate(line, cap))
+        sentences = [sentence.text for sentence in telling_sentences(text, cap) or sentences_in(text)]
+        line = cut_sentence(sentences[0], cap) if len(sentences) == 1 else " ".join(sentences) or line
+    return _quote_lookalikes(cut_between_words(line, cap))
 
 
 def _head_and_tail(text: str, tokens: int, cap: int) -> str:

@@ -29,6 +29,13 @@ _LISTED = re.compile(r"\A(?:[-*•]|\d{1,3}[.)]) ")
 _BOLD = re.compile(r"(?<![\w*])\*\*([^*\n]+)\*\*(?![\w*])")
 _RULER = re.compile(r"[-|:=*_~\s]*$")
 _NUMBER = re.compile(r"#?\b\d[\w.,:%]*")
+_CLAUSE_END = re.compile(
+    r"(?<=[;:.!?])\s+(?=\S)|\s+(?=[–—]\s)|(?<=,)\s+(?=(?:but|and|because|since|so|which|while|not|it|then)\b)"
+    r"|\s+(?=(?:but|because|instead of|rather than)\b)"
+)
+_CLAUSE_CHARS = 80  # characters for each clause of a cut sentence, but for the first two
+_LEAST_CHARS = 20  # characters of a clause that is cut: less of it says nothing
+_GAP = "…"
 _ANNOUNCES = re.compile(
     r"(?:(?:ok(?:ay)?|now|next|first|then|great|good|perfect|excellent|alright|so|and)\b[\s,.!:]*)*"
     r"(?:let['’]?s?\b|I['’]ll|I will|I['’]m going to|I(?: (?:now|also|just|still))? (?:need|want|have) to"
@@ -141,21 +148,22 @@ def telling_sentences(text: str, max_chars: int) -> list[Sentence]:
 def main_statement(text: str, max_chars: int) -> str:
     """Return the sentence that states most with what it needs before it; empty if no one states anything.
 
-    The other items of its list stand with it, in `max_chars` characters together: where that is too few each
-    is cut, the sentence itself to three fifths of them.
+    It stays whole if it fits in `max_chars` characters, else in three fifths of them. The other items of its
+    list have the rest, each whole or cut.
     """
     found = sentences_in(text)
     best = max(range(len(found)), key=lambda place: found[place].worth, default=0)
     if not found or not found[best].worth:
         return ""
     needs = found[best].needs
-    lead = f"{_cut(_LISTED.sub('', found[needs].text), max_chars // 2)} " if needs >= 0 else ""
+    lead = f"{cut_sentence(_LISTED.sub('', found[needs].text), max_chars // 2)} " if needs >= 0 else ""
     parts = {best: _LISTED.sub("", found[best].text).strip("| ")}
     for place in range(len(found)) if needs >= 0 else ():
         if found[place].needs == needs and (found[place].worth or _LISTED.match(found[place].text)):
             parts[place] = _LISTED.sub("", found[place].text).strip("| ")
     left = max_chars - len(lead)
-    parts[best] = _cut(parts[best], left if len(parts) == 1 else left * 3 // 5)
+    if len(parts[best]) > left:
+        parts[best] = cut_sentence(parts[best], left if len(parts) == 1 else left * 3 // 5)
     left -= len(parts[best])
     fitting = {best}
     for place in sorted(parts.keys() - fitting, key=lambda place: (-found[place].worth, place)):
@@ -166,12 +174,65 @@ def main_statement(text: str, max_chars: int) -> str:
     for place in sorted(fitting - {best}):
         room = min(len(parts[place]), _MIN_OF_ITEM) + left
         left -= max(0, min(len(parts[place]), room) - _MIN_OF_ITEM)
-        parts[place] = _cut(parts[place], room)
-    return lead + "; ".join(parts[place] for place in sorted(fitting))
+        parts[place] = cut_sentence(parts[place], room)
+    shown = (parts[place] for place in sorted(fitting) if place == best or not _is_piece(parts[place]))
+    return lead + "; ".join(shown)
 
 
-def _cut(text: str, max_chars: int) -> str:
-    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
+def _is_piece(text: str) -> bool:
+    """Return True for the beginning of a word alone."""
+    return text.endswith(_GAP) and " " not in text
+
+
+def cut_sentence(text: str, max_chars: int) -> str:
+    """Return a sentence in `max_chars` characters: of a longer one the clauses that name something.
+
+    Both halves of `It isn't in X; Y sets it` say something. Where not all fit, those that name least are left
+    out; of the others the long ones are cut, the best one to three fifths.
+    """
+    if len(text) <= max_chars:
+        return text
+    clauses = _CLAUSE_END.split(text)
+    worths = [_count_names(clause) for clause in clauses]
+    most = max(2, max_chars // _CLAUSE_CHARS)
+    best = sorted(range(len(clauses)), key=lambda place: -worths[place])[:most]
+    fitting = {place for place in best if worths[place]} or {best[0]}
+    left = max_chars - 2 * (len(fitting) + 1)
+    size = len(clauses[best[0]])
+    shares = {best[0]: size if size <= left * 4 // 5 else left * 3 // 5 if len(fitting) > 1 else left}
+    left -= shares[best[0]]
+    others = sorted(fitting - {best[0]}, key=lambda place: len(clauses[place]))
+    for number, place in enumerate(others):
+        share = min(len(clauses[place]), left // (len(others) - number))
+        if share >= min(len(clauses[place]), _LEAST_CHARS):
+            shares[place] = share
+            left -= share
+    for place, clause in enumerate(clauses):
+        if place not in shares and len(clause) < left:
+            shares[place] = len(clause)
+            left -= len(clause) + 1
+    parts: list[str] = []
+    for place, clause in enumerate(clauses):
+        if place in shares:
+            parts.append(cut_between_words(clause, shares[place]))
+        elif not (parts and parts[-1].endswith(_GAP)):
+            parts.append(_GAP)
+    cut = " ".join(parts).replace(f" {_GAP}", _GAP)
+    return cut if len(cut) <= max_chars else cut_between_words(cut, max_chars)
+
+
+def cut_between_words(text: str, max_chars: int) -> str:
+    """Return the beginning of a text in `max_chars` characters.
+
+    It ends before a word or a name in quotes that does not fit, unless that is nearly all.
+    """
+    if len(text) <= max_chars:
+        return text
+    part = text[: max(0, max_chars - 1)]
+    end = len(part) if text[len(part)].isspace() else part.rfind(" ")
+    if part.count("`", 0, max(0, end)) % 2:
+        end = part.rindex("`", 0, end)
+    return f"{(part[:end] if end > max_chars // 4 else part).rstrip()}{_GAP}"[: max(0, max_chars)]
 
 
 def statements_in(text: str, count: int) -> list[Sentence]:
@@ -200,13 +261,17 @@ def _sentence(text: str, needs: int, heading: str) -> Sentence:
     if _ANNOUNCES.match(text) or text.endswith(("?", ":")):
         return Sentence(text, 0, False, needs)
     part = text[:_NAMED_CHARS]
-    names = len({*identifiers_in(part), *_NUMBER.findall(part)})
+    names = _count_names(part)
     lowered = part.lower()
     states_cause = bool(_CAUSE.search(lowered) or (heading and _CAUSE.search(heading.lower())))
     worth = min(names, _MAX_NAMES)
     if worth or len(text.split()) >= _MIN_WORDS:
         worth += _CAUSE_WORTH * states_cause + _RESULT_WORTH * bool(_RESULT.search(lowered))
     return Sentence(text, worth, states_cause, needs)
+
+
+def _count_names(text: str) -> int:
+    return len({*identifiers_in(text), *_NUMBER.findall(text)})
 
 
 def _head_and_tail(text: str) -> str:

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.conclusions import (
     conclusions_in,
+    cut_between_words,
+    cut_sentence,
     main_statement,
     sentences_in,
     statements_in,
@@ -16,6 +18,7 @@ from helix_desktop.context.summaries.conclusions import (
     telling_sentences,
 )
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
 from tests.support.histories import NASTY_TEXTS
 
@@ -101,9 +104,53 @@ def test_the_main_statement_has_all_items_of_its_list() -> None:
         + ".\n2. `Revive` reads "
     )
     cut = main_statement(causes + "it in a loop, " * 9, 160)
-    assert cut.startswith("This happens because: `Store.get` counts at line 851, ")
-    assert "…; `Revive` reads it in a loop" in cut
+    assert cut.startswith("This happens because: `Store.get` counts at line 851,…; ")
+    assert "; `Revive` reads it in a loop" in cut
     assert main_statement("Let me look.", 100) == ""
+
+
+TWO_HALVES = (
+    "The limit for retries isn't in `net/config.py` where the README says that newcomers should look for it; "
+    "it is set in `net/client.py` at line 40, because the pool needs it before the settings have been read."
+)
+
+
+def test_both_halves_of_a_sentence_stay() -> None:
+    """Where a thing is stands behind where it is not: that half is worth more than words between."""
+    beginning = TWO_HALVES.partition(" where")[0]
+    assert cut_sentence(TWO_HALVES, len(TWO_HALVES)) == TWO_HALVES
+    for limit in (110, 130, 160):
+        cut = cut_sentence(TWO_HALVES, limit)
+        assert cut.startswith(beginning)
+        assert "it is set in `net/client.py` at line 40," in cut
+    assert cut_sentence(TWO_HALVES, 60) == "… it is set in `net/client.py` at line 40,…"
+    assert cut_sentence("It's this: a.py fails; " + "so it goes " * 9, 40) == "It's this: a.py fails;…"
+
+
+def test_a_whole_statement_comes_before_the_other_items_of_its_list() -> None:
+    """They have what it leaves."""
+    items = "\n".join(f"- Step {number} reads the file {number}.txt again" for number in range(9))
+    message = f"This is why:\n- {TWO_HALVES}\n{items}"
+    statement = main_statement(message, 320)
+    assert TWO_HALVES in statement
+    assert "; Step 0 reads the file 0.txt again" in statement
+
+
+def test_no_name_is_cut() -> None:
+    """A piece of a name finds nothing."""
+    text = (
+        "It calls `Store.read_contents_of_many(first, second, third)` in src/store/reader.py before all else"
+    )
+    for limit in range(45, len(text)):
+        assert set(identifiers_in(cut_sentence(text, limit))) <= set(identifiers_in(text))
+    assert cut_between_words("read src/parse.py now", 14) == "read…"
+    assert cut_between_words("src/a_very_long_name.py", 14) == "src/a_very_lo…"
+
+
+@given(st.sampled_from(NASTY_TEXTS) | st.text(max_size=300), st.integers(2, 400))
+def test_a_cut_sentence_is_within_its_limit(text: str, limit: int) -> None:
+    assert len(cut_sentence(f"{text}; {TWO_HALVES}", limit)) <= limit
+    assert len(cut_between_words(text, limit)) <= limit
 
 
 @given(st.sampled_from(NASTY_TEXTS) | st.text(max_size=300), st.integers(20, 400))
