@@ -16,7 +16,7 @@ import msgspec
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.command_lines import main_part
-from helix_desktop.context.summaries.conclusions import main_statement
+from helix_desktop.context.summaries.conclusions import cut_between_words, main_statement
 from helix_desktop.context.summaries.telling_lines import last_telling_line
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
@@ -58,6 +58,11 @@ _COMMON = frozenset(
     ("the", "and", "for", "that", "this", "with", "from", "you", "your", "are", "was", "were")
 )
 _HASH = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b")
+_TOKEN_CHARS = 200  # characters around a hash in which the address or the name that it is a part of lies
+_TOKEN_BREAK = re.compile(r"[\s\"'`<>()\[\]{}|]")
+_OF_COMMIT = re.compile(r"/(?:commits?|tree|blob|compare|checksum|digest|sha256)/\Z|\bsha\d{1,3}:\Z")
+_BEFORE_A_PART = re.compile(r"[/+#]\Z|\w\.\Z|[0-9a-f]{4}-\Z|://|\bdata:|base64|\bsha\d{1,3}-", re.IGNORECASE)
+_BEHIND_A_PART = re.compile(r"[/+=]|-[0-9a-f]{4}\b|[\w-]*\.\w|://", re.IGNORECASE)
 _NUMBER = re.compile(
     r"#\d{1,7}\b|(?<![\w.])[$€£]\s?\d[\d.,]*\d?\b|(?<![\w.#])\d[\d.,]{0,30}\s?(?:%|ms|µs|ns|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?"
     r"|days?|weeks?|[KMGT]i?B|kB|bytes|tokens|lines|px|rows|[kM]\b|°C|km|kg|USD|EUR)(?!\w)"
@@ -99,7 +104,7 @@ class CoveredFacts:
                     self._note("instructions", _shortened(decision), item.seq)
             case ToolAnswered() as answer if tool_kind(answer.name) == "command" and not answer.recalled:
                 line = answer.about or last_telling_line(answer.text)
-                for match in _HASH.finditer(line):
+                for match in _hashes_in(line):
                     self._note("hashes", match[0], item.seq, _sentence_around(line, match))
 
     def _add_message(self, text: str, seq: int) -> None:
@@ -112,7 +117,7 @@ class CoveredFacts:
 
     def _add_words(self, text: str, seq: int) -> None:
         part = text[:_PARSED_CHARS]
-        for match in _HASH.finditer(part):
+        for match in _hashes_in(part):
             self._note("hashes", match[0], seq, _sentence_around(part, match))
         for match in _NUMBER.finditer(part):
             sentence = _sentence_around(part, match)
@@ -140,7 +145,7 @@ class CoveredFacts:
                     for path, use in self.ledger.files.items()
                     if use.is_file and _ARGUMENT.match(path) is None
                 }
-                return facts | used
+                return _merge_files(facts, used)
             case "commands":
                 return {run.command: run.seq for run in self.ledger.commands.values() if run.command.strip()}
             case "instructions" | "conclusions":
@@ -235,6 +240,43 @@ _LABELS: Mapping[FactKind, str] = {
 }
 
 
+def _hashes_in(text: str) -> Iterator[re.Match[str]]:
+    """Yield the hashes of commits and contents, and other handles: no parts of addresses, names or data."""
+    for match in _HASH.finditer(text):
+        head = _TOKEN_BREAK.split(text[max(0, match.start() - _TOKEN_CHARS) : match.start()])[-1]
+        tail = _TOKEN_BREAK.split(text[match.end() : match.end() + _TOKEN_CHARS], maxsplit=1)[0]
+        if _OF_COMMIT.search(head) or not (
+            len(head) == _TOKEN_CHARS
+            or len(tail) == _TOKEN_CHARS
+            or _BEFORE_A_PART.search(head)
+            or _BEHIND_A_PART.match(tail)
+        ):
+            yield match
+
+
+def _merge_files(named: Mapping[str, int], used: Mapping[str, int]) -> Mapping[str, int]:
+    """Return the files that the user named and that were used, each once, with their newest events.
+
+    The user names a file by the end of its path, or with `@` before it; two words with a slash between them
+    are no file unless one was used there.
+    """
+    files = dict(used)
+    by_last_part: dict[str, list[str]] = {}
+    all_paths = "\n".join(f"/{path}" for path in used)
+    for path in used:
+        by_last_part.setdefault(_last_part(path), []).append(path)
+    for name, seq in named.items():
+        mention = name.removeprefix("@") if "." in _last_part(name) else name
+        end = f"/{mention.removeprefix('./')}"
+        same = [path for path in by_last_part.get(_last_part(mention), ()) if f"/{path}".endswith(end)]
+        is_file = "." in _last_part(mention) or mention.startswith(("/", "~", ".")) or mention.endswith("/")
+        if len(same) == 1:
+            files[same[0]] = max(seq, files[same[0]])
+        elif is_file or f"{end}/" in all_paths:
+            files[mention] = max(seq, files.get(mention, 0))
+    return dict(sorted(files.items(), key=lambda file: file[1]))
+
+
 def instructions_in(text: str) -> Iterator[str]:
     """Yield the sentences of a user's message that set a rule, on one line each."""
     for sentence in _SENTENCE.split(text[:_PARSED_CHARS]):
@@ -244,7 +286,7 @@ def instructions_in(text: str) -> Iterator[str]:
 
 
 def _shortened(line: str) -> str:
-    return line if len(line) <= _SENTENCE_CHARS else line[: _SENTENCE_CHARS - 1] + "…"
+    return cut_between_words(line, _SENTENCE_CHARS)
 
 
 def _sentence_around(text: str, match: re.Match[str]) -> str:
@@ -253,8 +295,11 @@ def _sentence_around(text: str, match: re.Match[str]) -> str:
     behind = text[match.end() : match.end() + _AROUND_CHARS]
     start = _SENTENCE.split(before)[-1]
     end = _SENTENCE.split(behind, maxsplit=1)[0]
-    opening = "…" if len(start) == _AROUND_CHARS else ""
-    closing = "…" if len(end) == _AROUND_CHARS else ""
+    opening = closing = ""
+    if len(start) == _AROUND_CHARS:
+        opening, start = "… ", start.partition(" ")[2] or start
+    if len(end) == _AROUND_CHARS:
+        closing, end = "…", end.rpartition(" ")[0] or end
     return f"{opening}{' '.join(f'{start}{match[0]}{end}'.split())}{closing}"
 
 

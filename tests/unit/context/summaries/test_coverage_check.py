@@ -171,3 +171,62 @@ def test_changed_files_are_listed_before_those_that_were_only_read() -> None:
     (files,) = check_coverage(covered_facts(simulator.transcript.items), "", 400)
     assert files.missing[0].text == "src/written_first.py"
     assert files.missing[1].text == "src/read_39.py"
+
+
+def facts_of(*texts: str, read: tuple[str, ...] = ()) -> CoveredFacts:
+    """Return the facts of messages of the user, and of files that were read."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    for text in texts:
+        simulator.send_message(text)
+    base = ToolAnswered("c", "read_file", "x", "d" * 64, 1, 1, 1)
+    for path in read:
+        simulator.record(msgspec.structs.replace(base, target=path))
+    return covered_facts(simulator.transcript.items)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Look at https://cdn.example.com/3fa9c1d27b/image.png and https://x.example/a?v=3fa9c1d27b please",
+        "![graph](data:image/png;base64,iVBORw0KGgo/3fa9c1d27b+AAA=)",
+        "The session is 0db2eb3b-5ed8-4b70-88c6-a3f7104eb251 on our server",
+        'It says "integrity": "sha512-Ab/3fa9c1d27b/xyz==" in the lock file',
+        "The bundle main.3fa9c1d27b.js and 3fa9c1d27b-logo.png are too large",
+        "It is in /private/var/3fa9c1d27b/log of the machine",
+        "Use the color #3fa9c1d27 for it",
+        "Q" * 250 + "+3fa9c1d27b+" + "Q" * 250,
+    ],
+)
+def test_a_part_of_an_address_or_of_data_is_no_hash(text: str) -> None:
+    """Nobody looks for it by these digits."""
+    assert not facts_of(text).of_kind("hashes")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It broke in 3fa9c1d27b.",
+        "See https://github.com/o/r/commit/3fa9c1d27b for it",
+        "Between 1fa9c1d27b..3fa9c1d27b something changed",
+        "The image is app@sha256:3fa9c1d27b",
+        'Set id = "3fa9c1d27b", then (3fa9c1d27b) again',
+    ],
+)
+def test_the_hash_of_a_commit_or_of_a_content_is_one(text: str) -> None:
+    """Also in the address of a commit, and behind its algorithm."""
+    assert "3fa9c1d27b" in facts_of(text).of_kind("hashes")
+
+
+def test_a_file_that_the_user_names_otherwise_is_the_same_file() -> None:
+    """With `@` before it, or by the end of its path; two words with a slash between are no file."""
+    facts = facts_of(
+        "Read @src/parse.py, tests/test_it.py and @docs/plan.md in print/json, all of src/ and pkg/core.",
+        read=("/home/me/app/src/parse.py", "tests/test_it.py", "pkg/core/run.py"),
+    )
+    assert set(facts.of_kind("files")) == {
+        "/home/me/app/src/parse.py",
+        "tests/test_it.py",
+        "docs/plan.md",
+        "pkg/core/run.py",
+        "pkg/core",
+    }
