@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.command_lines import shown_command
+from helix_desktop.context.summaries.command_lines import shown_command, whole_command
 from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line
 from helix_desktop.domain.digest import MARKER_START, digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, MaskedCall, ToolAnswered
@@ -175,7 +175,7 @@ LedgerEntry = LedgerFile | AttachedContent | CommandRun | Failure
 
 
 class Ledger(msgspec.Struct):
-    """Files by path, attachments by digest, commands by their text, failures; each newest last."""
+    """Files by path, attachments by digest, commands by what they run, failures; each newest last."""
 
     files: dict[str, LedgerFile] = {}
     attached: dict[str, AttachedContent] = {}
@@ -271,9 +271,10 @@ class Ledger(msgspec.Struct):
         ok = answer.ok and answer.exit_code in (0, None)
         result_line = answer.about or last_telling_line(answer.text)
         result = (error_line(answer.text) or result_line) if not ok else result_line
-        self.commands.pop(answer.target, None)
-        run = CommandRun(answer.target, answer.exit_code, answer.digest, seq, ok, result)
-        self.commands[answer.target] = run
+        # The same command with another part of its output shown is one: else each `| tail -20` stands there.
+        key = whole_command(answer.target)
+        self.commands.pop(key, None)
+        self.commands[key] = CommandRun(answer.target, answer.exit_code, answer.digest, seq, ok, result)
         call = self._call_of(answer) if "<<" in answer.target else _UNKNOWN_CALL
         content = call.content
         for path, by_tee in _generated_files(answer.target):

@@ -37,9 +37,14 @@ def _parts(command: str) -> Iterator[str]:
     yield command[start:]
 
 
+def whole_command(command: str) -> str:
+    """Return a command in one line without the options that only hide or cut its output."""
+    return " ".join(_without_output_options(command).split())
+
+
 def shown_command(command: str, cap: int) -> str:
     """Return a command in one line of at most `cap` characters: of a longer one its main part."""
-    line = " ".join(_without_output_options(command).split())
+    line = whole_command(command)
     if len(line) <= cap:
         return line
     main = main_part(command)

@@ -57,7 +57,7 @@ def summary_input(
         if for_observations
         else _SUFFICIENT_CHARS,
         frozenset(ledger.files),
-        frozenset(ledger.commands),
+        frozenset(run.command for run in ledger.commands.values()),
         {seq: text for seq, text in user_texts.items() if text.strip()},
     )
 

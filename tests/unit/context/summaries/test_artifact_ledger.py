@@ -205,3 +205,18 @@ def test_the_agents_list_of_tasks_is_no_file() -> None:
         answer("TaskUpdate", "completed"), answer("todo_write", "x.md"), answer("edit_file", "Makefile")
     )
     assert build_ledger(simulator.transcript.items).text(600).splitlines() == ["e Makefile e5"]
+
+
+def test_a_command_stands_once_however_much_of_its_output_is_shown() -> None:
+    """With its newest run, also if that passed and the one before failed."""
+    ledger = build_ledger(
+        session_with(
+            answer("run_command", "make lint 2>&1 | tail -20", "3 errors", 1),
+            answer("run_command", "make lint | head -5", "0 issues", 0),
+            answer("run_command", "make lint FIX=1", "fixed", 0),
+        ).transcript.items
+    )
+    text = ledger.text(500)
+    assert text.count("make lint ") == 2
+    assert "0 issues" in text
+    assert "3 errors" not in text
