@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import CommandRun, Ledger
-from helix_desktop.context.summaries.conclusions import statements_in
+from helix_desktop.context.summaries.conclusions import cut_between_words, cut_sentence, statements_in
+from helix_desktop.context.summaries.coverage_check import instructions_in
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.question import QuestionReply, decision_text
@@ -56,8 +58,8 @@ class HistoryExtract:
             case UserSpoke(text=text) if words := typed_text(text):
                 self._last_request = (item.seq, words)
                 self._first_request = self._first_request or self._last_request
-                if _PREFERS.search(words):
-                    self._add_preference(item.seq, words)
+                for preference in _preferences_in(words):
+                    self._add_preference(item.seq, preference)
             case ToolAnswered(target=question, reply=QuestionReply() as reply):
                 if decision := decision_text(question, reply):
                     self._add_preference(item.seq, decision)
@@ -72,7 +74,8 @@ class HistoryExtract:
         """Add what a message states: causes and decisions, and of one that ended its turn the results."""
         statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS)
         bullets = [
-            (sentence.states_cause, Bullet(_sentence(sentence.text), (seq,))) for sentence in statements
+            (sentence.states_cause, Bullet(cut_sentence(sentence.text, _SENTENCE_CAP), (seq,)))
+            for sentence in statements
         ]
         decisions = [bullet for states_cause, bullet in bullets if states_cause]
         results = [bullet for states_cause, bullet in bullets if not states_cause and is_conclusion]
@@ -190,6 +193,13 @@ def _with_error(text: str, error: str) -> str:
     return f"{text}: {_sentence(error)}" if error else text
 
 
+def _preferences_in(words: str) -> list[str]:
+    """Return how the user wants things done: a short message whole, of a long one its rules."""
+    if len(words) <= _SENTENCE_CAP or not _PREFERS.search(words):
+        return [words] if _PREFERS.search(words) else []
+    rules = (line.removeprefix("- ") for line in instructions_in(words) if not line.startswith("#"))
+    return [*islice(filter(_PREFERS.search, rules), _OF_OTHERS)]
+
+
 def _sentence(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SENTENCE_CAP else line[: _SENTENCE_CAP - 1] + "…"
+    return cut_between_words(" ".join(text.split()), _SENTENCE_CAP)

@@ -174,6 +174,17 @@ def test_an_extract_describes_what_happened() -> None:
     assert "tabs" in expected["User Preferences"]
 
 
+def test_of_a_long_message_its_rules_are_preferences() -> None:
+    """Its beginning tells what it is about; the rule that makes it one may stand far behind."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    story = "The login hangs on the second try. " * 20
+    simulator.send_message(f"# Please read on\n{story}\n- Never touch the table of users.\n{story}")
+    sections = {
+        section.title: section.bullets for section in extractive_handover(simulator.transcript.items, None)
+    }
+    assert [bullet.text for bullet in sections["User Preferences"]] == ["Never touch the table of users."]
+
+
 def test_an_extract_keeps_what_the_agent_concluded_rather_than_its_calls() -> None:
     """Causes among the details, results among the work; a prompt that was sent again stands once."""
     simulator = SessionSimulator(PROFILES["balanced"])
