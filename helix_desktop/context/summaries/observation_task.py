@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -31,6 +31,7 @@ _SHARED_WORDS = 2  # words of a fact that a note has to share to end it by a com
 _WORD = re.compile(r"\w{4,}")
 _ENDED_CHARS = 100  # characters of an ended fact in the note that ends it
 _LINE = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(?:(?:\(P?([123])\)|P([123]):?|\[([123])\])\s+)?(.*\S)\s*$")
+_GAP, _MIN_STEM = "…", 20  # characters before it by which words that are cut are known
 _DEFAULT_PRIORITY = 2  # priority of an observation that names none
 _IN_LEDGER = 3  # priority of what a call did and the ledger says
 _PRIORITIES = {
@@ -89,12 +90,7 @@ def parse_observations(text: str, items: Sequence[LogItem]) -> tuple[Observation
         elif entries and line[:1].isspace() and line.strip():
             entries[-1] = (entries[-1][0], f"{entries[-1][1]} {line.strip()}")
     parsed = [_observation(priority, line, times, latest) for priority, line in entries]
-    observations = tuple(
-        sorted(
-            (observation for observation in parsed if observation.text),
-            key=lambda observation: observation.at,
-        )
-    )
+    observations = _each_once(observation for observation in parsed if observation.text)
     if not observations:
         raise CompactionRefused(
             _text("The noted facts weren't used."), _text("They are empty."), _text("Nothing was changed.")
@@ -159,13 +155,69 @@ def extract_observations(
             observation = Observation(at_ms, priority, bullet.text, bullet.sources)
             facts.setdefault(f"{bullet.sources} {bullet.text[-40:]}", observation)
     new = [fact for fact in facts.values() if fact.text not in standing_texts]
-    return tuple(sorted(new or facts.values(), key=lambda observation: observation.at))
+    return _each_once(new or facts.values())
+
+
+def _each_once(observations: Iterable[Observation]) -> tuple[Observation, ...]:
+    """Return each fact once, oldest first: of one noted several times the longest words, at the most vital.
+
+    Words that end in an ellipsis say the same as longer ones that begin like them.
+    """
+    facts: dict[str, Observation] = {}
+    for fact in observations:
+        words = _plain_words(fact.text)
+        same = words if words in facts else _cut_or_longer(words, facts)
+        if same is None:
+            facts[words] = fact
+            continue
+        other = facts.pop(same)
+        longest, text = (words, fact.text) if len(words) > len(same) else (same, other.text)
+        facts[longest] = Observation(
+            max(other.at, fact.at),
+            min(other.priority, fact.priority),
+            text,
+            tuple(dict.fromkeys((*other.sources, *fact.sources))),
+        )
+    return tuple(sorted(facts.values(), key=lambda fact: fact.at))
+
+
+def _cut_or_longer(words: str, others: Iterable[str]) -> str | None:
+    """Return which of the others these words are a cut form of, or the other way round."""
+    if words.endswith(_GAP):
+        stem = words.removesuffix(_GAP).rstrip()
+        return next((other for other in others if len(stem) >= _MIN_STEM and other.startswith(stem)), None)
+    stems = ((other, other.removesuffix(_GAP).rstrip()) for other in others if other.endswith(_GAP))
+    return next((other for other, stem in stems if len(stem) >= _MIN_STEM and words.startswith(stem)), None)
+
+
+def leave_out_known(
+    observations: Sequence[Observation], standing: Sequence[Observation]
+) -> tuple[tuple[Observation, ...], tuple[Observation, ...]]:
+    """Return the observations that no `standing` fact says, and the standing facts that others say.
+
+    A fact noted again is left out, unless it is more vital now: then the earlier one is over. All are
+    returned if none would be left.
+    """
+    facts: list[Observation] = []
+    ended: list[Observation] = []
+    for observation in observations:
+        words = _plain_words(observation.text)
+        same = [fact for fact in standing if words == _plain_words(fact.text)]
+        if all(observation.priority < fact.priority for fact in same):
+            facts.append(observation)
+            ended += same
+    return (tuple(facts), tuple(ended)) if facts else (tuple(observations), ())
+
+
+def _plain_words(text: str) -> str:
+    """Return a fact as it is compared; an ellipsis at its end stays."""
+    return " ".join(text.casefold().split()).rstrip(" .")
 
 
 def merge_observations(generations: Sequence[ObservationsMade]) -> tuple[Observation, ...]:
     """Merge observations without a model: each fact once, the least vital and oldest dropped to half size."""
     observations = _still_holding(generations)
-    merged = list({observation.text: observation for observation in observations}.values())
+    merged = [*_each_once(observations)]
     max_chars = _MERGED_SHARE * sum(len(observation.text) for observation in observations)
     for observation in sorted(merged, key=lambda observation: (-observation.priority, observation.at)):
         if sum(len(other.text) for other in merged) <= max_chars or len(merged) == 1:
