@@ -175,8 +175,8 @@ def main_statement(text: str, max_chars: int) -> str:
         room = min(len(parts[place]), _MIN_OF_ITEM) + left
         left -= max(0, min(len(parts[place]), room) - _MIN_OF_ITEM)
         parts[place] = cut_sentence(parts[place], room)
-    shown = (parts[place] for place in sorted(fitting) if place == best or not _is_piece(parts[place]))
-    return lead + "; ".join(shown)
+    places = (place for place in sorted(fitting) if place == best or not _is_piece(parts[place]))
+    return lead + "; ".join(parts[place] for place in places)
 
 
 def _is_piece(text: str) -> bool:

@@ -254,7 +254,7 @@ def _hashes_in(text: str) -> Iterator[re.Match[str]]:
             yield match
 
 
-def _merge_files(named: Mapping[str, int], used: Mapping[str, int]) -> Mapping[str, int]:
+def _merge_files(mentions: Mapping[str, int], used: Mapping[str, int]) -> Mapping[str, int]:
     """Return the files that the user named and that were used, each once, with their newest events.
 
     The user names a file by the end of its path, or with `@` before it; two words with a slash between them
@@ -265,7 +265,7 @@ def _merge_files(named: Mapping[str, int], used: Mapping[str, int]) -> Mapping[s
     all_paths = "\n".join(f"/{path}" for path in used)
     for path in used:
         by_last_part.setdefault(_last_part(path), []).append(path)
-    for name, seq in named.items():
+    for name, seq in mentions.items():
         mention = name.removeprefix("@") if "." in _last_part(name) else name
         end = f"/{mention.removeprefix('./')}"
         same = [path for path in by_last_part.get(_last_part(mention), ()) if f"/{path}".endswith(end)]

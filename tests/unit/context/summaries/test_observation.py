@@ -452,31 +452,6 @@ def test_refining_without_a_model(generations: list[tuple[Observation, ...]]) ->
     assert not dropped or max(dropped) <= min((-fact.priority, fact.at) for fact in merged)
 
 
-def test_a_fact_that_is_noted_twice_stands_once() -> None:
-    """With its longest words, the weight of the more vital note, and the entries of both."""
-    items = conversation_with(2).transcript.items
-    answer = (
-        "- (3) `Reader.close` is called twice, once by the pool, which… [e3]\n"
-        "- (2) `Reader.close` is called twice, once by the pool, which drops it [e4]\n"
-        "- (1) Tests pass [e3]\n- (3) tests  pass. [e3]\n- (3) Tests pass on CI [e3]\n"
-    )
-    assert [(fact.priority, fact.text, fact.sources) for fact in parse_observations(answer, items)] == [
-        (1, "Tests pass", (3,)),
-        (3, "Tests pass on CI", (3,)),
-        (2, "`Reader.close` is called twice, once by the pool, which drops it", (3, 4)),
-    ]
-
-
-def test_a_known_fact_is_not_noted_again() -> None:
-    """One that is more vital now takes the place of the known one; alone it is noted nevertheless."""
-    known = Observation(1, 2, "Tests pass.", (3,)), Observation(2, 3, "The port is 80", (4,))
-    again, vital = Observation(5, 2, "tests pass", (7,)), Observation(6, 1, "The port is 80", (8,))
-    new = Observation(7, 3, "The port is 80, as the user wants", (9,))
-    leave_out_known = observation_task.leave_out_known
-    assert leave_out_known((again, vital, new), known) == ((vital, new), (known[1],))
-    assert leave_out_known((again,), known) == ((again,), ())
-
-
 def test_the_record_follows_the_window() -> None:
     """Observed ranges are described by their facts and the user's text, folded ones in brief."""
     simulator = conversation_with(6, size=4_000)
