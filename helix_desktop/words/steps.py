@@ -15,6 +15,11 @@ def step_name(step: Step) -> str:
     return tr("Turn {turn}, step {step}", turn=step.turn, step=step.number)
 
 
+def about_tokens(step: Step, figure: str) -> str:
+    """Return the figure of a step's tokens, marked where it is an estimate; empty where none was recorded."""
+    return f"{'≈ ' if step.is_estimated else ''}{figure}" if step.tokens else ""
+
+
 def step_text(step: Step) -> str:
     """Return which step it is, when, and the tokens of its request, as far as they were recorded."""
     return _with_figures(step_name(step), step)
@@ -32,5 +37,5 @@ def sent_at_text(step: Step) -> str:
 
 
 def _with_figures(words: str, step: Step) -> str:
-    tokens = format_token_count(step.tokens) if step.tokens else ""
+    tokens = about_tokens(step, format_token_count(step.tokens))
     return " · ".join(filter(None, (words, format_time_of_day(step.at_ms), tokens)))

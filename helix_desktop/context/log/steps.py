@@ -12,7 +12,8 @@ from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, T
 class Step(msgspec.Struct, frozen=True):
     """A step: its answer's event, its turn, its number in that turn, and when it was recorded.
 
-    `tokens` are those of its request, as the provider reported them, else by our count; 0: not recorded.
+    `tokens` are those of its request, as the provider reported them, else by our count (`is_estimated`); 0:
+    not recorded.
     """
 
     seq: int
@@ -20,6 +21,7 @@ class Step(msgspec.Struct, frozen=True):
     number: int
     at_ms: int
     tokens: int = 0
+    is_estimated: bool = False
 
 
 def read_steps(log: Sequence[RecordedEvent]) -> tuple[Step, ...]:
@@ -32,8 +34,10 @@ def read_steps(log: Sequence[RecordedEvent]) -> tuple[Step, ...]:
                 turn, number = turn + 1, 0
             case AssistantSpoke(usage=usage, estimate=estimate):
                 number += 1
-                tokens = (usage.input if usage else 0) or estimate
-                steps.append(Step(recorded.seq, turn, number, recorded.at, tokens))
+                reported = usage.input if usage else 0
+                steps.append(
+                    Step(recorded.seq, turn, number, recorded.at, reported or estimate, not reported)
+                )
             case TurnRetried(after=after):
                 before = (step for step in reversed(steps) if step.seq <= after)
                 step = next(before, None)

@@ -61,7 +61,7 @@ from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.timeline_row import TimelineRow
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
-from helix_desktop.words.steps import looking_at_text
+from helix_desktop.words.steps import about_tokens, looking_at_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
@@ -288,7 +288,7 @@ class Timeline(Themed, QWidget):
             part.setVisible(step is None)
         self.now_button.setVisible(step is not None)
         if step is not None:
-            self._used.set_text(format_tokens(step.tokens) if step.tokens else "")
+            self._used.set_text(about_tokens(step, format_tokens(step.tokens)))
             self._window_text.set_text(looking_at_text(replace(step, tokens=0)))
             return
         share = state.used / state.window if state.window else 0
