@@ -125,13 +125,18 @@ def _index_row(entry: CacheEntry, file: str) -> dict[str, Any]:
         "kind": entry.kind,
         "tool": entry.tool,
         "target": entry.target,
-        "first_line": entry.first_line,
+        "first_line": _unquoted(entry.first_line),
         "size": entry.size,
         "tokens": entry.tokens,
         "created": _time(entry.created),
         "last_used": _time(entry.last_used),
         "session": entry.session,
     }
+
+
+def _unquoted(line: str) -> str:
+    """Return a line of a content without the quotes that it is stored with, as JSON has its own."""
+    return line[1:-1] if len(line) > 1 and line[0] == line[-1] == '"' else line
 
 
 def _time(time_ms: int) -> str:

@@ -23,11 +23,11 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, TickingClock
 
 CONTENTS = tuple(
-    Content(digest_of(data), data, tool, target, "line", 3)
-    for tool, target, data in (
-        ("read_file", "src/app.py", b"import os\n"),
-        ("run_command", "make test | tee ../../out; true", b"\x00\xffbytes"),
-        ("read_file", "../../etc/passwd", b"root\n"),
+    Content(digest_of(data), data, tool, target, line, 3)
+    for tool, target, data, line in (
+        ("read_file", "src/app.py", b"import os\n", '"import os"'),
+        ("run_command", "make test | tee ../../out; true", b"\x00\xffbytes", '"say "hello""'),
+        ("read_file", "../../etc/passwd", b"root\n", "JSON: a, b"),
     )
 )
 DIGESTS = [content.digest for content in CONTENTS]
@@ -78,6 +78,7 @@ async def test_a_folder_gets_every_byte_and_keeps_what_it_has(store: LevelDbStor
     assert [(folder / row["file"]).read_bytes() for row in index["entries"]] == [
         content.data for content in CONTENTS
     ]
+    assert [row["first_line"] for row in index["entries"]] == ["import os", 'say "hello"', "JSON: a, b"]
     before = set(folder.iterdir())
     await export_to_folder(store, DIGESTS, ExportedEntries(folder))
     assert set(folder.iterdir()) == before
