@@ -158,6 +158,16 @@ async def test_what_a_call_needs_is_copied_though_the_copy_is_paused(tmp_path: P
     await history.close()
 
 
+async def test_a_complete_copy_leaves_its_lock_to_other_processes(tmp_path: Path) -> None:
+    """At once: who sees that all is copied may take it."""
+    life = _Life(tmp_path, 3)
+    history = life.open()
+    await start_and_copy(history)
+    with FileLock(tmp_path / "data/file-history-copy.lock", timeout=0):
+        assert history.coverage.is_complete
+    await history.close()
+
+
 async def test_a_resumed_copy_waits_for_no_process_that_ended_meanwhile(tmp_path: Path) -> None:
     life = _Life(tmp_path, 3)
     other = FileLock(tmp_path / "data/file-history-copy.lock")
