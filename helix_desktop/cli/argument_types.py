@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from helix_desktop.domain.digest import is_digest_prefix
@@ -112,13 +113,22 @@ def _float(text: str) -> float:
         return math.nan  # lies in no range
 
 
-def jobs(text: str) -> int:
-    """Parse the number of worker processes."""
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_JOBS:
-        raise argparse.ArgumentTypeError(
-            tr("must be a number from 1 to {maximum} (got {value})", maximum=MAX_JOBS, value=repr(text))
-        )
-    return int(text)
+def number_between(minimum: int, maximum: int) -> Callable[[str], int]:
+    """Return what parses an integer of a range."""
+
+    def parse(text: str) -> int:
+        if not text.isdecimal() or not minimum <= int(text) <= maximum:
+            raise argparse.ArgumentTypeError(
+                tr(
+                    "must be a number from {minimum} to {maximum} (got {value})",
+                    minimum=minimum,
+                    maximum=maximum,
+                    value=repr(text),
+                )
+            )
+        return int(text)
+
+    return parse
 
 
 def count(text: str) -> int:

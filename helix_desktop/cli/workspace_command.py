@@ -27,6 +27,7 @@ from helix_desktop.services.instructions import RunInstructions
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import check_is_folder
 
 tr = Translator("Command line")
 text = TextContext("Command line")
@@ -126,6 +127,7 @@ def resolve_workspace(services: AppServices, args: argparse.Namespace) -> Worksp
             return record
         if getattr(args, "verb", "") == "import":
             return services.registry.add(path)
+        check_is_folder(path)
         raise WorkspaceMissing(
             text("{path} isn't a workspace yet.", path=path),
             fix=text("Open the folder in the window, or run a turn in it."),

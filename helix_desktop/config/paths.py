@@ -119,7 +119,7 @@ class DataDir:
         except OSError as error:
             raise DataDirUnavailable(
                 text("The data directory {folder} can't be used.", folder=self.root),
-                system_reason(error),
+                text("It isn't a folder.") if self.root.is_file() else system_reason(error),
                 text(
                     "Make it writable, or choose another one with --data-dir or {variable}.",
                     variable=DATA_DIR_VARIABLE,

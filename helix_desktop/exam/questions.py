@@ -58,9 +58,10 @@ def read_questions(folder: Path) -> dict[str, QuestionFile]:
     """Return the question files of a folder by the digest of their recording. Raises InvalidInput."""
     paths = sorted(folder.glob("*.toml"))
     if not paths:
+        ending = text("Question files end in {suffix}.", suffix=".toml")
         raise InvalidInput(
             text("No questions in {folder}.", folder=folder),
-            text("Question files end in {suffix}.", suffix=".toml"),
+            ending if folder.is_dir() else text("It doesn't exist, or is a file."),
             _FIX,
         )
     files = [_read_file(path) for path in paths]

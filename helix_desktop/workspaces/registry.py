@@ -190,14 +190,19 @@ class WorkspaceRegistry:
         self.policy_file(workspace_id).save(policy)
 
 
-def _check_folder(path: Path, data_root: Path) -> None:
-    """Raise WorkspaceMissing for what is not a folder, HelixError for one inside the app's own data."""
+def check_is_folder(path: Path) -> None:
+    """Raise WorkspaceMissing for what is not a folder."""
     if not os.path.isdir(path):  # unlike Path.is_dir, it does not raise for a name that is too long
         raise WorkspaceMissing(
             text("{path} isn't a folder.", path=path),
             text("It doesn't exist, or is a file."),
             text("Choose an existing folder."),
         )
+
+
+def _check_folder(path: Path, data_root: Path) -> None:
+    """Raise WorkspaceMissing for what is not a folder, HelixError for one inside the app's own data."""
+    check_is_folder(path)
     if Path(_real_path(path)).is_relative_to(_real_path(data_root)):
         raise HelixError(
             text("{folder} can't be a workspace.", folder=path),

@@ -6007,6 +6007,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/selection.py" />
+            <source>It lies outside of the folder {folder}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/mcp_serve.py" />
             <source>It must have at least {count} ASCII characters.</source>
             <translation type="unfinished" />
@@ -6029,6 +6034,11 @@
         <message>
             <location filename="../../helix_desktop/cli/run.py" />
             <source>Leave out {session} to start a new one.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/selection.py" />
+            <source>List the changed files with {command}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6934,7 +6944,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/argument_types.py" />
-            <source>must be a number from 1 to {maximum} (got {value})</source>
+            <source>must be a number from {minimum} to {maximum} (got {value})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9812,6 +9822,11 @@
         <message>
             <location filename="../../helix_desktop/exam/questions.py" />
             <source>Each question needs its own ID, each recording one file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/exam/questions.py" />
+            <source>It doesn't exist, or is a file.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15192,6 +15207,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/config/paths.py" />
+            <source>It isn't a folder.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/config/data_dir_move.py" />
             <source>It stays where it was. Make the new folder writable, or choose another one.</source>
             <translation type="unfinished" />
@@ -18754,6 +18774,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/store/archive/archive_format.py" />
+            <source>Choose a file that an export wrote.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/store/redaction/leveldb_redaction.py" />
             <source>Close and reopen the workspace to repair it, then remove the text again.</source>
             <translation type="unfinished" />
@@ -19443,8 +19468,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/store/archive/importer.py" />
-            <location filename="../../helix_desktop/store/archive/reader.py" />
+            <location filename="../../helix_desktop/store/archive/archive_format.py" />
             <source>{file} can't be read.</source>
             <translation type="unfinished" />
         </message>

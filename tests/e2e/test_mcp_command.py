@@ -179,4 +179,4 @@ async def test_a_weak_token_is_refused(cli: Cli) -> None:
 
 
 async def test_a_folder_that_is_no_workspace_is_refused(cli: Cli) -> None:
-    (await cli("mcp", "--workspace", "elsewhere")).assert_refused(2, "elsewhere isn't a workspace yet.")
+    (await cli("mcp", "--workspace", "elsewhere")).assert_refused(2, "elsewhere isn't a folder.")

@@ -8,6 +8,7 @@ from typing import get_args
 
 from helix_desktop.cli import argument_types
 from helix_desktop.domain.store.sort_column import SortColumn
+from helix_desktop.tools.cache.recall_arguments import MAX_CONTEXT, MAX_TOKENS, MIN_TOKENS
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -72,19 +73,14 @@ def _add_recall(add_command: AddCommand) -> None:
         "--from-session", default="", metavar="ID", help=tr("the session whose agent recalls")
     )
     recall.add_argument("--pattern", default="", metavar="REGEX", help=tr("only lines that match"))
-    for option, text in (
-        ("--start-line", tr("first line, from 1")),
-        ("--end-line", tr("last line")),
-        ("--max-tokens", tr("maximum number of tokens")),
+    line, tokens = argument_types.positive_count, argument_types.number_between(MIN_TOKENS, MAX_TOKENS)
+    for option, kind, text in (
+        ("--start-line", line, tr("first line, from 1")),
+        ("--end-line", line, tr("last line")),
+        ("--max-tokens", tokens, tr("maximum number of tokens")),
+        ("--context", argument_types.number_between(0, MAX_CONTEXT), tr("number of lines around each match")),
     ):
-        recall.add_argument(option, type=argument_types.positive_count, default=None, metavar="N", help=text)
-    recall.add_argument(
-        "--context",
-        type=argument_types.count,
-        default=None,
-        metavar="N",
-        help=tr("number of lines around each match"),
-    )
+        recall.add_argument(option, type=kind, default=None, metavar="N", help=text)
 
 
 def _add_filters(command: argparse.ArgumentParser) -> None:

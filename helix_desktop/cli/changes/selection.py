@@ -74,7 +74,11 @@ def _in_workspace(workspace: Path, name: str) -> str:
     if os.path.isabs(path):
         path = os.path.relpath(path, os.path.abspath(workspace))
     if path.split(os.sep)[0] in ("..", "."):
-        raise InvalidInput(text("{file} isn't a file of the workspace.", file=name))
+        raise InvalidInput(
+            text("{file} isn't a file of the workspace.", file=name),
+            text("It lies outside of the folder {folder}.", folder=workspace),
+            text("List the changed files with {command}.", command="helix-desktop changes list"),
+        )
     return path.replace(os.sep, "/")
 
 

@@ -49,7 +49,11 @@ def add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
         help=tr("recall every output at each Nth model call, not only at the last"),
     )
     replay.add_argument(
-        "--jobs", type=argument_types.jobs, default=1, metavar="N", help=tr("number of processes")
+        "--jobs",
+        type=argument_types.number_between(1, argument_types.MAX_JOBS),
+        default=1,
+        metavar="N",
+        help=tr("number of processes"),
     )
     replay.add_argument(
         "--json", action="store_true", help=tr("print one JSON document with the figures of each file")

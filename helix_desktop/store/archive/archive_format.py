@@ -25,7 +25,7 @@ from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.store.archive_suffix import SUFFIX
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.user_text import TextContext, UserText, system_reason
 
 text = TextContext("Store")
 
@@ -90,4 +90,13 @@ def write_failed(path: Path, why: UserText) -> ArchiveWriteFailed:
         text("{file} wasn't written.", file=path),
         why,
         text("Nothing was left behind. Choose another place, or free up space there."),
+    )
+
+
+def unreadable_archive(path: Path, error: OSError) -> InvalidArchive:
+    """Return the error for a file that the system does not let us read."""
+    return InvalidArchive(
+        text("{file} can't be read.", file=path),
+        system_reason(error),
+        text("Choose a file that an export wrote."),
     )

@@ -23,8 +23,8 @@ from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ImportResult
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import Content, SessionSummary
-from helix_desktop.domain.user_text import ByteSize, TextContext, join_sentences, system_reason
-from helix_desktop.store.archive.archive_format import ArchiveManifest
+from helix_desktop.domain.user_text import ByteSize, TextContext, join_sentences
+from helix_desktop.store.archive.archive_format import ArchiveManifest, unreadable_archive
 from helix_desktop.store.archive.reader import (
     ArchivedContent,
     ArchivedSession,
@@ -72,7 +72,7 @@ def _check_readable(path: Path, stop: threading.Event, on_progress: OnProgress) 
     try:
         return check_archive(path, stop, on_progress)
     except OSError as error:
-        raise InvalidArchive(text("{file} can't be read.", file=path), system_reason(error)) from error
+        raise unreadable_archive(path, error) from error
 
 
 def _half_progress(on_progress: OnProgress, half: int) -> OnProgress:

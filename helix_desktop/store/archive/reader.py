@@ -10,11 +10,10 @@ from typing import TypeVar
 import msgspec
 
 from helix_desktop.domain.digest import digest_of, is_digest
-from helix_desktop.domain.errors import InvalidArchive
 from helix_desktop.domain.events.session import RecordedEvent, digests_in
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveInfo, ArchiveTotals
-from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.domain.user_text import TextContext
 from helix_desktop.store.archive.archive_format import (
     END,
     FORMAT,
@@ -25,6 +24,7 @@ from helix_desktop.store.archive.archive_format import (
     ArchiveManifest,
     SessionHeader,
     invalid_archive,
+    unreadable_archive,
 )
 from helix_desktop.store.archive.tar_stream import TarStreamReader
 from helix_desktop.store.core import keys
@@ -94,7 +94,7 @@ def read_info(path: Path) -> ArchiveInfo:
     try:
         manifest = next(parts)
     except OSError as error:
-        raise InvalidArchive(text("{file} can't be read.", file=path), system_reason(error)) from error
+        raise unreadable_archive(path, error) from error
     assert isinstance(manifest, ArchiveManifest)  # the first part always is, or there is none
     return ArchiveInfo(
         manifest.name, manifest.workspace, manifest.created, manifest.entries, manifest.sessions

@@ -10,6 +10,8 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line
 
+MIN_TOKENS, MAX_TOKENS, MAX_CONTEXT = 100, 16_000, 20
+"""The least and most tokens of an answer, and the most lines around a match."""
 _MAX_QUOTE = 80  # characters of a pattern that are quoted
 
 
@@ -23,9 +25,9 @@ class RecallArguments(Arguments, frozen=True):
     start_line: Line | None = None
     end_line: Line | None = None
     pattern: str = ""
-    max_tokens: Annotated[int, msgspec.Meta(ge=100, le=16_000)] | None = None
+    max_tokens: Annotated[int, msgspec.Meta(ge=MIN_TOKENS, le=MAX_TOKENS)] | None = None
     start_char: Annotated[int, msgspec.Meta(ge=0)] = 0
-    context: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None
+    context: Annotated[int, msgspec.Meta(ge=0, le=MAX_CONTEXT)] | None = None
 
     @property
     def quoted_pattern(self) -> str:
