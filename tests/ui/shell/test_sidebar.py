@@ -276,6 +276,30 @@ def test_f2_renames(qtbot: QtBot, sidebar: Sidebar) -> None:
     assert renamed.args == ["a", "Fix the lexer"]
 
 
+def test_enter_ends_a_rename_without_opening_the_session(qtbot: QtBot, sidebar: Sidebar) -> None:
+    view = sidebar.session_list
+    view.setFocus()
+    view.setCurrentIndex(view.index_of("b"))
+    QTest.keyClick(view, Qt.Key.Key_F2)
+    field = view.viewport().findChild(QLineEdit)
+    assert isinstance(field, QLineEdit)
+    QTest.keyClicks(field, "Notes")
+    with qtbot.assertNotEmitted(sidebar.session_selected), qtbot.waitSignal(sidebar.session_renamed) as sent:
+        QTest.keyClick(field, Qt.Key.Key_Return)
+    assert sent.args == ["b", "Notes"]
+
+
+def test_the_keyboard_begins_at_the_session_that_was_opened_last(sidebar: Sidebar) -> None:
+    view = sidebar.session_list
+    view.setCurrentIndex(view.index_of("b"))
+    opened = session("new", "New session", timedelta(), active=True)
+    sidebar.show_sessions((opened, *SESSIONS), NOW)
+    assert view.currentIndex() == view.index_of("new")
+    view.setCurrentIndex(view.index_of("c"))
+    sidebar.show_sessions((replace(opened, title="Renamed"), *SESSIONS), NOW)
+    assert view.currentIndex() == view.index_of("c")
+
+
 def test_a_click_opens_and_the_menu_renames(qtbot: QtBot, sidebar: Sidebar) -> None:
     index = sidebar.session_list.index_of("c")
     with qtbot.waitSignal(sidebar.session_selected) as blocker:

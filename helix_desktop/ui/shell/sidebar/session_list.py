@@ -40,6 +40,7 @@ class SessionList(Themed, QListView):
     def __init__(self) -> None:
         """Start empty."""
         super().__init__()
+        self._open_id = ""
         self._sessions_model = SessionModel(self)
         self._sessions_model.renamed.connect(self.renamed)
         self._delegate = SessionDelegate(self)
@@ -60,13 +61,17 @@ class SessionList(Themed, QListView):
         self.show_sessions(self._sessions_model.items, now)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
-        """Show these sessions, grouped as seen from a local `now`."""
+        """Show these sessions, grouped as seen from a local `now`; one that was just opened is current."""
         current = self.currentIndex()
         item, row = current.data(ITEM_ROLE), current.row()
         was_visible = self.viewport().rect().intersects(self.visualRect(current))
         self._sessions_model.show_sessions(items, now)
         if isinstance(item, SessionItem) and was_visible and not self.currentIndex().isValid():
             self.setCurrentIndex(self._index_near(item.id, row))
+        open_id = next((session.id for session in items if session.active), "")
+        if open_id != self._open_id:
+            self._open_id = open_id
+            self.setCurrentIndex(self.index_of(open_id))
 
     def _index_near(self, session_id: str, row: int) -> QModelIndex:
         """Return the index of a session, else of the one that is now where it was."""
@@ -128,7 +133,8 @@ class SessionList(Themed, QListView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Do what a key says with the current row, leave the rest to Qt."""
         index = self.currentIndex()
-        if not index.isValid() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+        is_renaming = self.state() is QListView.State.EditingState  # its field passes Enter on
+        if is_renaming or not index.isValid() or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             super().keyPressEvent(event)
             return
         is_heading = isinstance(index.data(ITEM_ROLE), str)
