@@ -25,6 +25,7 @@ from helix_desktop.ui.cache.columns import COLUMNS
 from helix_desktop.ui.cache.row_pages import MAX_CACHED_ROWS
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table_model import CacheTableModel, Index
+from helix_desktop.ui.design.drops import run_drag
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.mirror import mirror
@@ -232,8 +233,12 @@ class CacheTable(Themed, QTableView):
 
     def startDrag(self, actions: Qt.DropAction) -> None:
         """Drag the selected rows, unless they are more than a message can hold."""
-        if self.selected_count() <= MAX_DRAGGED:
-            super().startDrag(actions)
+        count = self.selected_count()
+        if not 0 < count <= MAX_DRAGGED:
+            return
+        row = self._model.entry(self.currentIndex().row()) if count == 1 else None
+        name = f"{row.tool} {row.target}" if row is not None else tr.plural(count, "%n entry", "%n entries")
+        run_drag(self, self._model.mimeData(self.selectedIndexes()), name, self._theme)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Light up the row under the mouse."""

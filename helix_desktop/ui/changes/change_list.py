@@ -12,6 +12,7 @@ from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.changes.delegate import FOLD_PX, ChangeDelegate
 from helix_desktop.ui.changes.list_model import ChangeListModel, CountsOf
 from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, file_of
+from helix_desktop.ui.design.drops import run_drag
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.style.theme import Theme
@@ -128,6 +129,12 @@ class ChangeList(Themed, QListView):
             and mirrored_x(self.viewport(), event.position().x()) < FOLD_PX
         ):
             self._set_unfolded(entry, not self.list_model.is_unfolded(entry))
+
+    def startDrag(self, actions: Qt.DropAction) -> None:
+        """Drag the selected file as a mention."""
+        file = file_of(self.selected)
+        if file is not None:
+            run_drag(self, self.list_model.mimeData(self.selectedIndexes()), file.path, self._theme)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Select the first row, unless one is selected, when a key brought the focus."""

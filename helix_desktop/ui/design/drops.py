@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QDrag, QFontMetricsF, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design.mirror import draw_text
+from helix_desktop.ui.design.pill import paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import ui_font
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 
 ENTRIES_FORMAT = "application/x-helix-cache-entries"
@@ -20,6 +22,7 @@ _MAX_PATHS = 200  # of a drag that are looked at: one stat call each
 _MAX_DIGESTS = 100
 _DIGEST_CHARS = 64
 _EDGE_PX, _PAD_PX, _TEXT_PX = 10, 16, 14
+_PILL_TEXT_PX, _PILL_PAD_PX, _PILL_ROOM_PX = 12, 11, 280  # at 100 %; around the words; of the words
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,35 @@ def entries_data(digests: Sequence[str], text: str) -> QMimeData:
     data.setData(ENTRIES_FORMAT, "\n".join(digests).encode())
     data.setText(text)
     return data
+
+
+def run_drag(source: QWidget, data: QMimeData, text: str, theme: Theme) -> None:
+    """Drag a copy of something until it is dropped, as a pill with its name next to the pointer."""
+    drag = QDrag(source)
+    drag.setMimeData(data)
+    picture = drag_picture(text, theme, source.devicePixelRatioF())
+    drag.setPixmap(picture)
+    drag.setHotSpot(QPoint(-10, -12))
+    drag.exec(Qt.DropAction.CopyAction)
+
+
+def drag_picture(text: str, theme: Theme, ratio: float = 1.0) -> QPixmap:
+    """Return a pill with a text, shortened in its middle; `ratio`: pixels of the screen per logical pixel."""
+    font = ui_font(_PILL_TEXT_PX, 500)
+    metrics = QFontMetricsF(font)
+    words = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, _PILL_ROOM_PX)
+    size = QSize(
+        round(metrics.horizontalAdvance(words)) + 2 * _PILL_PAD_PX + 2, round(metrics.height()) + _PILL_PAD_PX
+    )
+    picture = QPixmap(size * ratio)
+    picture.setDevicePixelRatio(ratio)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    box = QRectF(0.5, 0.5, size.width() - 1, size.height() - 1)
+    text_color, fill, _ = tone_colors(theme, "accent")
+    paint_pill(painter, box, words, (text_color, fill, theme.accent), font, _PILL_PAD_PX)
+    painter.end()
+    return picture
 
 
 class DropHint(Themed, QWidget):
