@@ -11,7 +11,9 @@ from PySide6.QtWidgets import QAbstractButton
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.translation import Translator
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:  # the window's first frame needs the line, not the structs of
 
 tr = Translator("Budget")
 
-_TALL, _ICON, _BAR = 26, 13, 44  # pixels
+_TALL, _ICON, _BAR = 26, 13, 44  # pixels at 100 %; the bar has the same width at all sizes
 
 
 class CostLine(EnterActivates, Themed, QAbstractButton):
@@ -32,7 +34,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         """Start hidden."""
         super().__init__()
         self._state: CostState | None = None
-        self.setFixedHeight(_TALL)
+        self.tint(self._theme)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         tips = (
@@ -44,6 +46,11 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         self.setToolTip("\n".join(tips))
         self.clicked.connect(self.budget_requested)
         self.hide()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme, and the text size in force."""
+        super().tint(theme)
+        self.setFixedHeight(scaled(_TALL))
 
     def show_cost(self, state: CostState | None) -> None:
         """Show what was spent; None hides the line."""
@@ -64,7 +71,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
 
     def sizeHint(self) -> QSize:
         """Return one line."""
-        return QSize(120, _TALL)
+        return QSize(120, scaled(_TALL))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Icon and words, and with a budget a bar and its share."""
@@ -81,9 +88,10 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
             painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
         color = theme.warn if state.is_near_limit else theme.faint
         middle = self.height() / 2
-        picture = pixmap("gauge", color, _ICON, self.devicePixelRatioF())
-        draw_pixmap(painter, 20, round(middle - _ICON / 2), picture)
-        left = self._paint_text(painter, 20 + _ICON + 7, _usage_text(state), color)
+        side = scaled(_ICON)
+        picture = pixmap("gauge", color, side, self.devicePixelRatioF())
+        draw_pixmap(painter, 20, round(middle - side / 2), picture)
+        left = self._paint_text(painter, 20 + side + 7, _usage_text(state), color)
         if state.budget_text:
             left = self._paint_bar(painter, left + 14, middle, state)
             left = self._paint_text(painter, left + 7, state.budget_text, color)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLayout, QMenu, QVBoxLayout, QWidget
 
 from helix_desktop.domain.saved_filter import SavedFilter
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
@@ -102,6 +102,7 @@ class CacheFilterBar(Themed, QWidget):
         for button in (self.filters, self.saved, self.session):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         column = QVBoxLayout(self)
+        column.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)  # the buttons' words can go
         set_margins(column, *_MARGINS)
         column.setSpacing(9)
         row = self._row = QHBoxLayout()
@@ -241,6 +242,14 @@ class CacheFilterBar(Themed, QWidget):
             f"QPushButton:checked {{ background: {theme.accent_soft}; color: {theme.accent_text};"
             f" border-color: {theme.accent}; }}",
         )
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the size at which the buttons have lost their words."""
+        hint = super().minimumSizeHint()
+        words = (
+            button.fontMetrics().horizontalAdvance(button.text()) for button in (self.filters, self.session)
+        )
+        return QSize(hint.width() - sum(words), hint.height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Let the counter lose words, then go, and the buttons their words, where room is short."""

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.ui.design.accessibility import TabInterface
 from helix_desktop.ui.design.mirror import draw_text, mirror
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed
@@ -52,7 +53,7 @@ class PushButton(EnterActivates, Themed, QPushButton):
     def __init__(
         self, text: str, kind: str = "", icon_name: str = "", *, px: int = 15, name: str = ""
     ) -> None:
-        """`kind` is one of the style sheet's; `px` is the icon's edge in pixels; `name` finds the button."""
+        """`kind` is one of the style sheet; `px` is the icon's edge at 100 %; `name` finds the button."""
         super().__init__(text)
         self.setObjectName(name)
         self.setProperty("kind", kind)
@@ -74,9 +75,9 @@ class PushButton(EnterActivates, Themed, QPushButton):
         if self._icon_name:
             colors = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
             color = colors.get(str(self.property("kind")), theme.muted)
-            gap = ICON_GAP_PX if self.text() else 0
-            self.setIcon(icon(self._icon_name, color, self._px, disabled=theme.faint, gap=gap))
-            self.setIconSize(QSize(self._px + ICON_GAP_PX, self._px))
+            gap, px = ICON_GAP_PX if self.text() else 0, scaled(self._px)
+            self.setIcon(icon(self._icon_name, color, px, disabled=theme.faint, gap=gap))
+            self.setIconSize(QSize(px + ICON_GAP_PX, px))
 
 
 class TabButton(PushButton):
@@ -103,12 +104,10 @@ class IconButton(EnterActivates, Themed, QToolButton):
     """A square button with one icon, its tooltip also its name for screen readers; focus by keyboard only."""
 
     def __init__(self, icon_name: str, tip: str, *, px: int = 17, edge: int = 30) -> None:
-        """`px` is the icon's edge, `edge` the button's, in pixels."""
+        """`px` is the icon's edge, `edge` the button's, in pixels at 100 %."""
         super().__init__()
         self._icon_name = icon_name
-        self._px = px
-        self.setIconSize(QSize(px, px))
-        self.setFixedSize(edge, edge)
+        self._px, self._edge = px, edge
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.set_tip(tip)
@@ -125,9 +124,12 @@ class IconButton(EnterActivates, Themed, QToolButton):
         self.tint(self._theme)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
+        """Take the colors of a theme, and the text size in force."""
         super().tint(theme)
-        self.setIcon(icon(self._icon_name, theme.muted, self._px))
+        px, edge = scaled(self._px), scaled(self._edge)
+        self.setIconSize(QSize(px, px))
+        self.setFixedSize(edge, edge)
+        self.setIcon(icon(self._icon_name, theme.muted, px))
 
 
 class Switch(Themed, QAbstractButton):

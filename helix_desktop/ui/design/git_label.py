@@ -76,8 +76,8 @@ class GitLabel(EnterActivates, Themed, QAbstractButton):
     def sizeHint(self) -> QSize:
         """Return the size of the whole text."""
         metrics = QFontMetricsF(self._font)
-        width = metrics.horizontalAdvance(self._text.on_one_line) + _ICON_PX + _GAP_PX + 2
-        return QSize(int(width), max(_ICON_PX, int(metrics.height())) + 2)
+        width = metrics.horizontalAdvance(self._text.on_one_line) + scaled(_ICON_PX) + _GAP_PX + 2
+        return QSize(int(width), max(scaled(_ICON_PX), int(metrics.height())) + 2)
 
     def minimumSizeHint(self) -> QSize:
         """Return the size of the icon and a few letters."""
@@ -101,9 +101,10 @@ class GitLabel(EnterActivates, Themed, QAbstractButton):
         if self.hasFocus():
             painter.setPen(QPen(QColor(self._theme.accent), 2))
             painter.drawLine(0, self.height() - 1, self.width(), self.height() - 1)
-        top = (self.height() - _ICON_PX) // 2
-        draw_pixmap(painter, 0, top, pixmap("git-branch", color, _ICON_PX, self.devicePixelRatioF()))
-        left = _ICON_PX + _GAP_PX
+        side = scaled(_ICON_PX)
+        picture = pixmap("git-branch", color, side, self.devicePixelRatioF())
+        draw_pixmap(painter, 0, (self.height() - side) // 2, picture)
+        left = side + _GAP_PX
         room = QRectF(left, 0, self.width() - left, self.height())
         painter.setFont(self._font)
         painter.setPen(QColor(color))

@@ -289,13 +289,19 @@ class SelectableText(Themed, QLabel):
 class IconLabel(Themed, QLabel):
     """One tinted icon that is only looked at."""
 
-    def __init__(self, icon_name: str, *, px: int = 15, color_token: str = "faint") -> None:
-        """`px` is the edge in pixels, `color_token` the name of a token."""
+    def __init__(
+        self, icon_name: str, *, px: int = 15, width_px: int = 0, color_token: str = "faint"
+    ) -> None:
+        """`px` is the edge, `width_px` how much of it is in sight (0: all), in pixels at 100 %.
+
+        `color_token` is the name of a token.
+        """
         super().__init__()
+        self._width_px = width_px or px
+        self.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._icon_name = icon_name
         self._px = px
         self._color_token = color_token
-        self.setFixedSize(px, px)
         self.tint(LIGHT)
 
     def show_icon(self, icon_name: str, color_token: str) -> None:
@@ -304,8 +310,10 @@ class IconLabel(Themed, QLabel):
         self.tint(self._theme)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
+        """Take the colors of a theme, and the text size in force."""
         super().tint(theme)
+        px = scaled(self._px)
+        self.setFixedSize(scaled(self._width_px), px)
         self.setPixmap(
-            pixmap(self._icon_name, getattr(theme, self._color_token), self._px, self.devicePixelRatioF())
+            pixmap(self._icon_name, getattr(theme, self._color_token), px, self.devicePixelRatioF())
         )

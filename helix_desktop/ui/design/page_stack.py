@@ -21,6 +21,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Controls")
 
 _MARGINS_PX = 27  # left and right of the names, with the line at the edge
+_ICON_PX = 16  # before a name, at 100 %
 _NAV_PX = 196  # at 100 %, or what the longest name needs
 
 
@@ -147,9 +148,10 @@ class PageStack(Themed, QWidget):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         super().tint(theme)
+        side = fonts.scaled(_ICON_PX)
         for page in self._pages.values():
-            self._buttons[page.key].setIcon(icon(page.icon, theme.muted, 16, gap=ICON_GAP_PX))
-            self._buttons[page.key].setIconSize(QSize(16 + ICON_GAP_PX, 16))
+            self._buttons[page.key].setIcon(icon(page.icon, theme.muted, side, gap=ICON_GAP_PX))
+            self._buttons[page.key].setIconSize(QSize(side + ICON_GAP_PX, side))
         self._room.changeSize(
             max(fonts.scaled(_NAV_PX) - _MARGINS_PX, *map(_bold_width, self._buttons.values())), 0
         )

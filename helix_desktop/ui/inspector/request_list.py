@@ -88,7 +88,7 @@ _TONES: dict[WindowItemState, Tone] = {
     "not_read": "warn",
     "excluded": "warn",
 }
-_PAD, _TEXT_X, _MARK_PX = 14, 40, 12
+_PAD, _ICON_PX, _MARK_PX = 14, 15, 12
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 
 
@@ -153,7 +153,7 @@ class RequestDelegate(QStyledItemDelegate):
         self._name, self._small, self._pill = ui_font(12, 500), ui_font(11), ui_font(10, 500)
         self._name_metrics, self._small_metrics = QFontMetricsF(self._name), QFontMetricsF(self._small)
         self._pill_metrics = QFontMetricsF(self._pill)
-        self._height = scaled(ROW_HEIGHT)
+        self._height, self._text_x = scaled(ROW_HEIGHT), _PAD + scaled(_ICON_PX) + 11
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """Return the same height for all rows."""
@@ -199,8 +199,9 @@ class RequestDelegate(QStyledItemDelegate):
     def _paint_icon(self, painter: QPainter, rect: QRect, kind: RowKind) -> None:
         device = painter.device()
         ratio = device.devicePixelRatioF() if device is not None else 1.0
-        picture = pixmap(_GLYPHS[kind], SEGMENT_COLORS[kind](self._theme), 15, ratio)
-        draw_pixmap(painter, rect.left() + _PAD, rect.top() + (rect.height() - 15) // 2, picture)
+        side = scaled(_ICON_PX)
+        picture = pixmap(_GLYPHS[kind], SEGMENT_COLORS[kind](self._theme), side, ratio)
+        draw_pixmap(painter, rect.left() + _PAD, rect.top() + (rect.height() - side) // 2, picture)
 
     def _paint_first_line(
         self, painter: QPainter, rect: QRect, middle: float, row: WindowRow, covered: int
@@ -214,13 +215,15 @@ class RequestDelegate(QStyledItemDelegate):
             right - width, middle - self._name_metrics.height(), width + 1, self._name_metrics.height()
         )
         draw_text(painter, line, _VCENTER, tokens)
-        room = right - width - 8 - rect.left() - _TEXT_X
+        room = right - width - 8 - rect.left() - self._text_x
         painter.setFont(self._name)
         painter.setPen(QColor(self._theme.text))
         is_message = row.kind in ("user", "assistant")
         elide = Qt.TextElideMode.ElideRight if is_message else Qt.TextElideMode.ElideMiddle
         name = self._name_metrics.elidedText(row.name, elide, room)
-        draw_text(painter, QRectF(rect.left() + _TEXT_X, line.top(), room, line.height()), _VCENTER, name)
+        draw_text(
+            painter, QRectF(rect.left() + self._text_x, line.top(), room, line.height()), _VCENTER, name
+        )
 
     def _paint_second_line(
         self, painter: QPainter, rect: QRect, middle: float, row: WindowRow, covered: int
@@ -234,7 +237,10 @@ class RequestDelegate(QStyledItemDelegate):
             paint_pill(painter, box, row.state_text, colors, self._pill, 7)
             right = round(box.left() - 6)
         line = QRectF(
-            rect.left() + _TEXT_X, top, right - rect.left() - _TEXT_X, self._small_metrics.height() + 3
+            rect.left() + self._text_x,
+            top,
+            right - rect.left() - self._text_x,
+            self._small_metrics.height() + 3,
         )
         painter.setFont(self._small)
         if row.change_text:
@@ -248,15 +254,16 @@ class RequestDelegate(QStyledItemDelegate):
         color = self._theme.ok if row.change == "new" else self._theme.accent
         device = painter.device()
         ratio = device.devicePixelRatioF() if device is not None else 1.0
-        icon = pixmap("circle-plus" if row.change == "new" else "diff", color, _MARK_PX, ratio)
-        draw_pixmap(painter, line.left(), line.center().y() - _MARK_PX / 2, icon)
-        words = line.adjusted(_MARK_PX + 4, 0, 0, 0)
+        side = scaled(_MARK_PX)
+        icon = pixmap("circle-plus" if row.change == "new" else "diff", color, side, ratio)
+        draw_pixmap(painter, line.left(), line.center().y() - side / 2, icon)
+        words = line.adjusted(side + 4, 0, 0, 0)
         painter.setPen(QColor(color))
         shortened = self._small_metrics.elidedText(
             row.change_text, Qt.TextElideMode.ElideRight, words.width()
         )
         draw_text(painter, words, _VCENTER, shortened)
-        return _MARK_PX + 12 + round(self._small_metrics.horizontalAdvance(shortened))
+        return side + 12 + round(self._small_metrics.horizontalAdvance(shortened))
 
 
 class RequestList(Themed, QListView):

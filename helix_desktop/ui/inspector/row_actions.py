@@ -102,7 +102,7 @@ class RowButtons(Themed, QWidget):
         self._line.setSpacing(_GAP)
         self._buttons: dict[RowAction, IconButton] = {}
         for action, icon in _ICONS.items():
-            button = IconButton(icon, "", px=14, edge=scaled(_EDGE))
+            button = IconButton(icon, "", px=14, edge=_EDGE)
             button.setObjectName(f"row_{action}")
             button.clicked.connect(lambda _=False, action=action: self.triggered.emit(action, self._row))
             button.installEventFilter(self)

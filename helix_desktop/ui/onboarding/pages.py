@@ -172,9 +172,7 @@ class WelcomePage(QWidget):
             "lead",
             wrap=True,
         )
-        logo = IconLabel("helix", px=60, color_token="text")
-        logo.setFixedWidth(_LOGO_PX)
-        logo.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        logo = IconLabel("helix", px=60, width_px=_LOGO_PX, color_token="text")
         head = column(
             _left_aligned(logo),
             4,

@@ -13,6 +13,7 @@ from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.shell.actions import tip_with_keys
@@ -66,15 +67,15 @@ class ModeButton(EnterActivates, Themed, QPushButton):
     def set_detail(self, detail: ModeDetail) -> None:
         """Show the word next to the icon, or the icon alone."""
         self._detail = detail
-        self.setFixedSize(QSize(self.width_at(detail), _HEIGHT_PX))
+        self.setFixedSize(QSize(self.width_at(detail), scaled(_HEIGHT_PX)))
 
     def width_at(self, detail: ModeDetail) -> int:
         """Width in pixels in a form, the same in every mode."""
         metrics = QFontMetricsF(self._font())
         if detail == "icon":
-            return _HEIGHT_PX
+            return scaled(_HEIGHT_PX)
         widest = max(metrics.horizontalAdvance(word) for word in map(translate, _NAMES.values()))
-        return 2 * _PAD_PX + _ICON_PX + round(widest) + 6 + _CHEVRON_PX
+        return 2 * _PAD_PX + scaled(_ICON_PX) + round(widest) + 6 + _CHEVRON_PX
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint ground, icon, word and chevron; a ring where it has the keyboard."""
@@ -88,17 +89,17 @@ class ModeButton(EnterActivates, Themed, QPushButton):
         painter.setBrush(QColor(background))
         bounds = QRectF(self.rect()).adjusted(1, 1, -1, -1)
         painter.drawRoundedRect(bounds, 9, 9)
-        top = (self.height() - _ICON_PX) // 2
-        left = _PAD_PX if self._detail == "word" else (self.width() - _ICON_PX) // 2
-        picture = pixmap(_ICONS[self._mode], color, _ICON_PX, self.devicePixelRatioF())
-        draw_pixmap(painter, left, top, picture)
+        side = scaled(_ICON_PX)
+        left = _PAD_PX if self._detail == "word" else (self.width() - side) // 2
+        picture = pixmap(_ICONS[self._mode], color, side, self.devicePixelRatioF())
+        draw_pixmap(painter, left, (self.height() - side) // 2, picture)
         if self._detail == "word":
             self._paint_text(painter, color, bounds)
 
     def _paint_text(self, painter: QPainter, color: str, area: QRectF) -> None:
         painter.setFont(self._font())
         painter.setPen(QColor(color))
-        place = area.adjusted(_PAD_PX + _ICON_PX + 5, 0, -_CHEVRON_PX, 0)
+        place = area.adjusted(_PAD_PX + scaled(_ICON_PX) + 5, 0, -_CHEVRON_PX, 0)
         draw_text(painter, place, Qt.AlignmentFlag.AlignVCenter, translate(_NAMES[self._mode]))
         painter.setPen(QPen(QColor(color), 1.5, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
         x, y = self.width() - _PAD_PX - 5.0, self.height() / 2 - 1.5

@@ -28,6 +28,7 @@ from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.pill import Badge, Dot
 from helix_desktop.ui.design.shell_data import GaugeDetail, GaugeState, SessionHeader
 from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
@@ -69,7 +70,7 @@ _DETAILS: tuple[tuple[GaugeDetail, PageDetail, int], ...] = (
 """What is shown as the bar narrows, and the room in pixels that it must leave to the title."""
 _TITLE_PX = 80
 """Room below which the title takes the place of two buttons whose commands are elsewhere, too."""
-_BUTTON_PX = 30 + 3  # with its gap
+_HEIGHT_PX, _TITLE_HEIGHT_PX, _BUTTON_PX = 57, 26, 30  # at 100 %
 _PADDING_PX = 16  # of a page's button, at both sides together, with its border
 _ICON_PX = 15
 _QT_GAP_PX = 4
@@ -94,7 +95,6 @@ class EditableTitle(QStackedWidget):
         self._field.editingFinished.connect(self._finish)
         self.addWidget(self._label)
         self.addWidget(self._field)
-        self.setFixedHeight(26)
         self.setMinimumWidth(1)  # else the field behind it asks for room that a narrow bar has not
 
     def set_title(self, title: str) -> None:
@@ -165,7 +165,6 @@ class PageSwitch(Themed, TabList):
             button = TabButton(translate(page_title), "segment")
             button.setObjectName(f"{name}_tab")
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.setIconSize(QSize(_ICON_PX + ICON_GAP_PX, _ICON_PX))
             button.clicked.connect(lambda _=False, page=name: self.page_selected.emit(page))
             self._group.addButton(button)
             self._buttons[name] = button
@@ -206,7 +205,7 @@ class PageSwitch(Themed, TabList):
         metrics = QFontMetricsF(fonts.sized(self.font(), fonts.BASE_PX, QFont.Weight.DemiBold))
         titles = [metrics.horizontalAdvance(translate(page_title)) + 4 for _, page_title, _ in PAGES]
         words = 0.0 if detail == "icons" else max(titles) if detail == "current" else sum(titles)
-        icon_px = 0 if detail == "words" else _ICON_PX + ICON_GAP_PX
+        icon_px = 0 if detail == "words" else scaled(_ICON_PX) + ICON_GAP_PX
         # Qt keeps a gap behind an icon; without words it may be squeezed.
         gap = _QT_GAP_PX if detail in ("full", "current") else 0
         return round(words + len(PAGES) * (icon_px + gap + _PADDING_PX)) + 10
@@ -230,14 +229,16 @@ class PageSwitch(Themed, TabList):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         super().tint(theme)
+        side = scaled(_ICON_PX)
         for name, _, icon_name in PAGES:
             button = self._buttons[name]
             color = theme.accent_text if button.isChecked() else theme.muted
             gap = ICON_GAP_PX if button.text() else 0
-            button.setIcon(QIcon() if self._detail == "words" else icon(icon_name, color, _ICON_PX, gap=gap))
+            button.setIconSize(QSize(side + ICON_GAP_PX, side))
+            button.setIcon(QIcon() if self._detail == "words" else icon(icon_name, color, side, gap=gap))
 
 
-class TopBar(QWidget):
+class TopBar(Themed, QWidget):
     """Title and status at the left, pages, gauge and buttons at the right; shortens as the window narrows."""
 
     page_selected = Signal(str)
@@ -249,7 +250,6 @@ class TopBar(QWidget):
         super().__init__()
         self.setObjectName("top_bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setFixedHeight(57)
         self._session_id = ""
         self._git_text = NO_GIT
         self._waiting = self._is_demo = False
@@ -285,6 +285,7 @@ class TopBar(QWidget):
         self.more = IconButton("ellipsis", tr("More actions"))
         self.more.setMenu(more_menu(self, actions))
         self._arrange()
+        self.tint(self._theme)
         self.show_session(None)
         self._status.set_full_text("")  # not known yet
 
@@ -302,6 +303,13 @@ class TopBar(QWidget):
             if item is not None and item.widget() is not None:
                 item.setAlignment(Qt.AlignmentFlag.AlignVCenter)
         self.setLayout(line)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the text size in force."""
+        super().tint(theme)
+        self.setFixedHeight(scaled(_HEIGHT_PX))
+        self.title.setFixedHeight(scaled(_TITLE_HEIGHT_PX))
+        self.shorten()
 
     def show_session(self, header: SessionHeader | None) -> None:
         """Show a session's title and status, or that none is open."""
@@ -366,12 +374,13 @@ class TopBar(QWidget):
         """Choose what fits by the bar's width alone, so that nothing comes and goes with a longer number."""
         if not self.gauge.isVisibleTo(self):
             return
+        button_width = scaled(_BUTTON_PX) + 3
         fixed = (
             26
             + self.mode.width_at("icon")
             + 4 * 8
-            + 3 * _BUTTON_PX
-            + (38 if self.sidebar.isVisibleTo(self) else 0)
+            + 3 * button_width
+            + (scaled(_BUTTON_PX) + 8 if self.sidebar.isVisibleTo(self) else 0)
         )
         free_width = self.width() - fixed
         scale = fonts.scale(self.font())
@@ -397,7 +406,7 @@ class TopBar(QWidget):
         reserved = (_STATE_PX + (_GIT_PX if self._git.isVisibleTo(self) else 0)) * scale
         is_long = names >= self._badge.width_of(badge) + reserved and not self._waiting
         self._badge.set_text(badge if is_long else tr("Demo"))
-        room = names + (0 if has_buttons else 2 * _BUTTON_PX)
+        room = names + (0 if has_buttons else 2 * button_width)
         badge_width = self._badge.sizeHint().width() if self._is_demo else 0
         self._badge.setVisible(self._is_demo and room >= badge_width + _DOT_PX)  # the sidebar says it, too
         fits = room >= badge_width + _DOT_PX + self._status.shortest_width()

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QVBoxLayo
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.labels import IconLabel, TextLine
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
@@ -151,6 +151,30 @@ def test_appearance_switches_theme_and_text_size_live(qapp: QApplication) -> Non
     assert qapp.palette().window().color().name() == DARK.canvas
     appearance.set_mode("light")
     appearance.deleteLater()
+
+
+def test_icons_grow_with_the_text(qtbot: QtBot, qapp: QApplication) -> None:
+    icon_button, label, button = (
+        IconButton("x", "Close"),
+        IconLabel("x", px=16),
+        PushButton("Add", "", "plus"),
+    )
+    window = QWidget()
+    qtbot.addWidget(window)
+    for part in (icon_button, label, button):
+        part.setParent(window)
+    sizes = {}
+    for px in (fonts.BASE_PX, 2 * fonts.BASE_PX):
+        qapp.setFont(fonts.base(px))
+        retint(window, LIGHT)
+        sizes[px] = (
+            icon_button.width(),
+            icon_button.iconSize().height(),
+            label.pixmap().deviceIndependentSize().height(),
+            button.iconSize().height(),
+        )
+    qapp.setFont(fonts.base())
+    assert sizes[2 * fonts.BASE_PX] == tuple(2 * size for size in sizes[fonts.BASE_PX])
 
 
 class StyleChanges(QLabel):

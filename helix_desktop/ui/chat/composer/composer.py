@@ -216,6 +216,8 @@ class Composer(Themed, QWidget):
         self.model_button.setFixedHeight(tall)
         set_style_sheet(self.model_button, _outline_style(style, 12))
         self._attach.setFixedSize(tall, tall)
+        send_edge = max(_BUTTON, tall)
+        self._send.setFixedSize(send_edge, send_edge)
         set_style_sheet(self._attach, _bare_style(theme))
         for button in (self._queue, self._steer):
             button.setFixedHeight(max(_BUTTON - 2, tall))
@@ -256,7 +258,6 @@ class Composer(Themed, QWidget):
         outer.addStretch(1)
         outer.addWidget(self.frame, 1000)
         outer.addStretch(1)
-        self._send.setFixedSize(_BUTTON, _BUTTON)
         for button in (self._send, self._queue, self._steer, self.model_button, self._attach):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             button.setAutoDefault(False)
@@ -337,8 +338,9 @@ class Composer(Themed, QWidget):
         self._send.setEnabled(self._running or ready)
         lit = self._send.isEnabled()
         color = theme.on_accent if lit else theme.faint
-        self._send.setIcon(icon("square" if self._running else "arrow-up", color, 17))
-        self._send.setIconSize(QSize(17, 17) if not self._running else QSize(14, 14))
+        side = round(self._style.px(14 if self._running else 17))
+        self._send.setIcon(icon("square" if self._running else "arrow-up", color, side))
+        self._send.setIconSize(QSize(side, side))
         background = theme.accent if lit else theme.hover
         set_style_sheet(
             self._send,

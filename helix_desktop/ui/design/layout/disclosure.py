@@ -19,7 +19,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
 
-_TITLE_X, _NOTE_GAP = 20, 8  # pixels: where the title begins, and from its end to the note
+_CHEVRON_PX, _NOTE_GAP = 14, 8  # pixels: the chevron's edge, and from the title's end to the note
 _CHEVRON_X = 3  # pixels: the focus ring is around it too
 
 
@@ -57,7 +57,7 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
     def full_width(self) -> int:
         """Return the width in pixels at which nothing is shortened."""
         title = QFontMetrics(ui_font(13, 600)).horizontalAdvance(self.text())
-        return _TITLE_X + title + (_NOTE_GAP + QFontMetrics(ui_font(12)).horizontalAdvance(self._note))
+        return _title_x() + title + (_NOTE_GAP + QFontMetrics(ui_font(12)).horizontalAdvance(self._note))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Update the tooltip for the new width."""
@@ -73,8 +73,9 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
             painter.setPen(QPen(QColor(self._theme.accent), 1.5))
             painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 6, 6)
         color = self._theme.text if self.underMouse() else self._theme.faint
-        draw_chevron(painter, _CHEVRON_X, (self.height() - 14) // 2, color, 14, is_open=self.isChecked())
-        room = self.rect().adjusted(_TITLE_X, 0, 0, 0)
+        side = scaled(_CHEVRON_PX)
+        draw_chevron(painter, _CHEVRON_X, (self.height() - side) // 2, color, side, is_open=self.isChecked())
+        room = self.rect().adjusted(_title_x(), 0, 0, 0)
         painter.setFont(ui_font(13, 600))
         painter.setPen(QColor(str(getattr(self._theme, self._role))))
         self._draw_shortened(painter, room, self.text())
@@ -86,6 +87,11 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
     def _draw_shortened(self, painter: QPainter, room: QRect, text: str) -> None:
         fitting = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, max(room.width(), 0))
         draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter, fitting)
+
+
+def _title_x() -> int:
+    """Return where the title begins, in pixels."""
+    return 2 * _CHEVRON_X + scaled(_CHEVRON_PX)
 
 
 class Disclosure(Themed, QWidget):

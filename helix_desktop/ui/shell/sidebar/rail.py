@@ -20,6 +20,7 @@ from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel
 from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.safe_text import plain_tooltip
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.shell.actions import WindowActions, keep_tip
@@ -29,7 +30,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
 
-RAIL_PX = 64
+_TILE_PX, _ICON_PX, _MARGIN_PX = 38, 19, 13
+"""Edges of a workspace's square and of an icon at 100 %; the room on both sides of a square, in pixels."""
 _MENU_NAMES = ("show_folder", "rename", "locate", "copy_link", "export", "import", "remove_from_list")
 """Object names of the entries of a workspace's menu, in their order."""
 
@@ -41,7 +43,6 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         """Show one workspace."""
         super().__init__()
         self.workspace = workspace
-        self.setFixedSize(RAIL_PX, 50)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.show_workspace(workspace)
@@ -60,6 +61,11 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         )
         self.update()
 
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme, and the text size in force."""
+        super().tint(theme)
+        self.setFixedSize(_rail_width(), scaled(_TILE_PX) + 12)
+
     def enterEvent(self, event: QEnterEvent) -> None:
         """Repaint as hovered."""
         super().enterEvent(event)
@@ -75,13 +81,13 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         painter = QPainter(self)
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        square = QRectF(13, 6, 38, 38)
+        square = QRectF(_MARGIN_PX, 6, scaled(_TILE_PX), scaled(_TILE_PX))
         self._paint_bar(painter)
         if self.hasFocus():
             painter.setPen(QPen(QColor(self._theme.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(square.adjusted(-3, -3, 3, 3), 13, 13)
-        paint_workspace_badge(painter, square, self.workspace, self._theme, self.font())
+        paint_workspace_badge(painter, square, self.workspace, self._theme)
         dot = BADGE_COLOR_TOKENS.get(self.workspace.badge)
         if dot:
             painter.setPen(QPen(QColor(self._theme.rail), 2.5))
@@ -113,15 +119,14 @@ class Rail(Themed, QFrame):
         """Start without workspaces."""
         super().__init__()
         self.setObjectName("rail")
-        self.setFixedWidth(RAIL_PX)
         self._buttons: dict[str, WorkspaceButton] = {}
-        self._add = IconButton("plus", "", px=18, edge=38)
+        self._add = IconButton("plus", "", px=_ICON_PX - 1, edge=_TILE_PX)
         keep_tip(actions.open_folder, tr("Open folder"), self._add.set_tip)
         self._add.setProperty("kind", "tile")
         self._add.clicked.connect(actions.open_folder.trigger)
-        self._theme_button = IconButton("moon", tr("Use dark theme"), px=19, edge=34)
+        self._theme_button = IconButton("moon", tr("Use dark theme"), px=_ICON_PX, edge=34)
         self._theme_button.clicked.connect(self.theme_requested)
-        settings = IconButton("settings", "", px=19, edge=34)
+        settings = IconButton("settings", "", px=_ICON_PX, edge=34)
         keep_tip(actions.settings, tr("Settings"), settings.set_tip)
         settings.clicked.connect(actions.settings.trigger)
         self._button_layout = QVBoxLayout()
@@ -146,9 +151,10 @@ class Rail(Themed, QFrame):
         scroll.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 4, 0, 10)
+        outer.setContentsMargins(0, 13, 0, 10)
         outer.setSpacing(4)
-        outer.addWidget(_logo())
+        outer.addWidget(_logo(), 0, middle)
+        outer.addSpacing(9)
         outer.addWidget(scroll, 1)
         outer.addWidget(self._theme_button, 0, middle)
         outer.addWidget(settings, 0, middle)
@@ -196,6 +202,7 @@ class Rail(Themed, QFrame):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme; the theme button shows the other one."""
         super().tint(theme)
+        self.setFixedWidth(_rail_width())
         self._theme_button.set_icon("sun" if theme.dark else "moon")
         self._theme_button.set_tip(tr("Use light theme") if theme.dark else tr("Use dark theme"))
 
@@ -212,10 +219,13 @@ class Rail(Themed, QFrame):
         self.menu_for(button.workspace.id).popup(button.mapToGlobal(position))
 
 
+def _rail_width() -> int:
+    """Return the rail's width at the text size in force, in pixels."""
+    return scaled(_TILE_PX) + 2 * _MARGIN_PX
+
+
 def _logo() -> IconLabel:
     """Return the app's sign on top of the rail."""
-    logo = IconLabel("helix", px=38, color_token="text")
-    logo.setFixedSize(RAIL_PX, 56)
-    logo.setAlignment(Qt.AlignmentFlag.AlignCenter)
+    logo = IconLabel("helix", px=_TILE_PX, color_token="text")
     logo.setAccessibleName(APP_NAME)
     return logo

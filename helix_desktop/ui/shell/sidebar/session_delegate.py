@@ -83,7 +83,7 @@ class SessionDelegate(QStyledItemDelegate):
         words = bounds.adjusted(20, 8, 0, 0)
         if is_folded is not None:
             self._paint_background(painter, bounds.adjusted(8, 8, -8, -1), state)
-            side = 13
+            side = fonts.scaled(13)
             left, top = bounds.right() - 20 - side, words.center().y() - side / 2
             draw_chevron(painter, left, top, self.theme.muted, side, is_open=not is_folded)
             if is_folded and index.data(RUNNING_ROLE):
@@ -113,7 +113,7 @@ class SessionDelegate(QStyledItemDelegate):
     def _paint_nested(self, painter: QPainter, box: QRectF, item: SessionItem) -> None:
         """Paint a subagent's session on one line: icon, title, and a dot while it works."""
         color = self.theme.text if item.active else self.theme.muted
-        side = 14
+        side = fonts.scaled(14)
         ratio = painter.device().devicePixelRatioF()
         top = box.center().y() - side / 2
         draw_pixmap(painter, box.x() + 9, top, pixmap("bot", color, side, ratio))
@@ -121,9 +121,10 @@ class SessionDelegate(QStyledItemDelegate):
         font = fonts.sized(self._base(), 12, QFont.Weight.Medium if item.active else QFont.Weight.Normal)
         painter.setFont(font)
         painter.setPen(QColor(color))
-        room = box.width() - 31 - (26 if busy else 12)
+        left = 17 + side
+        room = box.width() - left - (26 if busy else 12)
         title = QFontMetricsF(font).elidedText(item.title, Qt.TextElideMode.ElideRight, room)
-        place = QRectF(box.x() + 31, box.y(), room, box.height())
+        place = QRectF(box.x() + left, box.y(), room, box.height())
         draw_text(painter, place, Qt.AlignmentFlag.AlignVCenter, title)
         if busy:
             painter.setPen(Qt.PenStyle.NoPen)
@@ -148,9 +149,10 @@ class SessionDelegate(QStyledItemDelegate):
         left = 12.0
         marks = (("archive", item.place.archived), ("git-branch", bool(item.branch_of)))
         for name in (name for name, is_marked in marks if is_marked):
-            mark = pixmap(name, self.theme.muted, _MARK_PX, painter.device().devicePixelRatioF())
-            draw_pixmap(painter, box.x() + left, top + (height - _MARK_PX) / 2, mark)
-            left += _MARK_PX + 6
+            side = fonts.scaled(_MARK_PX)
+            mark = pixmap(name, self.theme.muted, side, painter.device().devicePixelRatioF())
+            draw_pixmap(painter, box.x() + left, top + (height - side) / 2, mark)
+            left += side + 6
         room = box.width() - left - 12 - width - 10
         # Titles of branches begin alike, and end with their number.
         mode = Qt.TextElideMode.ElideMiddle if item.branch_of else Qt.TextElideMode.ElideRight

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QWidget
 
@@ -16,6 +16,7 @@ from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.shell.actions import WindowActions, keep_tip, tip_with_keys
@@ -54,7 +55,9 @@ class _NameButton(PushButton):
         self.setToolTip(f"{self._title}\n{tip_with_keys(self._switch, tr('Switch workspace'))}")
 
     def tint(self, theme: Theme) -> None:
-        self.setIcon(icon("chevron-down", theme.muted, 15))
+        side = scaled(15)
+        self.setIcon(icon("chevron-down", theme.muted, side))
+        self.setIconSize(QSize(side, side))
 
 
 class Sidebar(QFrame):

@@ -14,9 +14,7 @@ BADGE_COLOR_TOKENS = {"running": "seg_assistant", "waiting": "seg_output", "miss
 """Token that colors the dot of each badge."""
 
 
-def paint_workspace_badge(
-    painter: QPainter, rect: QRectF, workspace: WorkspaceRow, theme: Theme, reference: QFont
-) -> None:
+def paint_workspace_badge(painter: QPainter, rect: QRectF, workspace: WorkspaceRow, theme: Theme) -> None:
     """Paint square and initials; a workspace whose folder is missing turns gray."""
     background = QColor(workspace.display_color())
     missing = workspace.badge == "missing"
@@ -26,6 +24,8 @@ def paint_workspace_badge(
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(theme.seg_free) if missing else sweep)
     painter.drawRoundedRect(rect, rect.width() * 0.29, rect.width() * 0.29)
-    painter.setFont(fonts.sized(reference, rect.width() * 0.34, QFont.Weight.DemiBold))
+    font = fonts.base(round(rect.width() * 0.34))
+    font.setWeight(QFont.Weight.DemiBold)
+    painter.setFont(font)
     painter.setPen(QColor(theme.muted if missing else theme.on_accent))
     draw_text(painter, rect, Qt.AlignmentFlag.AlignCenter, workspace.display_initials())

@@ -60,7 +60,7 @@ class SwitcherDelegate(LineDelegate):
     ) -> None:
         """Paint square, name, path; at the right cache size and badge, below them the git state."""
         square = QRectF(box.x() + 9, box.center().y() - 16, 32, 32)
-        paint_workspace_badge(painter, square, workspace, self.theme, self.view.font())
+        paint_workspace_badge(painter, square, workspace, self.theme)
         git = self._paint_git(painter, bottom, workspace)
         cache = tr("Cache: {size}", size=workspace.cache) if workspace.cache else ""
         words = " · ".join(filter(None, (badge_label(workspace.badge), cache)))
@@ -74,8 +74,9 @@ class SwitcherDelegate(LineDelegate):
 
     def _paint_icon(self, painter: QPainter, box: QRectF, name: str) -> None:
         """Paint what kind of line this is."""
-        picture = pixmap(name, self.theme.muted, _KIND_PX, self.view.devicePixelRatioF())
-        draw_pixmap(painter, box.x() + 25 - _KIND_PX / 2, box.center().y() - _KIND_PX / 2, picture)
+        side = fonts.scaled(_KIND_PX)
+        picture = pixmap(name, self.theme.muted, side, self.view.devicePixelRatioF())
+        draw_pixmap(painter, box.x() + 25 - side / 2, box.center().y() - side / 2, picture)
 
     def _paint_end(self, painter: QPainter, box: QRectF, words: str, badge: WorkspaceBadge = "") -> float:
         """Paint words at the right, with the dot of a badge; returns their left edge."""
@@ -104,10 +105,10 @@ class SwitcherDelegate(LineDelegate):
         painter.setFont(small)
         painter.setPen(QColor(self.theme.muted))
         draw_text(painter, QRectF(left, box.y(), right - left + 1, box.height()), _VCENTER, words)
-        left -= _ICON_PX + 5
-        ratio = self.view.devicePixelRatioF()
-        branch = pixmap("git-branch", self.theme.muted, _ICON_PX, ratio)
-        draw_pixmap(painter, left, box.center().y() - _ICON_PX / 2, branch)
+        side = fonts.scaled(_ICON_PX)
+        left -= side + 5
+        branch = pixmap("git-branch", self.theme.muted, side, self.view.devicePixelRatioF())
+        draw_pixmap(painter, left, box.center().y() - side / 2, branch)
         return left
 
     def _paint_text(
