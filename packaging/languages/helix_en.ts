@@ -1404,6 +1404,7 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
+            <location filename="../../helix_desktop/ui/cache/table.py" />
             <location filename="../../helix_desktop/ui/session/recall.py" />
             <source>%n entries</source>
             <translation>
