@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.config.settings import ModelEntry
 from helix_desktop.services.provider_changes import DEMO
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.providers.page import ProvidersPage
+from tests.support.window.buttons import find_button
 
 
 def test_a_provider_is_shown_when_it_is_clicked_or_reached_with_a_key(qtbot: QtBot) -> None:
@@ -32,3 +35,32 @@ def test_a_provider_is_shown_when_it_is_clicked_or_reached_with_a_key(qtbot: QtB
     assert page.editor.form().name == "lab"
     page.add()
     assert page.editor.form().name == ""
+
+
+def test_unsaved_edits_of_a_provider_stay_until_they_are_saved(qtbot: QtBot) -> None:
+    page = ProvidersPage()
+    qtbot.addWidget(page)
+    models = (ModelEntry(name="m"),)
+    forms = [ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")]
+    page.show_providers(forms, [ProviderStatus("box", True, "none")])
+    page.editor.enter_key("sk-secret", is_ready=False)
+    page.show_providers(forms, [ProviderStatus("box", True, "none")])  # as when the settings open again
+    assert page.editor.form().key == "sk-secret"
+    with qtbot.waitSignal(page.editor.saved):
+        find_button(page.editor.footer, "save_provider").click()
+    page.show_providers(forms, [ProviderStatus("box", True, "keychain")])
+    assert page.editor.form().key == ""
+
+
+def test_another_key_drops_what_a_test_with_the_old_one_showed(qtbot: QtBot) -> None:
+    page = ProvidersPage()
+    qtbot.addWidget(page)
+    page.show_providers(
+        [ProviderForm("box", "box", "http://127.0.0.1:1/v1")], [ProviderStatus("box", True, "keychain")]
+    )
+    field = page.editor.findChild(QLineEdit, "api_key")
+    assert isinstance(field, QLineEdit)
+    with qtbot.waitSignal(page.editor.server_edited):
+        QTest.keyClicks(field, "s")
+    with qtbot.waitSignal(page.editor.server_edited):
+        find_button(page.editor, "remove_key").click()

@@ -60,6 +60,7 @@ class ProviderEditor(QWidget):
         self._url.setPlaceholderText("http://127.0.0.1:11434/v1")
         self._url.editingFinished.connect(lambda: self.models.set_spec_lookup(self._resolve_spec))
         self._url.textEdited.connect(lambda _: self._on_server_edited())
+        self._key.textEdited.connect(lambda _: self._on_key_edited())
         self._key.setObjectName("api_key")
         self._url.setObjectName("base_url")
         self._key.setEchoMode(QLineEdit.EchoMode.Password)
@@ -70,6 +71,7 @@ class ProviderEditor(QWidget):
         self._remove_key.setObjectName("remove_key")
         self._remove_key.setCheckable(True)
         self._remove_key.toggled.connect(lambda _: self._show_key_state())
+        self._remove_key.clicked.connect(lambda _: self._on_key_edited())
         self._key_source: KeySource = "none"
         self._dialect = Combo()
         for dialect, words in DIALECTS:
@@ -152,6 +154,11 @@ class ProviderEditor(QWidget):
         )
         self._use.setVisible(bool(form.id))
         self._remove.setVisible(bool(form.id))
+        self._unedited = self.form()
+
+    def has_unsaved_edits(self, provider_id: str) -> bool:
+        """Return True if this provider is on screen, and differs from what was shown or saved last."""
+        return provider_id == self._id and self.form() != self._unedited
 
     def _show_key_state(self) -> None:
         """Say in the empty field where the key is, or that it goes."""
@@ -248,6 +255,11 @@ class ProviderEditor(QWidget):
         self.server_edited.emit()
         self._check_view.clear()
 
+    def _on_key_edited(self) -> None:
+        """Drop what a test with another key showed."""
+        self.server_edited.emit()
+        self._check_view.clear()
+
     def _suggest(self) -> None:
         """Offer the names that are published for this server, until it lists its own."""
         vendor: Vendor | None = self._catalog.vendor_for(self._url.text())
@@ -281,6 +293,7 @@ class ProviderEditor(QWidget):
         if faults.keys() <= {"extras"} and not wrong and faults:
             self.models.show_error(faults["extras"])
         if not faults and not wrong:
+            self._unedited = form
             self.saved.emit(form)
 
     def _show_key(self, visible: bool) -> None:

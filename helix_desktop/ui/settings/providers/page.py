@@ -125,7 +125,7 @@ class ProvidersPage(Themed, QWidget):
         self.editor.show_scope(has_workspace)
 
     def show_providers(self, forms: Sequence[ProviderForm], states: Sequence[ProviderStatus]) -> None:
-        """Show these providers; the chosen one stays chosen, at first it is the one in use."""
+        """Show these providers; the chosen one and its unsaved edits stay, at first it is the one in use."""
         selected_id = self._selected_id()
         used_text = tr("workspace default") if self._has_workspace else tr("default")
         self._forms = {form.id: form for form in forms}
@@ -204,6 +204,8 @@ class ProvidersPage(Themed, QWidget):
         state = self._states.get(form.id, ProviderStatus(form.id, False, "none"))
         self._show_editor(not form.demo)
         self._use_demo_button.setVisible(form.demo and not state.in_use)
-        if not form.demo:
+        if self.editor.has_unsaved_edits(form.id):
+            self.editor.update_form(form)
+        elif not form.demo:
             self.editor.show_provider(replace(form, key=""), state)
         self.provider_chosen.emit(form.id)
