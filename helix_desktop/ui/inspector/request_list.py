@@ -299,8 +299,11 @@ class RequestList(Themed, QListView):
         self.doubleClicked.connect(lambda index: self.row_opened.emit(index.data(ROW_ROLE)))
 
     def show_rows(self, rows: Sequence[WindowRow]) -> None:
-        """Show other rows."""
+        """Show other rows; without the keyboard, another row does not become current for one that is gone."""
+        is_gone = self.currentIndex().row() >= len(rows) and not self.hasFocus()
         self.entries.show_rows(rows)
+        if is_gone:
+            self.setCurrentIndex(QModelIndex())
         self._show_buttons()
         self.setFixedHeight(len(rows) * scaled(ROW_HEIGHT))
 

@@ -213,13 +213,15 @@ def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
 
 
 def test_updates_keep_the_selected_row(pane: Inspector) -> None:
-    """A request that grew keeps the selection."""
+    """A request that grew keeps the selection; without the keyboard it goes with its row."""
     pane.requests.setCurrentIndex(pane.requests.model().index(5, 0))
     pane.set_state(inspector_state(60))
     assert pane.requests.currentIndex().row() == 5
     assert pane.requests.model().rowCount() == 60
     pane.set_state(inspector_state(6))
     assert pane.requests.model().rowCount() == 6
+    pane.set_state(inspector_state(3))
+    assert not pane.requests.currentIndex().isValid()
 
 
 def test_what_left_is_folded_and_leads_to_its_place(qtbot: QtBot, pane: Inspector) -> None:
