@@ -60,7 +60,6 @@ class ProviderEditor(QWidget):
         self._url.setPlaceholderText("http://127.0.0.1:11434/v1")
         self._url.editingFinished.connect(lambda: self.models.set_spec_lookup(self._resolve_spec))
         self._url.textEdited.connect(lambda _: self._on_server_edited())
-        self._key.textEdited.connect(lambda _: self._on_key_edited())
         self._key.setObjectName("api_key")
         self._url.setObjectName("base_url")
         self._key.setEchoMode(QLineEdit.EchoMode.Password)
@@ -70,8 +69,7 @@ class ProviderEditor(QWidget):
         self._remove_key = IconButton("trash-2", tr("Remove the key when you save"))
         self._remove_key.setObjectName("remove_key")
         self._remove_key.setCheckable(True)
-        self._remove_key.toggled.connect(lambda _: self._show_key_state())
-        self._remove_key.clicked.connect(lambda _: self._on_key_edited())
+        self._watch_key()
         self._key_source: KeySource = "none"
         self._dialect = Combo()
         for dialect, words in DIALECTS:
@@ -109,6 +107,11 @@ class ProviderEditor(QWidget):
         self.footer.setLayout(column(self._check_view, row(buttons, margins=(28, 10, 28, 12)), gap=0))
         self.setLayout(column(*self._fields.values(), self.extras_form, 6, self.models, None, gap=8))
         self.show_provider(EMPTY_FORM, ProviderStatus("", False, "none"))
+
+    def _watch_key(self) -> None:
+        self._remove_key.toggled.connect(lambda _: self._show_key_state())
+        for edited in (self._key.textEdited, self._remove_key.clicked):
+            edited.connect(lambda _: self._on_key_edited())
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
         """Know what is published of models."""
