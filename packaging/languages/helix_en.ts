@@ -22977,6 +22977,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
+            <source>Folder not found</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
             <source>Folder not found. Sessions are kept.</source>
             <translation type="unfinished" />
         </message>
@@ -23078,6 +23083,11 @@
         <message>
             <location filename="../../helix_desktop/workspaces/policy_file.py" />
             <source>Line {line}: {reason}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
+            <source>Locate…</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -23284,6 +23294,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/controller.py" />
             <source>That session isn't in this workspace.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
+            <source>The agent can't read or change its files until the folder is back.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -16,6 +16,7 @@ from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.ui.design.minute_clock import MinuteClock
+from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -34,6 +35,7 @@ tr = Translator("Workspaces")
 
 _DEMO_PROVIDER = "demo/"
 _COALESCE_MS = 250
+FOLDER_BANNER, LOCATE = "folder-missing", "locate"
 
 
 class SidebarPresenter(QObject):
@@ -82,6 +84,27 @@ class SidebarPresenter(QObject):
         active_row = next((row for row in rows if row.active), None)
         closed = active_row is not None and self._active_workspace.opened is None
         self._window.sidebar.show_closed(_closed_reason(active_row) if active_row and closed else "")
+        if active_row is not None and not closed:
+            self._report_folder(active_row)
+
+    def _report_folder(self, row: WorkspaceRow) -> None:
+        """Show or remove the banner that the folder of an open workspace is gone."""
+        banners, opened = self._window.banners, self._active_workspace.opened
+        if row.badge != "missing" or opened is None or opened.is_read_only:
+            banners.remove(FOLDER_BANNER, row.id)
+        elif FOLDER_BANNER not in banners.banner_ids():
+            banners.show_banner(
+                Banner(
+                    FOLDER_BANNER,
+                    "warning",
+                    tr("Folder not found"),
+                    f"{row.path}.",
+                    tr("The agent can't read or change its files until the folder is back."),
+                    (BannerAction(LOCATE, tr("Locate…")),),
+                    dismissable=False,
+                    workspace=row.id,
+                )
+            )
 
     async def _recount(self, workspace: OpenWorkspace) -> None:
         """Count the sessions whose usage is not known, then show them."""

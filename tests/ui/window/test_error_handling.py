@@ -46,8 +46,11 @@ async def test_a_workspace_that_is_missing_in_use_or_named_like_another_is_repor
         second = await rig.open_folder("second")
         missing = await rig.open_folder("project", {"README.md": "# Here"})
         await rig.run_turn("Look")
+        assert "folder-missing" not in rig.window.banners.banner_ids()
+        (tmp_path / "project").rename(tmp_path / "moved")
+        await rig.wiring.workspace_controller.open_workspace(missing)
+        assert "folder-missing" in rig.window.banners.banner_ids()
 
-    (tmp_path / "project").rename(tmp_path / "moved")
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
         await _check_a_missing_folder(rig, missing)
