@@ -61,7 +61,9 @@ _HASH = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b")
 _TOKEN_CHARS = 200  # characters around a hash in which the address or the name that it is a part of lies
 _TOKEN_BREAK = re.compile(r"[\s\"'`<>()\[\]{}|]")
 _OF_COMMIT = re.compile(r"/(?:commits?|tree|blob|compare|checksum|digest|sha256)/\Z|\bsha\d{1,3}:\Z")
-_BEFORE_A_PART = re.compile(r"[/+#]\Z|\w\.\Z|[0-9a-f]{4}-\Z|://|\bdata:|base64|\bsha\d{1,3}-", re.IGNORECASE)
+_BEFORE_A_PART = re.compile(
+    r"[+#]\Z|/.*/\Z|\A/\Z|\w\.\Z|[0-9a-f]{4}-\Z|://|\bdata:|base64|\bsha\d{1,3}-", re.IGNORECASE
+)
 _BEHIND_A_PART = re.compile(r"[/+=]|-[0-9a-f]{4}\b|[\w-]*\.\w|://", re.IGNORECASE)
 _NUMBER = re.compile(
     r"#\d{1,7}\b|(?<![\w.])[$€£]\s?\d[\d.,]*\d?\b|(?<![\w.#])\d[\d.,]{0,30}\s?(?:%|ms|µs|ns|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?"

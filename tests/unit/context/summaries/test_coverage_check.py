@@ -209,6 +209,7 @@ def test_a_part_of_an_address_or_of_data_is_no_hash(text: str) -> None:
         "See https://github.com/o/r/commit/3fa9c1d27b for it",
         "Between 1fa9c1d27b..3fa9c1d27b something changed",
         "The image is app@sha256:3fa9c1d27b",
+        "Branch 'work/3fa9c1d27b' is gone",
         'Set id = "3fa9c1d27b", then (3fa9c1d27b) again',
     ],
 )
