@@ -42,7 +42,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     preview_tokens: int = 600
     least_saving: int = 100
     protect_steps: int = 4
-    protect_tokens: int = 2_400
+    protect_tokens: int = 1_600
     protect_argument_steps: int = 3
     protect_recalls: int = 2
     sweep: SweepMode = "rent"
@@ -51,7 +51,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     sweep_fixed: int = 10_000
     cache_ttl_s: int = 300
     fold_after_steps: int = 5  # what a turn works on stays longer: see `due_folds`
-    fold_least: int = 6_500
+    fold_least: int = 5_500
     condense_at: float = 0.08
     condense_keep: float = 0.4
     condense_message: int = 600
@@ -178,10 +178,10 @@ PROFILES: Mapping[str, ContextPolicy] = {
     "lean": ContextPolicy(
         profile="lean",
         protect_steps=3,
-        protect_tokens=1_000,
+        protect_tokens=600,
         protect_argument_steps=2,
         fold_after_steps=3,
-        fold_least=7_000,
+        fold_least=5_500,
         condense_at=0.05,
         anchor_tokens=1_900,
         observe_place_at=0.30,
