@@ -111,8 +111,9 @@ class Compactor:
         """Write and record a handover of everything up to `cut`. Return True if it was recorded.
 
         `threshold` is the share of the context window at which it starts, 0 if that is not the trigger.
-        A refusal is recorded with its reason and changes nothing. Cancelling records only what was spent, a
-        cost that `approve` rejects nothing.
+        A refusal is recorded with its reason and changes nothing. Of a due one that is refused after other
+        rewrites made room, as of a canceled one, only what was spent is recorded; of a cost that `approve`
+        rejects nothing.
         """
         if self.is_running:
             return False
@@ -123,17 +124,27 @@ class Compactor:
             await self._record(event)
             return True
         except CompactionRefused as error:
-            spending = self._summarizer.spent
-            failure = HandoverFailed(error.what, error.why, spending.tokens, spending.cost)
-            if isinstance(error, SummaryRefused):
-                failure = msgspec.structs.replace(failure, problem=error.problem, refused=error.text)
-            await self._runtime.session.record(failure)
+            if trigger is HandoverTrigger.THRESHOLD and self._usage().pressure == "none":
+                await self.unused.record(self._summarizer.spent)  # other rewrites have made the room
+            else:
+                await self._record_failure(error)
             return False
         except SpendNotApproved:
             return False
         finally:
             self.is_running, self._approve = False, approve_any
             self._publish_phase("idle")
+
+    async def _record_failure(self, error: CompactionRefused) -> None:
+        spending = self._summarizer.spent
+        failure = HandoverFailed(error.what, error.why, spending.tokens, spending.cost)
+        if isinstance(error, SummaryRefused):
+            failure = msgspec.structs.replace(failure, problem=error.problem, refused=error.text)
+        await self._runtime.session.record(failure)
+
+    def _usage(self) -> UsageGauge:
+        transcript, policy, frame = self._runtime.transcript, self._runtime.policy, self._runtime.frame
+        return measure_usage(project(transcript, policy, frame), transcript, policy, frame)
 
     async def estimate(
         self, cut: CutPoint, focus: str = "", must_free: bool = True, repeated_seq: int = 0

@@ -30,7 +30,7 @@ def test_an_empty_file_is_the_balanced_profile() -> None:
     """The default is Balanced, with the measured numbers."""
     policy = policy_from({})
     assert policy == PROFILES["balanced"]
-    assert (policy.protect_steps, policy.protect_tokens, policy.least_saving) == (4, 2_400, 100)
+    assert (policy.protect_steps, policy.protect_tokens, policy.least_saving) == (4, 1_600, 100)
     assert (policy.handover_at, policy.handover_cooldown_s, policy.handover_least_messages) == (0.85, 60, 8)
 
 

@@ -17,7 +17,7 @@ from helix_desktop.domain.errors import CompactionRefused, ContextWindowExceeded
 from helix_desktop.domain.events.rewrite import FormChosen, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SummaryProblem, SweepReason
 from helix_desktop.domain.events.session import ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.domain.events.summary import SECTIONS, HandoverFailed, HandoverMade
+from helix_desktop.domain.events.summary import SECTIONS, HandoverDiscarded, HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.user_text import verbatim
 from tests.support.agent_rig import AgentRig
@@ -98,6 +98,27 @@ async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
     assert [event.text for event in rig.events(UserSpoke)][1] == "By the way, use tabs."
     assert all(event.how == "done" for event in rig.events(TurnEnded))
     assert rig.updates_of(CompactionProgress)[-1].phase == "idle"
+    await rig.assert_consistent()
+
+
+async def test_a_due_handover_that_is_no_longer_needed_is_no_failure() -> None:
+    """Outputs that left the window meanwhile have made the room; the next one need not wait longer for it."""
+    gate = asyncio.Event()
+    model = ScriptedModel(working(19, 380), summary_script=lambda _: [gate, *text_reply(SUMMARY)])
+    rig = AgentRig(model, NO_SWEEP)
+    conversation = await rig.begin()
+    await conversation.send("Build the thing.")
+    await rig.wait_until(lambda: model.summary_requests)
+    await rig.wait_until(lambda: not conversation.is_running)
+    for recorded in list(conversation.session.log):
+        if isinstance(recorded.event, ToolAnswered):
+            await conversation.window.cache_now(recorded.seq)
+    gate.set()
+    await rig.wait_until_idle()
+    assert rig.events(HandoverMade) == []
+    assert rig.events(HandoverFailed) == []
+    assert [discarded.spent > 0 for discarded in rig.events(HandoverDiscarded)] == [True]
+    assert conversation.session.transcript.handover_failures == 0
     await rig.assert_consistent()
 
 

@@ -65,7 +65,7 @@ def test_a_long_session_is_folded_and_loses_nothing() -> None:
     """With the default profile: some folds, rarely one alone, and the window stays small."""
     simulator = build_history(120, size=4_000)
     folds = simulator.transcript.rewrites.folds
-    assert 2 <= len(folds) <= 15
+    assert 2 <= len(folds) <= 25
     assert simulator.window().estimate < 0.4 * simulator.transcript.total_tokens
     assert unreachable_content(simulator) == []
 

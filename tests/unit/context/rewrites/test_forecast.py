@@ -130,7 +130,7 @@ def test_a_handover_leaves_at_most_what_was_said_of_it_long_before() -> None:
 
 def test_observations_that_are_due_come_before_a_handover() -> None:
     """As at the end of a turn; on hold, and with the policy off, a model writes nothing by itself."""
-    policy = PROFILES["balanced"]
+    policy = msgspec.structs.replace(PROFILES["balanced"], fold_after_steps=0)
     simulator = SessionSimulator(policy, ModelInfo("test", "small", window=40_000, reserve=200))
     for turn in range(8):
         simulator.send_message(f"Question {turn}.")
