@@ -5,25 +5,23 @@ from __future__ import annotations
 import asyncio
 import re
 
-import msgspec
 import pytest
 
 from helix_desktop.agent.session_updates import CompactionProgress
 from helix_desktop.agent.window.summarizer import NO_MODEL
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.domain.errors import CompactionRefused, ContextWindowExceeded, ModelUnreachable
 from helix_desktop.domain.events.rewrite import FormChosen, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SummaryProblem, SweepReason
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
 from helix_desktop.domain.events.session import ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.domain.events.summary import SECTIONS, HandoverDiscarded, HandoverFailed, HandoverMade
+from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.user_text import verbatim
 from tests.support.agent_rig import AgentRig
+from tests.support.handover_rig import MANUAL_ONLY, NO_SWEEP, ready_conversation, working
 from tests.support.scripted_model import (
     SUMMARY,
-    Script,
     ScriptedModel,
     ScriptedReply,
     replies_in_order,
@@ -31,36 +29,6 @@ from tests.support.scripted_model import (
     thinking_script,
     tool_call_reply,
 )
-
-# Outputs stay in the window, so that it is the handover that must make space.
-NO_SWEEP = msgspec.structs.replace(
-    PROFILES["balanced"],
-    protect_steps=1_000,
-    protect_tokens=10**6,
-    preview_above=0.8,
-    observe_at=0.0,
-)
-MANUAL_ONLY = msgspec.structs.replace(NO_SWEEP, handover_least_messages=10_000)
-
-
-def working(steps: int, word_count: int = 400) -> Script:
-    """Return a model that makes so many calls of `word_count` words each in a turn, then says `Done.`"""
-    call_count = 0
-
-    def reply(request: ModelRequest) -> ScriptedReply:
-        nonlocal call_count
-        newest = max(n for n, message in enumerate(request.messages) if message.role == "user")
-        if newest == len(request.messages) - 1:
-            call_count = 0
-        if call_count == steps:
-            return text_reply("Done.")
-        call_count += 1
-        return tool_call_reply(
-            ("say", {"text": "words", "times": word_count // 2}),
-            id_prefix=f"s{len(request.messages)}-{call_count}-",
-        )
-
-    return reply
 
 
 def texts(request: ModelRequest) -> str:
@@ -98,27 +66,6 @@ async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
     assert [event.text for event in rig.events(UserSpoke)][1] == "By the way, use tabs."
     assert all(event.how == "done" for event in rig.events(TurnEnded))
     assert rig.updates_of(CompactionProgress)[-1].phase == "idle"
-    await rig.assert_consistent()
-
-
-async def test_a_due_handover_that_is_no_longer_needed_is_no_failure() -> None:
-    """Outputs that left the window meanwhile have made the room; the next one need not wait longer for it."""
-    gate = asyncio.Event()
-    model = ScriptedModel(working(19, 380), summary_script=lambda _: [gate, *text_reply(SUMMARY)])
-    rig = AgentRig(model, NO_SWEEP)
-    conversation = await rig.begin()
-    await conversation.send("Build the thing.")
-    await rig.wait_until(lambda: model.summary_requests)
-    await rig.wait_until(lambda: not conversation.is_running)
-    for recorded in list(conversation.session.log):
-        if isinstance(recorded.event, ToolAnswered):
-            await conversation.window.cache_now(recorded.seq)
-    gate.set()
-    await rig.wait_until_idle()
-    assert rig.events(HandoverMade) == []
-    assert rig.events(HandoverFailed) == []
-    assert [discarded.spent > 0 for discarded in rig.events(HandoverDiscarded)] == [True]
-    assert conversation.session.transcript.handover_failures == 0
     await rig.assert_consistent()
 
 
@@ -178,15 +125,6 @@ async def test_a_retry_voids_the_partial_summary() -> None:
     assert rig.events(HandoverMade)[0].fallback == ""
 
 
-async def ready_conversation(script: Script | None = None, summary: Script | None = None) -> AgentRig:
-    """Return a conversation of two turns, the first of which can be handed over manually."""
-    rig = AgentRig(ScriptedModel(script or thinking_script(9), summary_script=summary), MANUAL_ONLY)
-    conversation = await rig.begin()
-    await conversation.run("Think.")
-    await conversation.run("And now?")
-    return rig
-
-
 async def test_a_manual_handover_with_focus() -> None:
     """The user starts one with a focus; redo and undo give the respective windows."""
     rig = await ready_conversation()
@@ -221,28 +159,6 @@ async def test_a_manual_handover_with_nothing_to_cover() -> None:
     assert rig.events(HandoverFailed) == []
 
 
-async def test_a_handover_is_dropped_when_its_history_changed() -> None:
-    """When the handover that it was to update is undone first, it is dropped, and that is recorded."""
-    gate = asyncio.Event()
-    gate.set()
-    rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
-    rig.conversation.handovers.start()
-    await rig.conversation.wait_for_background_work()
-    rig.model.script = thinking_script(9)
-    await rig.conversation.run("Think again.")
-    await rig.conversation.run("And now?")
-    gate.clear()
-    rig.conversation.handovers.start()
-    await rig.wait_until(lambda: len(rig.model.summary_requests) == 2)
-    (first,) = rig.conversation.session.transcript.rewrites.handovers
-    await rig.conversation.window.undo(first)
-    gate.set()
-    await rig.conversation.wait_for_background_work()
-    assert [event.why for event in rig.events(HandoverFailed)] == ["The history changed in the meantime."]
-    assert len(rig.events(HandoverMade)) == 1
-    await rig.assert_consistent()
-
-
 async def test_unrelated_changes_do_not_stop_a_handover() -> None:
     """They leave the covered messages alone."""
     gate = asyncio.Event()
@@ -253,78 +169,6 @@ async def test_unrelated_changes_do_not_stop_a_handover() -> None:
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
-
-
-async def test_refusals_back_off_and_open_the_breaker() -> None:
-    """A summary longer than what it replaces is refused; tries wait 120, then 240 s; then none is made."""
-    long = SUMMARY + "\n- word" * 9_000
-    rig = AgentRig(ScriptedModel(thinking_script(12), summary_script=lambda _: text_reply(long)), NO_SWEEP)
-    conversation = await rig.begin()
-    await conversation.run("Think.")
-    await rig.wait_until_idle()
-    assert len(rig.events(HandoverFailed)) == 1
-    for wait, failures in ((119, 1), (1, 2), (239, 2), (1, 3), (10_000, 3)):
-        rig.clock.advance_s(wait)
-        await conversation.run("Yes.")
-        await rig.wait_until_idle()
-        assert len(rig.events(HandoverFailed)) == failures
-    assert rig.events(HandoverMade) == []
-    await rig.assert_consistent()
-
-
-async def test_an_insufficient_summary_is_recorded_and_retried_later() -> None:
-    """It is not placed; tries wait as after failures; the last before the breaker needs no model."""
-    short_summary = "\n".join(f"## {title}\n- Done. [e3]" for title in SECTIONS)
-    rig = AgentRig(
-        ScriptedModel(thinking_script(12), summary_script=lambda _: text_reply(short_summary)), NO_SWEEP
-    )
-    conversation = await rig.begin()
-    await conversation.run("Think.")
-    await rig.wait_until_idle()
-    (failed,) = rig.events(HandoverFailed)
-    assert (failed.problem, failed.refused) == (SummaryProblem.SHORT, short_summary)
-    assert failed.spent > 0
-    rig.clock.advance_s(119)
-    await conversation.run("Yes.")
-    await rig.wait_until_idle()
-    assert len(rig.model.summary_requests) == 1
-    for _ in range(2):
-        rig.clock.advance_s(240)
-        await conversation.run("Yes.")
-        await rig.wait_until_idle()
-    assert len(rig.events(HandoverFailed)) == 2
-    (handover,) = rig.events(HandoverMade)
-    assert (handover.model, handover.refused) == (NO_MODEL, short_summary)
-    assert "wasn't used" in handover.fallback
-    await rig.assert_consistent()
-
-
-async def test_a_manual_handover_closes_the_breaker() -> None:
-    """After three failures only the user's handover runs; once it succeeds, automatic ones resume."""
-    long = SUMMARY + "\n- word" * 9_000
-    rig = AgentRig(ScriptedModel(thinking_script(12), summary_script=lambda _: text_reply(long)), NO_SWEEP)
-    conversation = await rig.begin()
-    await conversation.run("Think.")
-    for _ in range(3):
-        await rig.wait_until_idle()
-        rig.clock.advance_s(240)
-        await conversation.run("Yes.")
-    await rig.wait_until_idle()
-    assert planner.is_breaker_open(conversation.session.transcript)
-    rig.model.summary_script = lambda _: text_reply(SUMMARY)
-    conversation.handovers.start()
-    await conversation.wait_for_background_work()
-    assert [event.trigger for event in rig.events(HandoverMade)] == [HandoverTrigger.MANUAL]
-    assert not planner.is_breaker_open(conversation.session.transcript)
-    rig.clock.advance_s(60)
-    rig.model.script = thinking_script(9)
-    await conversation.run("Think again.")
-    await rig.wait_until_idle()
-    assert [event.trigger for event in rig.events(HandoverMade)] == [
-        HandoverTrigger.MANUAL,
-        HandoverTrigger.THRESHOLD,
-    ]
-    await rig.assert_consistent()
 
 
 async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
