@@ -5,8 +5,8 @@ from __future__ import annotations
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.agent_rig import AgentRig
+from tests.support.handover_rig import MANUAL_ONLY, NO_SWEEP, working
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply, thinking_script
-from tests.unit.agent.window.test_compactor import MANUAL_ONLY, NO_SWEEP, working
 
 
 async def test_the_last_answer_stays_verbatim_in_the_turn_that_edits_it() -> None:
