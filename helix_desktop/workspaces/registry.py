@@ -106,14 +106,15 @@ class WorkspaceRegistry:
         return self._write_record(record)
 
     def change(self, workspace_id: str, **fields: Any) -> WorkspaceRecord:
-        """Change some fields of a record and save it. Raises WorkspaceMissing, HelixError."""
+        """Change some fields of a record and save it, if that is new. Raises WorkspaceMissing, HelixError."""
         record = self.get(workspace_id)
         with self._locked():
             if (self.data_folder(workspace_id) / RECORD_FILE).is_file():  # keep another process's changes
                 self._load_record(self.data_folder(workspace_id))
-            return self._write_record(
-                msgspec.structs.replace(self._records.get(workspace_id, record), **fields)
-            )
+            current = self._records.get(workspace_id, record)
+            changed = msgspec.structs.replace(current, **fields)
+            is_read = current is not record  # neither missing nor damaged
+            return current if is_read and changed == current else self._write_record(changed)
 
     def remove(self, workspace_id: str) -> None:
         """Remove a workspace from the list; its data stays. Raises WorkspaceMissing."""

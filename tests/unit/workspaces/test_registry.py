@@ -17,7 +17,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from helix_desktop.services.sample_workspaces import add_sample
 from helix_desktop.workspaces.auto_run_files import find_auto_run_files
-from helix_desktop.workspaces.registry import WorkspaceRegistry
+from helix_desktop.workspaces.registry import RECORD_FILE, WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import DEMO_RULES, SavedRules, demo_calls, user_rules
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -189,3 +189,21 @@ def test_an_existing_folder_gets_no_sample_rules(tmp_path: Path) -> None:
     record = add_sample(registry_at(tmp_path), tmp_path / "samples", "pagemill")
     assert (record.rules, record.trusted) == ((), False)
     assert list((tmp_path / "samples").iterdir()) == [tmp_path / "samples" / "pagemill"]
+
+
+def test_a_change_to_the_same_values_writes_only_a_record_that_cannot_be_read(
+    tmp_path: Path, project: Path
+) -> None:
+    """Each session that is shown is saved as the last one: mostly it is that already."""
+    registry = registry_at(tmp_path)
+    record = registry.change(registry.add(project).id, session="s1")
+    file = registry.data_folder(record.id) / RECORD_FILE
+    os.utime(file, ns=(1, 1))
+    assert registry.change(record.id, session="s1") == record
+    assert file.stat().st_mtime_ns == 1
+    file.write_text("= damaged", encoding="utf-8")
+    registry.change(record.id, session="s1")
+    assert registry_at(tmp_path).get(record.id) == record
+    file.unlink()
+    registry.change(record.id, session="s1")
+    assert registry_at(tmp_path).get(record.id) == record
