@@ -8,6 +8,7 @@ from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.cli.output import as_builtins, content_name, print_err, print_out
+from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.store.entries import (
     CacheEntry,
@@ -140,7 +141,9 @@ async def resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str:
 
 
 def _entry_line(entry: CacheEntry) -> str:
-    count = ("≈ " if entry.is_estimated else "") + format_integer(entry.tokens)
+    # Of no session, so by our count; an output as it stands in a request, as in the window.
+    counted = output_tokens(entry.tokens, 1.0) if entry.kind == "output" else entry.tokens
+    count = ("≈ " if entry.is_estimated else "") + format_integer(counted)
     tokens = tr("{tokens} tokens", tokens=f"{count:>9}")
     return f"{entry.digest}  {format_size(entry.size):>8}  {tokens}  {content_name(entry)}".rstrip()
 
