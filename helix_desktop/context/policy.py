@@ -181,7 +181,6 @@ PROFILES: Mapping[str, ContextPolicy] = {
         protect_tokens=600,
         protect_argument_steps=2,
         fold_after_steps=3,
-        fold_least=5_500,
         condense_at=0.05,
         anchor_tokens=1_900,
         observe_place_at=0.30,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -51,6 +51,27 @@ def list_text(items: Sequence[TodoItem]) -> str:
     """Return the whole list as the model reads it."""
     lines = [f"[{_STATUS_MARKS[item.status]}] {_one_line(item)}" for item in items]
     return "\n".join([f"Todo list, {progress_text(items)} done:", *lines])
+
+
+class TodoList(NamedTuple):
+    """A session's present list: the messages with its call and its answer (0: none), and its items."""
+
+    call_seq: int = 0
+    answer_seq: int = 0
+    items: tuple[TodoItem, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """True if something is left to do."""
+        return bool(current_item(self.items))
+
+    @property
+    def open_lines(self) -> list[str]:
+        """The lines that say what is left to do, in place of call and answer."""
+        left = [item for item in self.items if item.status != "done"]
+        marks = {"in_progress": "- now: ", "pending": "- then: "}
+        title = f"Todo list (e{self.answer_seq}), {progress_text(self.items)} done:"
+        return [title, *(f"{marks[item.status]}{_one_line(item)}" for item in left)]
 
 
 def changes_text(previous: Sequence[TodoItem], items: Sequence[TodoItem]) -> str:

@@ -34,6 +34,7 @@ from helix_desktop.domain.events.session import (
     UserSpoke,
 )
 from helix_desktop.domain.events.summary import ObservationsPlaced
+from helix_desktop.domain.todo import TodoList
 
 _READ_TOGETHER = 4  # messages whose parts one task counts
 _State = tuple[int, ContextPolicy, PromptFrame]
@@ -230,7 +231,9 @@ class WindowRewriter:
         items = transcript.between(after, upto)
         stated = transcript.without_excluded(items)
         user_words = transcript.without_excluded(transcript.user_words_between(after, upto))
-        note = note_text(fold_plan, stated, user_words, content.digest, entries, policy, window)
+        note = note_text(
+            fold_plan, stated, user_words, content.digest, entries, policy, window, transcript.todo_list
+        )
         if anchors := self._fold_anchors(fold_plan, policy, note):
             note = f"{note}\n{anchors}"
         tokens = await self._note_tokens.count(note)
@@ -341,6 +344,7 @@ def note_text(
     entries: int,
     policy: ContextPolicy,
     window: int,
+    todo_list: TodoList,
 ) -> str:
     """Return the note of a fold plan, by its kind; `user_words` are the items with words of the user."""
     if fold_plan.how == "truncate":
@@ -349,9 +353,9 @@ def note_text(
         max_tokens = fold.condensed_tokens(policy, window)
         user_tokens = user_text_budget(policy.user_text_tokens, window)
         return fold_note.render_condensed_note(
-            items, digest, entries, max_tokens, user_tokens, policy, user_words
+            items, digest, entries, max_tokens, user_tokens, policy, user_words, todo_list
         )
-    return fold_note.render_fold_note(items, digest, entries, policy.handle_digits)
+    return fold_note.render_fold_note(items, digest, entries, policy.handle_digits, todo_list)
 
 
 def _placement_threshold(policy: ContextPolicy) -> float:

@@ -20,6 +20,7 @@ from helix_desktop.domain.files.lines import ALL_LINES, UNKNOWN_LINES, Lines
 from helix_desktop.domain.files.use import FileUse, command_text, file_use, is_todo_tool
 from helix_desktop.domain.files.version import ChangedFile, FileVersion
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.todo import TODO, TodoList, parse_items
 from helix_desktop.domain.tool_call_target import tool_kind
 
 StalenessEvent = UserSpoke | AssistantSpoke | ToolAnswered | FilesChanged
@@ -80,7 +81,7 @@ class Staleness:
     `stale_digests` maps a content of a file, read or written, to the event that changed that file.
     `file_versions` are the files by path as calls last read or wrote them, newest last; without those that
     were found changed since. `unannounced` are those that changed, by path, of which neither the note of a
-    message nor the answer to an edit told the model yet.
+    message nor the answer to an edit told the model yet. `todo_list` is the newest list that was accepted.
     """
 
     def __init__(self, events: Iterable[tuple[int, StalenessEvent]] = ()) -> None:
@@ -98,6 +99,7 @@ class Staleness:
         self._path_of_digest: dict[str, str] = {}
         self._outputs: dict[str, _Output] = {}  # the newest of each digest
         self._results: dict[tuple[str, str], int] = {}  # the newest of each call
+        self.todo_list = TodoList()
         self._todo_parts: tuple[tuple[int, _Part], ...] = ()
         self._failed_probes: tuple[int, ...] = ()
         self._edited_paths: dict[str, int] = {}  # each with its newest edit in the running turn
@@ -232,6 +234,8 @@ class Staleness:
             for earlier, part in self._todo_parts:
                 self._supersede(earlier, part, seq)
             self._todo_parts = ()
+            if call.name == TODO and (items := parse_items(call.arguments)):
+                self.todo_list = TodoList(self._step, seq, items)
         self._todo_parts += ((seq, _OUTPUT), (self._step, (call.id, 0)))
 
     def _add_digest(self, seq: int, output: ToolAnswered) -> None:

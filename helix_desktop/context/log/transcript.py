@@ -70,6 +70,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.store.list_place import ListPlace
+from helix_desktop.domain.todo import TodoList
 
 
 class Transcript(WindowMessages):
@@ -335,6 +336,11 @@ class Transcript(WindowMessages):
         An answer of the agent is one if all its arguments that can be markers are.
         """
         return self.staleness.superseded
+
+    @property
+    def todo_list(self) -> TodoList:
+        """Return the agent's present todo list."""
+        return self.staleness.todo_list
 
     @property
     def stale_digests(self) -> Mapping[str, int]:

@@ -134,8 +134,12 @@ def _eligible_since(
 ) -> int | None:
     """Return the model call from which a message may become markers; None while it may not.
 
-    What is superseded goes first, as soon as it may at all. What the running turn works on goes last.
+    What is superseded goes first, as soon as it may at all. What the running turn works on goes last. The
+    present todo list stays as long as something is left to do.
     """
+    todo_list = transcript.todo_list
+    if item.seq in (todo_list.call_seq, todo_list.answer_seq) and todo_list.is_open:
+        return None
     is_in_work = item.seq in in_work.seqs
     is_superseded = not is_in_work and item.seq in transcript.superseded
     if isinstance(item.event, AssistantSpoke):
