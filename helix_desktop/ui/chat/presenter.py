@@ -156,6 +156,7 @@ class ChatPresenter:
     def _reset(self, rows: Sequence[Row]) -> None:
         self._asks.forget()
         self._side_question.forget()
+        self._model.set_token_ratio(self._rows.token_ratio)
         self._model.reset(rows)
 
     def show_original(self, key: RowKey, original: OriginalOutput) -> None:
@@ -276,6 +277,7 @@ class ChatPresenter:
         if isinstance(recorded.event, ApprovalGiven) and recorded.event.decision != "deny":
             self._set_tool_state(recorded.event.call_id, "waiting")
         rows = self._rows.apply(recorded, conversation.session.transcript)
+        self._model.set_token_ratio(self._rows.token_ratio)
         if isinstance(recorded.event, SideQuestionAnswered) and self._side_question.settle(rows):
             return
         if isinstance(recorded.event, AssistantSpoke):

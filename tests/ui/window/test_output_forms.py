@@ -136,25 +136,26 @@ async def _check_choices_of_the_user(rig: WindowRig) -> None:
 async def _check_one_number(rig: WindowRig) -> None:
     """The output has the same tokens in the chat, the inspector and the timeline."""
     row, transcript = card(rig), rig.conversation.session.transcript
+    ratio = rig.chat.model.token_ratio
 
     def inspected() -> int:
         (tokens,) = [item.tokens for item in inspector_rows(rig) if item.seq == row.answer_seq]
         return tokens
 
-    await until(lambda: abs(inspected() - row.tokens) <= ROUNDING, "the inspector's row")
+    await until(lambda: abs(inspected() - row.tokens * ratio) <= ROUNDING, "the inspector's row")
     newest, *_ = (
         found
         for found in build_cards(rig.conversation.session.log, transcript)
         if isinstance(found, FormCard | ManualActionCard)
     )
     if isinstance(newest, FormCard):
-        assert newest.after == row.tokens
+        assert newest.after == round(row.tokens * ratio)
         rig.chat.view.action_triggered.emit(ReadOriginal(row.key, row.digest))
         await until(lambda: card(rig).original, "the original")
         assert (original := card(rig).original) is not None
-        assert newest.before == original.tokens
+        assert newest.before == round(original.tokens * ratio)
     else:
-        assert newest.text.endswith(f"{format_tokens(row.tokens)} tokens")
+        assert newest.text.endswith(f"{format_tokens(round(row.tokens * ratio))} tokens")
 
 
 async def _check_leaving_the_dialog(rig: WindowRig, reader: Reader) -> None:

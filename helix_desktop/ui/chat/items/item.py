@@ -26,13 +26,14 @@ class ItemContext:
     """View state of a row: `shows_header` shows the speaker, `expanded` are its open folds.
 
     `offer` is the chosen one of the rules that an answer may save. A row that
-    `explains` has a link to the guide.
+    `explains` has a link to the guide. `token_ratio`: the model's tokens per token of a tool's row.
     """
 
     shows_header: bool = True
     expanded: frozenset[Fold] = frozenset()
     offer: int = 0
     explains: bool = False
+    token_ratio: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,10 +112,11 @@ def tool_icon(tool: str) -> str:
     return next((name for part, name in _ICONS if part in tool.lower()), "wrench")
 
 
-def figures_text(row: ToolRow) -> str:
+def figures_text(row: ToolRow, token_ratio: float) -> str:
     """Lines, time, exit code and tokens of a call, as one line of words.
 
     Of an output that is shown in part: its size, and the tokens of that part. A subagent's stand in its line.
+    `token_ratio`: the model's tokens per token of the row.
     """
     if row.subagent_status is not None:
         return ""
@@ -130,10 +131,9 @@ def figures_text(row: ToolRow) -> str:
         parts.append(format_duration(row.duration_ms))
     if row.exit_code is not None:
         parts.append(tr("exit code {code}", code=str(row.exit_code)))
-    if row.tokens and row.form == "full":
-        parts.append(format_token_count(row.tokens))
-    elif row.tokens:
-        parts.append(tr("{tokens} sent", tokens=format_token_count(row.tokens)))
+    if row.tokens:
+        tokens = format_token_count(round(row.tokens * token_ratio))
+        parts.append(tokens if row.form == "full" else tr("{tokens} sent", tokens=tokens))
     return " · ".join(parts)
 
 
@@ -148,6 +148,7 @@ class ToolCard(RowItem):
     def __init__(self, row: ToolRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
         self._tool = row
+        self._figures_text = figures_text(row, context.token_ratio)
         self._target = escape_invisible(row.target.replace("\n", " ↵ "))
         self._placed_chips: list[_PlacedChip] = []
         self._title = QRectF()
@@ -168,7 +169,7 @@ class ToolCard(RowItem):
         self._changed_files = self._make_changed_files(row, context, tools)
         self._body: ToolBody | None = None
         if "card" in context.expanded and self._can_open:
-            self._body = ToolBody(row, self.style, tools)
+            self._body = ToolBody(row, self.style, tools, context.token_ratio)
         changed = self._changed_files.texts if self._changed_files is not None else []
         self._set_texts([*changed, *(self._body.texts if self._body is not None else [])])
         if self._changed_files is not None:
@@ -199,7 +200,7 @@ class ToolCard(RowItem):
         ends = style.px(
             (_ARROW_WIDTH if self._can_open else 14) + (_MENU_WIDTH if has_menu(self._tool) else 0)
         )
-        words = figures_text(self._tool)
+        words = self._figures_text
         wide = style.width(words, style.font(SMALL)) + 1 if words else 0.0
         chips = self._chips()
         chips_width = sum(chip_width(style, chip.text, chip.style) + style.px(8) for chip in chips) + wide
@@ -369,7 +370,7 @@ class ToolCard(RowItem):
         )
         self._paint_title(painter)
         paint_line(
-            painter, chat_style, self._figures, figures_text(self._tool), chat_style.font(SMALL), theme.faint
+            painter, chat_style, self._figures, self._figures_text, chat_style.font(SMALL), theme.faint
         )
         for item in self._placed_chips:
             turn = state.tick * 30.0 if item.style.icon == "loader-circle" else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.usage_gauge import model_ratio
 from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
@@ -66,6 +67,7 @@ class ChatRows:
 
     def __init__(self) -> None:
         self.tools, self._users, self._dividers, self._ends = ToolRows(), UserRows(), Dividers(), TurnEnds()
+        self.token_ratio = 1.0  # the model's tokens per token of ours, by its newest reports
 
     def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Return the rows that this event adds or changes; `after` is the transcript with it applied."""
@@ -86,8 +88,12 @@ class ChatRows:
         return [*self.tools.updated_badges(transcript), *self._dividers.updated_states(transcript)]
 
     def updated_tokens(self, transcript: Transcript) -> list[Row]:
-        """Return the rows whose outputs the model counts otherwise since its newest report."""
-        return [*self.tools.updated_tokens(transcript), *self._dividers.updated_forms(transcript)]
+        """Note the ratio since the model's newest report, and return the rows whose words have its tokens.
+
+        Cards of tools aren't among them: there may be thousands, and they get the ratio where they are drawn.
+        """
+        self.token_ratio = model_ratio(transcript)
+        return [*self._dividers.updated_forms(transcript)]
 
     def updated_staleness(self, transcript: Transcript) -> list[Row]:
         """Return the rows that show a file which changed, or is again as it was."""

@@ -140,7 +140,7 @@ class HeadAndTail:
 class OriginalOutput:
     """What the cache holds of an output: its lines, the tokens of all of it, or why it cannot be read.
 
-    On a card, the tokens are the model's.
+    On a card, the tokens are counted as those of `ToolRow`.
     """
 
     head_and_tail: HeadAndTail = HeadAndTail()
@@ -182,6 +182,7 @@ class ToolRow:
     """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
 
     They are of the form that the agent was shown. `answer_seq` is the event with the output (0: none),
+    `tokens` are those of its output in a request, by Helix's count: the model's are shown (`ItemContext`).
     `is_choosing_form` says that its form is not chosen yet, `form_cost` its cost, `form_note` why it is not
     what was requested; `arguments` are the digests of large arguments, `original` is read from the cache
     on demand; `subagent_session` is the session of the subagent that does it, `subagent_status` its status.

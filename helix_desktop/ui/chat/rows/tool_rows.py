@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from helix_desktop.agent.session_updates import SubagentProgress
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates
-from helix_desktop.context.window.usage_gauge import model_ratio, output_tokens
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import (
@@ -58,8 +58,6 @@ class ToolRows:
         self._key_by_call: dict[str, RowKey] = {}  # by call id
         self._key_by_answer: dict[int, RowKey] = {}
         self._newest_todo_key = RowKey()  # key of the newest list
-        self._counts: dict[RowKey, tuple[int, int]] = {}  # of what was sent and of the original, by our count
-        self._ratio = 1.0  # the model's tokens per token of ours
         self._recalled: set[int] = set()
         self._keys_by_digest: dict[str, list[RowKey]] = {}  # outputs, by content
         self._stale_digests: dict[str, int] = {}  # as the rows say
@@ -112,7 +110,7 @@ class ToolRows:
         )
         if answer.digest:
             self._keys_by_digest.setdefault(answer.digest, []).append(row.key)
-        row = self._with_shown_form(row, answer, transcript)
+        row = _with_shown_form(row, answer, transcript)
         return self._put(self._with_badge(row, MessageStates(transcript), transcript))
 
     def on_changes(self, event: ChangesRecorded) -> ToolRow | None:
@@ -182,29 +180,11 @@ class ToolRows:
         return self._put(replace(row, running_output=output))
 
     def with_original(self, key: RowKey, original: OriginalOutput) -> ToolRow | None:
-        """Return the row of a key with what the cache holds; None when no such row is known.
-
-        The cache counts for no model: the card has tokens as its model counts them.
-        """
+        """Return the row of a key with what the cache holds; None when no such row is known."""
         row = self._rows.get(key)
         if row is None:
             return None
-        self._counts[key] = self._counts.get(key, (0, 0))[0], original.tokens
-        return self._put(self._with_tokens(replace(row, original=original)))
-
-    def updated_tokens(self, transcript: Transcript) -> list[ToolRow]:
-        """Return the rows with other tokens since the model's newest report."""
-        before, self._ratio = self._ratio, model_ratio(transcript)
-        if self._ratio == before:
-            return []
-        return [self._put(self._with_tokens(self._rows[key])) for key in self._counts]
-
-    def _with_tokens(self, row: ToolRow) -> ToolRow:
-        sent, stored = self._counts[row.key]
-        original = row.original
-        if original is not None:
-            original = replace(original, tokens=output_tokens(stored, self._ratio))
-        return replace(row, tokens=output_tokens(sent, self._ratio), original=original)
+        return self._put(replace(row, original=replace(original, tokens=original.tokens + FRAMING_TOKENS)))
 
     def with_excerpt_content(self, key: RowKey, content: ExcerptContent) -> ToolRow | None:
         """Return the row of a key with what the cache holds of its excerpt; None if it is unknown."""
@@ -219,25 +199,6 @@ class ToolRows:
     def _row_of(self, call_id: str) -> ToolRow | None:
         key = self._key_by_call.get(call_id)
         return self._rows[key] if key is not None else None
-
-    def _with_shown_form(self, row: ToolRow, answer: ToolAnswered, transcript: Transcript) -> ToolRow:
-        """Return the row with the form of its output that the agent is shown."""
-        form, requested, chooser = _output_form(row.answer_seq, answer, transcript)
-        choice = transcript.rewrites.chosen_forms.get(row.answer_seq)
-        ends = head_and_tail(choice.text if choice else answer.text)
-        self._counts[row.key] = (choice or answer).tokens, self._counts.get(row.key, (0, 0))[1]
-        row = replace(
-            row,
-            head=ends.head,
-            tail=ends.tail,
-            lines=ends.lines,
-            form=form,
-            instructions=requested,
-            chosen_by=chooser,
-            form_cost=form_cost_text(choice or answer),
-            form_note="" if choice else _form_note(answer),
-        )
-        return self._with_tokens(row)
 
     def _put(self, row: ToolRow) -> ToolRow:
         self._rows[row.key] = row
@@ -276,7 +237,7 @@ class ToolRows:
         assert item is not None  # every answer here was applied
         assert isinstance(item.event, ToolAnswered)
         if _output_form(seq, item.event, transcript) != (row.form, row.instructions, row.chosen_by):
-            row = self._with_shown_form(row, item.event, transcript)
+            row = _with_shown_form(row, item.event, transcript)
         return self._with_badge(row, standings, transcript)
 
     def _with_badge(self, row: ToolRow, standings: MessageStates, transcript: Transcript) -> ToolRow:
@@ -296,6 +257,25 @@ def _subagent_status(answer: ToolAnswered) -> SubagentStatus | None:
     if answer.delegated is not None:
         return SubagentStatus.from_result(answer.delegated, answer.duration_ms)
     return SubagentStatus("interrupted") if answer.subagent and answer.outcome == "interrupted" else None
+
+
+def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript) -> ToolRow:
+    """Return the row with the form of its output that the agent is shown."""
+    form, requested, chooser = _output_form(row.answer_seq, answer, transcript)
+    choice = transcript.rewrites.chosen_forms.get(row.answer_seq)
+    ends = head_and_tail(choice.text if choice else answer.text)
+    return replace(
+        row,
+        head=ends.head,
+        tail=ends.tail,
+        lines=ends.lines,
+        tokens=(choice or answer).tokens + FRAMING_TOKENS,
+        form=form,
+        instructions=requested,
+        chosen_by=chooser,
+        form_cost=form_cost_text(choice or answer),
+        form_note="" if choice else _form_note(answer),
+    )
 
 
 def _with_outcome(row: ToolRow, answer: ToolAnswered) -> ToolRow:

@@ -106,6 +106,7 @@ class ItemCache:
             self._expanded.get(shape.key, frozenset()),
             self._offers.get(shape.key, 0),
             self._explains(shape),
+            self._model.token_ratio if isinstance(shape, ToolRow) else 1.0,
         )
         item = self._items.get(shape.key)
         if item is not None and item.context == setting and self._is_current(item, shape):

@@ -32,6 +32,7 @@ class ModelUpdates(QObject):
         model.row_removed.connect(self._on_row_removed)
         model.row_changed.connect(self._on_row_changed)
         model.row_streamed.connect(self._on_row_streamed)
+        model.token_ratio_changed.connect(chat_viewport.refresh)
 
     def flush(self) -> None:
         """Render the text that has arrived."""

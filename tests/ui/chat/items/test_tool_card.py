@@ -296,3 +296,18 @@ def test_figures_make_room_for_the_target(view: ChatView, target: str, lines: in
     view.chat_viewport.model.reset([replace(CARD, target=target), replace(CARD, key=row_key("u"), target="")])
     card, bare = view.chat_viewport.item(0), view.chat_viewport.item(1)
     assert (card.height > bare.height) == (lines == 2)
+
+
+def test_a_report_of_the_model_counts_only_what_is_in_sight_anew(view: ChatView) -> None:
+    """No row changes for it: a session may have thousands of outputs."""
+    model = view.chat_viewport.model
+    model.reset([CARD, *(replace(CARD, key=row_key(f"u{number}")) for number in range(500))])
+    view.jump_to(row_key("t"))
+    changed: list[int] = []
+    model.row_changed.connect(changed.append)
+    by_our_count = view.grab().toImage()
+    model.set_token_ratio(2.0)
+    assert view.grab().toImage() != by_our_count
+    model.set_token_ratio(1.0)
+    assert view.grab().toImage() == by_our_count
+    assert changed == []
