@@ -208,11 +208,11 @@ class ChatPage(QWidget):
         self._pages = QStackedWidget(self)
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.empty_state)
-        for changed in (self.model.rows_reset, self.model.row_appended, self.model.row_removed):
+        for changed in (self.model.rows_reset, self.model.row_added, self.model.row_removed):
             changed.connect(self._update_page)
         self._has_left_end = False  # to show the first of several cards that wait
         self.model.rows_reset.connect(self._on_reset)
-        self.model.row_appended.connect(self._show_first_ask)
+        self.model.row_added.connect(self._show_first_ask)
         self.model.row_removed.connect(lambda _: self._go_on_after_asks())
         strips = (self.past_strip, self.trust_strip, self.key_strip)
         parts = (self.todo_panel, self.next_messages, *strips, self.composer)

@@ -311,7 +311,7 @@ async def _check_the_countdown(rig: WindowRig) -> None:
     async with ChatServer(replies_in_order(busy, text_reply("Here"))) as server:
         await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
-        rig.chat.model.row_appended.connect(note)
+        rig.chat.model.row_added.connect(note)
         rig.chat.model.row_changed.connect(note)
         rig.type_message("Anybody?")
         await until(lambda: len(set(texts)) > 1, "a second less")
@@ -320,7 +320,7 @@ async def _check_the_countdown(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
         assert rig.rows(AssistantRow)[-1].text == "Here"
         assert not rig.rows(NoticeRow)
-    rig.chat.model.row_appended.disconnect(note)
+    rig.chat.model.row_added.disconnect(note)
     rig.chat.model.row_changed.disconnect(note)
     assert texts[0].startswith("Retrying in 300 s (attempt 2)")
     assert "Too many at once" in texts[0]

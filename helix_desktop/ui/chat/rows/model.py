@@ -8,7 +8,7 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row
+from helix_desktop.ui.chat.rows.row_types import AskRow, AssistantRow, Row
 
 _RECENT_ROWS = 256  # rows that are searched from the end before all keys are gathered
 
@@ -17,7 +17,7 @@ class ChatModel(QObject):
     """Rows in order, found by index or by key; tells the view what changed."""
 
     rows_reset = Signal()
-    row_appended = Signal(int)
+    row_added = Signal(int)
     row_changed = Signal(int)
     row_streamed = Signal(int, str)
     row_removed = Signal(int)
@@ -75,13 +75,17 @@ class ChatModel(QObject):
         self.rows_reset.emit()
 
     def append(self, row: Row) -> None:
-        """Add a row at the end; ValueError when its key is taken."""
+        """Add a row at the end, above the cards that wait for the user; ValueError when its key is taken."""
         keys = self._keys()
         if row.key in keys:
             raise ValueError(f"the key {row.key!r} is taken")
-        keys[row.key] = len(self._rows)
-        self._rows.append(row)
-        self.row_appended.emit(len(self._rows) - 1)
+        at = len(self._rows)
+        while at and isinstance(self._rows[at - 1], AskRow) and not isinstance(row, AskRow):
+            at -= 1
+        self._rows.insert(at, row)
+        for after in range(at, len(self._rows)):
+            keys[self._rows[after].key] = after
+        self.row_added.emit(at)
 
     def replace(self, key: RowKey, row: Row) -> None:
         """Put a row in the place of another; KeyError when the key is unknown."""

@@ -23,7 +23,7 @@ class ApprovalClickGuard(QObject):
         self._model, self._now = model, now
         self._shown_since: dict[RowKey, float] = {}
         model.rows_reset.connect(self._reset)
-        model.row_appended.connect(self._note_cards)
+        model.row_added.connect(self._note_cards)
         model.row_removed.connect(self._note_cards)
 
     def accepts(self, key: RowKey, action: RowAction) -> bool:

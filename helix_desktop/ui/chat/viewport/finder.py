@@ -42,6 +42,7 @@ class ChatFinder(QObject):
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._search_slice)
         self.counter = MatchCounter(chat_viewport.model, self)
+        chat_viewport.model.row_added.connect(self._on_row_added)
         self._match_in_row = 0  # of the current hit among those of its row
 
     @property
@@ -77,6 +78,12 @@ class ChatFinder(QObject):
         if not self.query:
             return {}
         return {text.number: ranges for text in item.built_texts if (ranges := text.find_all(self.query))}
+
+    def _on_row_added(self, row: int) -> None:
+        """Follow the current hit if its row, a card that waits for the user, moves down."""
+        if self.current is not None and self.current[0].row >= row:
+            position, length = self.current
+            self.current = position._replace(row=position.row + 1), length
 
     def _search_order(self) -> Iterator[tuple[int, TextPosition | None]]:
         """Return all rows once around; the row of the current hit first beyond it, and at last as a whole."""

@@ -39,10 +39,20 @@ class HeightIndex:
         self._sums[-1] += height
         self.total += height
 
+    def insert(self, index: int, height: float) -> None:
+        """Put a row before that of an index; costs what stands after it."""
+        if index == len(self._heights):
+            self.append(height)
+            return
+        self._heights.insert(index, height)
+        self._sum_from(index // _BLOCK)
+
     def remove(self, index: int) -> None:
         """Take a row away; costs what stands after it."""
-        block = index // _BLOCK
         del self._heights[index]
+        self._sum_from(index // _BLOCK)
+
+    def _sum_from(self, block: int) -> None:
         count = len(self._heights)
         rest = (sum(self._heights[at : at + _BLOCK]) for at in range(block * _BLOCK, count, _BLOCK))
         self._sums[block:] = array("d", rest)

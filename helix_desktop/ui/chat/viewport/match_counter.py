@@ -39,7 +39,7 @@ class MatchCounter(QObject):
         self._timer.timeout.connect(self._count_slice)
         model.rows_reset.connect(lambda: self.start(self._query))
         model.row_removed.connect(lambda _: self.start(self._query))
-        model.row_appended.connect(lambda _: self._schedule())
+        model.row_added.connect(self._on_row_added)
         model.row_changed.connect(self._mark_stale)
         model.row_streamed.connect(lambda at, _: self._mark_stale(at))
 
@@ -71,6 +71,12 @@ class MatchCounter(QObject):
         if row < len(self._counts) and self._counts[row] != count:
             self._counts[row] = count
             self.changed.emit()
+
+    def _on_row_added(self, row: int) -> None:
+        if row < len(self._counts):  # above a card that waits for the user
+            self.start(self._query)
+        else:
+            self._schedule()
 
     def _mark_stale(self, row: int) -> None:
         if self._query and row < len(self._counts):

@@ -28,7 +28,7 @@ class ModelUpdates(QObject):
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self.flush)
         model = chat_viewport.model
-        model.row_appended.connect(self._on_row_appended)
+        model.row_added.connect(self._on_row_added)
         model.row_removed.connect(self._on_row_removed)
         model.row_changed.connect(self._on_row_changed)
         model.row_streamed.connect(self._on_row_streamed)
@@ -47,9 +47,9 @@ class ModelUpdates(QObject):
         spent_ms = (time.perf_counter() - start) * 1000
         self._pause_ms = max(FLUSH_MS, round(spent_ms * _PAUSE_FACTOR))
 
-    def _on_row_appended(self, index: int) -> None:
+    def _on_row_added(self, index: int) -> None:
         viewport = self._chat_viewport
-        viewport.scroll_layout.heights.append(HEIGHT_ESTIMATES[type(viewport.model.raw_row(index))])
+        viewport.scroll_layout.insert(index, HEIGHT_ESTIMATES[type(viewport.model.raw_row(index))])
         if not viewport.is_following:
             viewport.unseen_count += 1
         viewport.refresh()

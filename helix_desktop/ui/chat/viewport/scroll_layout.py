@@ -56,6 +56,13 @@ class ScrollLayout:
         self.heights = HeightIndex(estimates)
         self.anchor, self.offset, self.placed = 0, 0.0, []
 
+    def insert(self, index: int, estimate: float) -> None:
+        """Insert a row; what is read stays where it is."""
+        is_last = index == len(self.heights)
+        self.heights.insert(index, estimate)
+        if index <= self.anchor and not is_last:
+            self.anchor += 1
+
     def remove(self, index: int) -> None:
         """Remove a row; what is read stays where it is."""
         self.heights.remove(index)

@@ -40,6 +40,12 @@ class Selection:
         """Select nothing."""
         self.anchor = self.head = None
 
+    def on_row_added(self, index: int) -> None:
+        """Select nothing if it reaches to a row that moves down."""
+        bounds = self.bounds()
+        if bounds is not None and bounds[1].row >= index:
+            self.clear()
+
     def start(self, position: TextPosition) -> None:
         """Put the anchor."""
         self.anchor = self.head = position

@@ -280,6 +280,7 @@ class ChatView(Themed, QAbstractScrollArea):
         viewport, pointer, interactions = self.chat_viewport, self._mouse, self._interactions
         viewport.model.rows_reset.connect(interactions.reset)
         viewport.model.row_removed.connect(self._selection.clear)
+        viewport.model.row_added.connect(self._selection.on_row_added)
         viewport.layout_changed.connect(pointer.refresh)
         viewport.follow_changed.connect(self.follow_changed)
         pointer.link_activated.connect(self.link_activated)

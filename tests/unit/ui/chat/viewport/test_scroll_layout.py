@@ -30,6 +30,11 @@ def test_index_finds_what_summing_finds(heights: list[float], data: st.DataObjec
     del heights[removed]
     assert index.total == sum(heights)
     assert index.find(sum(heights[:-1])) == (len(heights) - 1, 0.0) or not heights
+    inserted = data.draw(st.integers(0, len(heights)))
+    index.insert(inserted, 23.0)
+    heights.insert(inserted, 23.0)
+    assert index.total == sum(heights)
+    assert index.find(sum(heights[:inserted])) == (inserted, 0.0)
 
 
 @given(_heights, st.integers(50, 900), st.lists(st.integers(-700, 700), max_size=12))
