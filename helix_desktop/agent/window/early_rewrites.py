@@ -10,6 +10,9 @@ from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError
 
+# Model calls and observations so far, and whether rewrites are on hold.
+_Conditions = tuple[int, int, bool]
+
 
 class EarlyRewrites:
     """Makes the due rewrites of one session without delaying a request: the outputs are awaited anyway.
@@ -20,7 +23,8 @@ class EarlyRewrites:
     def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter) -> None:
         self._runtime, self._rewriter = runtime, rewriter
         self._task: asyncio.Task[None] | None = None
-        self._made_for: tuple[int, int, ContextPolicy] | None = None
+        self._made_for: tuple[_Conditions, ContextPolicy] | None = None
+        self._last_rewrite_seq = 0  # after they were made
 
     def start(self) -> None:
         """Start them; `wait` awaits their end."""
@@ -29,9 +33,11 @@ class EarlyRewrites:
 
     async def make(self) -> None:
         """Make them. A failure is left to the next request, which makes them again."""
+        conditions, policy = self._conditions(), self._runtime.policy
         with suppress(HelixError):
             await self._rewriter.apply_due_rewrites()
-            self._made_for = self._state()
+            self._made_for = conditions, policy
+            self._last_rewrite_seq = self._runtime.transcript.last_rewrite_seq
 
     async def wait(self) -> None:
         """Wait for those that are being made."""
@@ -41,13 +47,15 @@ class EarlyRewrites:
     def suffice(self) -> bool:
         """Return True if the next request needs no others.
 
-        It does after another model call, rewrite or policy, with a cold provider cache, and under pressure.
+        It does after another model call, rewrite or policy, after new observations or a change of the hold,
+        with a cold provider cache, and under pressure.
         """
-        if self._made_for is None or self._made_for[:2] != self._state()[:2]:
+        if self._made_for is None or self._last_rewrite_seq != self._runtime.transcript.last_rewrite_seq:
             return False
-        is_same_policy = self._made_for[2] is self._runtime.policy
-        return is_same_policy and not self._rewriter.is_cold() and self._rewriter.gauge().pressure == "none"
+        conditions, policy = self._made_for
+        is_same = conditions == self._conditions() and policy is self._runtime.policy
+        return is_same and not self._rewriter.is_cold() and self._rewriter.gauge().pressure == "none"
 
-    def _state(self) -> tuple[int, int, ContextPolicy]:
+    def _conditions(self) -> _Conditions:
         transcript = self._runtime.transcript
-        return transcript.steps, transcript.last_rewrite_seq, self._runtime.policy
+        return transcript.steps, len(transcript.rewrites.observations), transcript.on_hold

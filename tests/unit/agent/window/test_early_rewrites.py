@@ -10,12 +10,15 @@ import pytest
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.summary import ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.user_text import verbatim
 from tests.support.agent_rig import AgentRig, GatedStore
+from tests.support.observation_rig import PLACE_AT_ONCE, thinking_turn_script
 from tests.support.scripted_model import (
+    OBSERVATIONS,
     ScriptedModel,
     ScriptedReply,
     replies_in_order,
@@ -84,6 +87,40 @@ async def test_a_cache_that_goes_cold_while_a_tool_runs_makes_the_request_look_a
     rig.tools.gate.set()
     await rig.wait_until_idle()
     assert [sweep.reason for sweep in rig.events(SweepMade)] == [SweepReason.COLD]
+
+
+async def test_rewrites_that_are_on_hold_no_more_come_before_the_next_request() -> None:
+    """The user ends the hold while a tool runs, for which none were made."""
+    replies = [*map(say, range(4)), WAIT, text_reply("Done.")]
+    rig = AgentRig(ScriptedModel(replies_in_order(*replies)), AT_ONCE)
+    await rig.begin()
+    await rig.conversation.hold(True)
+    await rig.conversation.send("Look.")
+    await rig.tools.started.wait()
+    await rig.conversation.hold(False)
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    assert [sweep.reason for sweep in rig.events(SweepMade)] == [SweepReason.BATCH]
+
+
+async def test_observations_that_are_ready_while_a_tool_runs_are_placed_with_the_next_request() -> None:
+    """They came after what was due then."""
+    observed = asyncio.Event()
+    observing = ScriptedModel(
+        thinking_turn_script(), observation_script=lambda _: [observed, *text_reply(OBSERVATIONS)]
+    )
+    rig = AgentRig(observing, PLACE_AT_ONCE)
+    await rig.begin()
+    for _ in range(4):
+        await rig.conversation.run("Think. Never touch main.")
+    rig.model.script = replies_in_order(WAIT, text_reply("Done."))
+    await rig.conversation.send("Wait.")
+    await rig.tools.started.wait()
+    observed.set()
+    await rig.wait_until(lambda: rig.events(ObservationsMade))
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    assert [placed.reason for placed in rig.events(ObservationsPlaced)] == [PlacementReason.IMMEDIATE]
 
 
 @pytest.mark.expect_errors("task record")
