@@ -220,8 +220,7 @@ class Observer:
         if event_range.replaces:
             over = observation_task.still_ended(source_input.generations)
         else:
-            facts, noted_again = observation_task.leave_out_known(facts, source_input.standing)
-            over = tuple(dict.fromkeys((*over, *noted_again)))
+            facts, over = observation_task.leave_out_known(facts, source_input.standing, over)
         quoted = observation_task.verbatim_seqs(source_input.items, quote_budget)
         covered = await asyncio.to_thread(covered_facts, source_input.items)
         ledger = covered.ledger.text(policy.ledger_tokens)

@@ -191,22 +191,22 @@ def _cut_or_longer(words: str, others: Iterable[str]) -> str | None:
 
 
 def leave_out_known(
-    observations: Sequence[Observation], standing: Sequence[Observation]
+    observations: Sequence[Observation], standing: Sequence[Observation], over: Sequence[Observation]
 ) -> tuple[tuple[Observation, ...], tuple[Observation, ...]]:
-    """Return the observations that no `standing` fact says, and the standing facts that others say.
+    """Return the observations that no `standing` fact says, and the standing facts that are over.
 
-    A fact noted again is left out, unless it is more vital now: then the earlier one is over. All are
-    returned if none would be left.
+    A fact noted again is left out, unless the earlier one is `over`, or less vital: then that is over, too.
+    All are returned if none would be left.
     """
     facts: list[Observation] = []
-    ended: list[Observation] = []
+    ended = dict.fromkeys(over)
     for observation in observations:
         words = _plain_words(observation.text)
-        same = [fact for fact in standing if words == _plain_words(fact.text)]
+        same = [fact for fact in standing if fact not in over and words == _plain_words(fact.text)]
         if all(observation.priority < fact.priority for fact in same):
             facts.append(observation)
-            ended += same
-    return (tuple(facts), tuple(ended)) if facts else (tuple(observations), ())
+            ended |= dict.fromkeys(same)
+    return (tuple(facts), tuple(ended)) if facts else (tuple(observations), tuple(over))
 
 
 def _plain_words(text: str) -> str:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.observation_task import leave_out_known, parse_observations
+from helix_desktop.context.summaries.observation_task import (
+    end_observations,
+    leave_out_known,
+    parse_observations,
+)
 from helix_desktop.domain.events.summary import Observation
 from tests.support.histories import SessionSimulator
 
@@ -32,5 +36,14 @@ def test_a_known_fact_is_not_noted_again() -> None:
     known = Observation(1, 2, "Tests pass.", (3,)), Observation(2, 3, "The port is 80", (4,))
     again, vital = Observation(5, 2, "tests pass", (7,)), Observation(6, 1, "The port is 80", (8,))
     new = Observation(7, 3, "The port is 80, as the user wants", (9,))
-    assert leave_out_known((again, vital, new), known) == ((vital, new), (known[1],))
-    assert leave_out_known((again,), known) == ((again,), ())
+    assert leave_out_known((again, vital, new), known, ()) == ((vital, new), (known[1],))
+    assert leave_out_known((again,), known, ()) == ((again,), ())
+
+
+def test_a_fact_that_is_noted_again_and_ended_stays_as_it_is_noted_now() -> None:
+    """Its earlier note leaves the window: without the new one nothing would say it."""
+    known = Observation(1, 1, "Tests pass.", (3,))
+    answer = Observation(5, 2, "Over: known 1", (7,)), Observation(5, 2, "tests pass", (7,))
+    notes, over = end_observations(answer, (known,))
+    assert leave_out_known(notes, (known,), over) == (notes, (known,))
+    assert notes[1] == answer[1]
