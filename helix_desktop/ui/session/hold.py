@@ -6,8 +6,9 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.events.choices import HoldSet
-from helix_desktop.domain.events.rewrite import Redone, Undone
+from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Undone
 from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -17,6 +18,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Session")
 
 _BANNER = "hold"
+_ENDS_NOTICE = (Redone, UserSpoke, HandoverMade, FoldMade, SweepMade, ObservationsPlaced)
 
 
 class HoldController(QObject):
@@ -41,8 +43,9 @@ class HoldController(QObject):
                 self._announce(hold_text(on))
             case EventRecorded(recorded=RecordedEvent(event=Undone())):
                 self._show_after_undo()
-            case EventRecorded(recorded=RecordedEvent(event=Redone() | UserSpoke())) if not self._is_on_hold:
-                self._banners.remove(_BANNER)
+            case EventRecorded(recorded=RecordedEvent(event=event)) if isinstance(event, _ENDS_NOTICE):
+                if not self._is_on_hold:
+                    self._banners.remove(_BANNER)
 
     @property
     def _is_on_hold(self) -> bool:

@@ -54,3 +54,11 @@ async def test_an_undo_above_the_threshold_offers_hold(qapp: QApplication, tmp_p
         await until(lambda: not commands.hold_compaction.isChecked(), "no longer checked")
         texts = [row.text for row in rig.rows(DividerRow)]
         assert texts[-2:] == ["Compaction on hold", "Compaction resumed"]
+
+        commands.redo_compaction.trigger()
+        await until(lambda: transcript.handover, "redone again")
+        commands.undo_compaction.trigger()
+        await until(lambda: "hold" in banners.banner_ids(), "the word again")
+        rig.conversation.handovers.start()
+        await until(lambda: len(rig.events(HandoverMade)) > 1, "another handover")
+        await until(lambda: "hold" not in banners.banner_ids(), "what was announced has happened")
