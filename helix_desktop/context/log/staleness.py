@@ -103,6 +103,9 @@ class Staleness:
         self._todo_parts: tuple[tuple[int, _Part], ...] = ()
         self._failed_probes: tuple[int, ...] = ()
         self._edited_paths: dict[str, int] = {}  # each with its newest edit in the running turn
+        self._open_edits: dict[
+            str, tuple[str, ...]
+        ] = {}  # paths by call of the newest answer that still runs
         self._runs: dict[str, tuple[int, int]] = {}  # in it, too: newest result and number, by command
         self.file_versions: dict[str, FileVersion] = {}
         self.unannounced: dict[str, ChangedFile] = {}
@@ -126,7 +129,8 @@ class Staleness:
         in_work = self._in_work = {
             seq: seq for command, (seq, count) in self._runs.items() if count > 1 or is_test_command(command)
         }
-        for path, edit in self._edited_paths.items():
+        open_edits = ((path, self._step) for paths in self._open_edits.values() for path in paths)
+        for path, edit in (*self._edited_paths.items(), *open_edits):
             for text in self._newest_texts.get(path, ()):
                 in_work[text.seq] = max(text.seq, edit, in_work.get(text.seq, 0))
         return in_work
@@ -141,8 +145,10 @@ class Staleness:
                 self._add_attachments(seq, event)
             case AssistantSpoke():
                 self._add_step(seq, event)
-            case ToolAnswered(outcome="ran" | "stopped"):
-                self._add_output(seq, event)
+            case ToolAnswered(outcome=outcome, call_id=call_id):
+                self._open_edits.pop(call_id, None)
+                if outcome in ("ran", "stopped"):
+                    self._add_output(seq, event)
             case FilesChanged():
                 self.file_changes.append((seq, event))
                 for file in event.files:
@@ -174,6 +180,11 @@ class Staleness:
             self._supersede(probe, _OUTPUT, seq)
         self._failed_probes, self._step = (), seq
         self._calls = {call.id: call for call in step.calls}
+        self._open_edits = {
+            call.id: tuple(map(self._path, use.paths))
+            for call in step.calls
+            if (use := file_use(call)) is not None and use.action == "edit"
+        }
         self._argument_digests = {masked.call_id: masked.digests for masked in step.short}
         if step.short:
             self._parts[seq] = frozenset(

@@ -75,6 +75,21 @@ async def test_outputs_are_recorded_after_them_although_their_tools_have_run() -
     await rig.assert_consistent()
 
 
+async def test_the_text_of_a_file_stays_while_it_is_edited() -> None:
+    """The next edit begins with it, whether the output says already that this one was made or not."""
+    read = tool_call_reply(("read_file", {"path": "src/a.py", "text": "a", "times": 200}), id_prefix="r")
+    edit = tool_call_reply(("edit_file", {"path": "src/a.py", "old_text": "a", "new_text": "b"}))
+
+    async def sweeps(*replies: ScriptedReply) -> list[SweepMade]:
+        rig = AgentRig(ScriptedModel(replies_in_order(*replies, text_reply("Done."))), AT_ONCE)
+        await rig.begin()
+        await rig.conversation.run("Look.")
+        return rig.events(SweepMade)
+
+    assert len(await sweeps(read, say(1), say(2))) == 1
+    assert await sweeps(read, say(1), edit) == []
+
+
 async def test_a_cache_that_goes_cold_while_a_tool_runs_makes_the_request_look_again() -> None:
     """What was not worth a rewrite when the answer came is worth it now."""
     replies = [*map(say, range(4)), WAIT, text_reply("Done.")]
