@@ -64,3 +64,21 @@ def test_another_key_drops_what_a_test_with_the_old_one_showed(qtbot: QtBot) -> 
         QTest.keyClicks(field, "s")
     with qtbot.waitSignal(page.editor.server_edited):
         find_button(page.editor, "remove_key").click()
+
+
+def test_a_new_provider_stays_until_it_is_saved(qtbot: QtBot) -> None:
+    page = ProvidersPage()
+    qtbot.addWidget(page)
+    forms = [ProviderForm("box", "box", "http://127.0.0.1:1/v1")]
+    states = [ProviderStatus("box", True, "none")]
+    page.show_providers(forms, states)
+    page.add()
+    page.editor.enter_key("sk-secret", is_ready=False)
+    page.show_providers(forms, states)  # as when the settings open again
+    assert page.editor.form().key == "sk-secret"
+    page.list.setCurrentRow(0)
+    page.show_providers(forms, states)
+    assert page.editor.form().name == "box"
+    page.add()
+    page.show_providers(forms, states)
+    assert page.editor.form().name == "box", "nothing was typed"

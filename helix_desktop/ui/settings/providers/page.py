@@ -143,6 +143,8 @@ class ProvidersPage(Themed, QWidget):
         self._paint_icons()
         line = max(_LINE_PX, self.list.sizeHintForRow(0))
         self.list.setFixedHeight(min(_LINES, max(1, len(forms))) * line + 12)
+        if not selected_id and self.editor.has_unsaved_edits(""):
+            return  # a new provider is on screen
         used = next((state.id for state in states if state.in_use), "")
         names = [form.id for form in forms]
         rows = (names.index(name) for name in (selected_id, used) if name in names)
