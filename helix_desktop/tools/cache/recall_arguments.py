@@ -9,9 +9,8 @@ import msgspec
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line
+from helix_desktop.tools.cache.recall_limits import MAX_CONTEXT, MAX_TOKENS, MIN_TOKENS
 
-MIN_TOKENS, MAX_TOKENS, MAX_CONTEXT = 100, 16_000, 20
-"""The least and most tokens of an answer, and the most lines around a match."""
 _MAX_QUOTE = 80  # characters of a pattern that are quoted
 
 

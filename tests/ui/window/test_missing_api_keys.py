@@ -69,14 +69,14 @@ async def test_a_key_of_one_run_is_missing_in_the_next_unless_the_environment_ha
             await until(lambda: dialog.focusWidget() is key, "the keyboard in the key")
             assert editor.form().id == "lab"
             key.setText("open")
-            editor.saved.emit(editor.form())
+            press(dialog, "save_provider")
             await until(lambda: not _asks_for_key(rig), "no word of it any more")
             await rig.run_turn("And now?")
             assert server.requests[-1].headers["authorization"] == "Bearer open"
             assert key.placeholderText() == "Entered. Type to replace it."
             press(editor, "remove_key")
             assert key.placeholderText() == "Removed when you save"
-            editor.saved.emit(editor.form())
+            press(dialog, "save_provider")
             await until(lambda: key.placeholderText() == "Optional", "the key is gone")
             services = rig.wiring.services
             await services.save_settings(msgspec.structs.replace(services.settings, run_keys=("lab",)))

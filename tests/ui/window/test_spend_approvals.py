@@ -29,7 +29,7 @@ def answers(request: dict[str, Any]) -> Reply:
     """Long answers, observations and handovers."""
     last = str(request["messages"][-1]["content"])
     if last.startswith("[Write observations]"):
-        return text_reply("- (1) It was talked about, at length and with many words. [e4]\n" * 30)
+        return text_reply("".join(f"- (1) Word {n} was talked about, at length. [e4]\n" for n in range(30)))
     return text_reply(SUMMARY) if last.startswith("[Write a handover]") else text_reply("some words " * 700)
 
 

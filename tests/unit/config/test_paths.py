@@ -105,7 +105,7 @@ def test_a_file_in_the_way_is_refused_with_cause_and_remedy(tmp_path: Path) -> N
     with pytest.raises(DataDirUnavailable) as refused:
         DataDir(tmp_path / "data").ensure()
     assert str(tmp_path / "data") in refused.value.what
-    assert refused.value.why == "File exists."
+    assert refused.value.why == "It isn't a folder."
     assert "--data-dir" in refused.value.fix
     assert "HELIX_DATA_DIR" in refused.value.fix
 
