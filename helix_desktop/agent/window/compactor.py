@@ -111,9 +111,9 @@ class Compactor:
         """Write and record a handover of everything up to `cut`. Return True if it was recorded.
 
         `threshold` is the share of the context window at which it starts, 0 if that is not the trigger.
-        A refusal is recorded with its reason and changes nothing. Of a due one that is refused after other
-        rewrites made room, as of a canceled one, only what was spent is recorded; of a cost that `approve`
-        rejects nothing.
+        A refusal is recorded with its reason and changes nothing. Of a due one that frees too little after
+        other rewrites made room, as of a canceled one, only what was spent is recorded; of a cost that
+        `approve` rejects nothing.
         """
         if self.is_running:
             return False
@@ -124,7 +124,8 @@ class Compactor:
             await self._record(event)
             return True
         except CompactionRefused as error:
-            if trigger is HandoverTrigger.THRESHOLD and self._usage().pressure == "none":
+            is_due = trigger is HandoverTrigger.THRESHOLD and not isinstance(error, SummaryRefused)
+            if is_due and self._usage().pressure == "none":
                 await self.unused.record(self._summarizer.spent)  # other rewrites have made the room
             else:
                 await self._record_failure(error)

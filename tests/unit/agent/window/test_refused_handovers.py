@@ -23,8 +23,24 @@ from tests.support.scripted_model import (
 
 async def test_a_due_handover_that_is_no_longer_needed_is_no_failure() -> None:
     """Outputs that left the window meanwhile have made the room; the next one need not wait longer for it."""
+    rig = await rig_after_unneeded_handover(SUMMARY)
+    assert rig.events(HandoverFailed) == []
+    assert [discarded.spent > 0 for discarded in rig.events(HandoverDiscarded)] == [True]
+    assert rig.conversation.session.transcript.handover_failures == 0
+    await rig.assert_consistent()
+
+
+async def test_a_summary_that_says_too_little_is_a_failure_even_if_no_longer_needed() -> None:
+    """Otherwise a model that cannot write one would be paid each time that one is due."""
+    rig = await rig_after_unneeded_handover("\n".join(f"## {title}\n- Done. [e3]" for title in SECTIONS))
+    assert [failed.problem for failed in rig.events(HandoverFailed)] == [SummaryProblem.SHORT]
+    assert rig.events(HandoverDiscarded) == []
+
+
+async def rig_after_unneeded_handover(summary: str) -> AgentRig:
+    """Return a conversation whose outputs left the window while a due handover with this text was written."""
     gate = asyncio.Event()
-    model = ScriptedModel(working(19, 380), summary_script=lambda _: [gate, *text_reply(SUMMARY)])
+    model = ScriptedModel(working(19, 380), summary_script=lambda _: [gate, *text_reply(summary)])
     rig = AgentRig(model, NO_SWEEP)
     conversation = await rig.begin()
     await conversation.send("Build the thing.")
@@ -36,10 +52,7 @@ async def test_a_due_handover_that_is_no_longer_needed_is_no_failure() -> None:
     gate.set()
     await rig.wait_until_idle()
     assert rig.events(HandoverMade) == []
-    assert rig.events(HandoverFailed) == []
-    assert [discarded.spent > 0 for discarded in rig.events(HandoverDiscarded)] == [True]
-    assert conversation.session.transcript.handover_failures == 0
-    await rig.assert_consistent()
+    return rig
 
 
 async def test_a_handover_is_dropped_when_its_history_changed() -> None:
