@@ -159,6 +159,10 @@ class ProviderEditor(QWidget):
         self._remove.setVisible(bool(form.id))
         self._unedited = self.form()
 
+    def note_saved(self, form: ProviderForm) -> None:
+        """Know that what was filled in is saved."""
+        self._unedited = form
+
     def has_unsaved_edits(self, provider_id: str) -> bool:
         """Return True if this provider is on screen, and differs from what was shown or saved last."""
         return provider_id == self._id and self.form() != self._unedited
@@ -296,7 +300,6 @@ class ProviderEditor(QWidget):
         if faults.keys() <= {"extras"} and not wrong and faults:
             self.models.show_error(faults["extras"])
         if not faults and not wrong:
-            self._unedited = form
             self.saved.emit(form)
 
     def _show_key(self, visible: bool) -> None:

@@ -125,6 +125,7 @@ class ProvidersPresenter:
         await self._changes.save(
             provider, form.id, form.key, form.secret_headers, removes_key=form.removes_key
         )
+        self._editor.note_saved(form)
         if used or is_first:
             await self.use(self._model_in_use(provider))
         else:
