@@ -10,37 +10,28 @@ import msgspec
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import CompactionProgress, Phase
 from helix_desktop.agent.spend_approvals import ApproveSpending, SpendNotApproved, approve_any
-from helix_desktop.agent.window.handover_draft import HandoverDraft, RevisionDraft
+from helix_desktop.agent.window.handover_check import active_handover, checked_handover, fork_with
+from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.agent.window.summarizer import NO_MODEL, Summarizer, SummaryResult
 from helix_desktop.agent.window.unused_summaries import UnusedSummaries
-from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner, sweep
 from helix_desktop.context.summaries.coverage_check import (
-    CHARS_PER_TOKEN,
-    CoveredFacts,
-    check_coverage,
     covered_facts,
 )
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.edited_handover import (
     from_markdown,
-    original_of,
-    revised_handover,
     to_markdown,
 )
 from helix_desktop.context.summaries.handover import (
-    agent_texts,
     covered_counts,
     covered_messages,
     newest_turn_words,
     parse_handover,
     previous_handover,
-    render_handover,
-    section_text,
     uncovered_messages,
     user_text_budget,
-    user_text_seqs,
 )
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
@@ -154,6 +145,11 @@ class Compactor:
         source_input = self._read_input(cut, must_free, repeated_seq, on_request=True)
         return await self._summarizer.estimate(await self._brief(source_input, focus))
 
+    def require_idle(self) -> None:
+        """Raise CompactionRefused while a handover is being written."""
+        if self.is_running or self.is_drafting:
+            raise CompactionRefused(*_BUSY)
+
     async def draft(
         self, cut: CutPoint, focus: str = "", must_free: bool = True, repeated_seq: int = 0
     ) -> HandoverDraft:
@@ -164,8 +160,7 @@ class Compactor:
         would not help, or if one is being written already. What a draft spent that is refused or cancelled
         is recorded.
         """
-        if self.is_running or self.is_drafting:
-            raise CompactionRefused(*_BUSY)
+        self.require_idle()
         self.is_drafting, self._summarizer.spent = True, Spending()
         try:
             event, doubt = await self._write_handover(
@@ -210,53 +205,7 @@ class Compactor:
         covered = covered_messages(self._runtime.transcript, draft.cut.upto, draft.cut.kept_seq)
         sections = from_markdown(text, frozenset(item.seq for item in covered))
         edited = msgspec.structs.replace(draft.event, sections=sections, edited=True)
-        return await self._checked(edited, await asyncio.to_thread(covered_facts, covered))
-
-    async def draft_revision(self, seq: int) -> RevisionDraft:
-        """Return the recorded handover `seq` for editing. Its time grows with what it covers."""
-        transcript = self._runtime.transcript
-        handovers = transcript.rewrites.handovers
-        handover = handovers[seq]
-        covered = covered_messages(transcript, handover.upto, handover.kept)
-        facts = await asyncio.to_thread(covered_facts, covered)
-        valid_seqs = frozenset(item.seq for item in covered)
-        return RevisionDraft(seq, handover, handovers[original_of(handovers, seq)], valid_seqs, facts)
-
-    async def check_revision(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> HandoverMade:
-        """Return the draft's handover with other sections: its tokens, and what it does not name."""
-        return await self._checked(revised_handover(draft.seq, draft.handover, sections), draft.facts)
-
-    async def revise(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> None:
-        """Record the active handover again, with sections that the user changed; undo brings it back.
-
-        Raises CompactionRefused if another one is active by now, or if one is being written.
-        """
-        if self.is_running or self.is_drafting:
-            raise CompactionRefused(*_BUSY)
-        self.active_handover(draft.seq)
-        event = await self.check_revision(draft, sections)
-        await self._runtime.session.record_decided(lambda: self._revision_to_record(event), [])
-
-    def active_handover(self, seq: int) -> HandoverMade:
-        """Return the active handover `seq`. Raises CompactionRefused if another one is active, or none."""
-        current = self._runtime.transcript.handover
-        if current is None or current[0] != seq:
-            raise CompactionRefused(
-                _text("The handover wasn't changed."),
-                _text("Another one is active by now, or none."),
-                _text("Open the timeline and try again."),
-            )
-        return current[1]
-
-    def _revision_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
-        """Return the event with the usage before and after it. Raises CompactionRefused if outdated."""
-        self.active_handover(event.revises)
-        policy, frame, transcript = self._runtime.policy, self._runtime.frame, self._runtime.transcript
-        before, after = (
-            measure_usage(project(log, policy, frame), log, policy, frame).used
-            for log in (transcript, _fork_with(transcript, event))
-        )
-        return (msgspec.structs.replace(event, before=before, after=after),)
+        return await checked_handover(self._runtime, edited, await asyncio.to_thread(covered_facts, covered))
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
         self._estimate = self._estimate if phase in ("summarise", "check", "write") else None
@@ -306,7 +255,7 @@ class Compactor:
     ) -> CompactionInput:
         transcript, replaces = self._runtime.transcript, tuple[int, ...]()
         if repeated_seq:
-            self.active_handover(repeated_seq)
+            active_handover(transcript, repeated_seq)
             transcript, replaces = without_handover(transcript)
         policy, frame = self._runtime.policy, self._runtime.frame
         gauge = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
@@ -398,21 +347,7 @@ class Compactor:
             words=source_input.words,
             replaces=source_input.replaces,
         )
-        return await self._checked(event, facts)
-
-    async def _checked(self, event: HandoverMade, facts: CoveredFacts) -> HandoverMade:
-        """Return the event with what it does not name, and its tokens: of all but the user's own messages."""
-        policy, transcript = self._runtime.policy, self._runtime.transcript
-        text = "\n".join([*(section_text(section, False) for section in event.sections), event.ledger])
-        window = self._runtime.frame.info.window
-        quoted = user_text_seqs(transcript, event.upto, event.kept, policy.user_text_tokens, window)
-        max_chars = policy.ledger_tokens * CHARS_PER_TOKEN
-        verbatim = quoted.union(event.words)
-        coverage = await asyncio.to_thread(check_coverage, facts, text, max_chars, verbatim)
-        event = msgspec.structs.replace(event, coverage=coverage)
-        words = agent_texts(transcript, event.words)
-        tokens = await self._runtime.count_tokens(render_handover(event, (), words))
-        return msgspec.structs.replace(event, tokens=tokens)
+        return await checked_handover(self._runtime, event, facts)
 
     async def _record(self, event: HandoverMade) -> None:
         """Run the third phase: build the index, check against the current log, record all at once."""
@@ -434,7 +369,7 @@ class Compactor:
                 _text("The history changed in the meantime."),
                 _text("Nothing was changed."),
             )
-        forked = _fork_with(transcript, event)
+        forked = fork_with(transcript, event)
         sweep_plan = sweep.sweep_with_rewrite(forked, policy)
         events: tuple[Event, ...] = (event,)
         if sweep_plan is not None:
@@ -478,9 +413,3 @@ def _doubtful(
     return msgspec.structs.replace(
         result, value=sections, fallback_reason=fallback, rejection=None, doubt=rejection.why
     )
-
-
-def _fork_with(transcript: Transcript, event: HandoverMade) -> Transcript:
-    forked = transcript.fork()
-    forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, event))
-    return forked

@@ -9,7 +9,9 @@ from functools import partial
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.compactor import Compactor
+from helix_desktop.agent.window.handover_check import active_handover
 from helix_desktop.agent.window.handover_draft import HandoverDraft, RevisionDraft
+from helix_desktop.agent.window.handover_revisions import HandoverRevisions
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites import planner
@@ -36,6 +38,7 @@ class Handovers:
         self, runtime: SessionRuntime, rewriter: WindowRewriter, compactor: Compactor, job: BackgroundJob
     ) -> None:
         self._runtime, self._rewriter, self._compactor, self._job = runtime, rewriter, compactor, job
+        self._revisions = HandoverRevisions(runtime)
 
     @property
     def is_running(self) -> bool:
@@ -183,7 +186,7 @@ class Handovers:
 
     def _without(self, seq: int) -> tuple[Transcript, CutPoint]:
         """Return a fork without the active handover, and the cut of that one. Raises CompactionRefused."""
-        handover = self._compactor.active_handover(seq)
+        handover = active_handover(self._runtime.transcript, seq)
         fork, _ = without_handover(self._runtime.transcript)
         return fork, same_cut(fork, handover.upto, handover.kept)
 
@@ -213,18 +216,19 @@ class Handovers:
 
     async def draft_revision(self, seq: int) -> RevisionDraft:
         """Return the recorded handover `seq` for editing. Its time grows with what it covers."""
-        return await self._compactor.draft_revision(seq)
+        return await self._revisions.draft(seq)
 
     async def check_revision(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> HandoverMade:
         """Return it with other sections, not recorded: its tokens, and what it does not name."""
-        return await self._compactor.check_revision(draft, sections)
+        return await self._revisions.check(draft, sections)
 
     async def revise(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> None:
         """Record the active handover again with the user's own sections; the former text stays.
 
         Raises CompactionRefused if another one is active by now, or if one is being written.
         """
-        await self._compactor.revise(draft, sections)
+        self._compactor.require_idle()
+        await self._revisions.record(draft, sections)
 
     def _whole_cut(self) -> CutPoint:
         """Return the cut behind every message. Raises CompactionRefused without one."""

@@ -1,0 +1,59 @@
+"""Revisions: the active handover of a session, edited by the user and recorded again."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.window.handover_check import active_handover, checked_handover, fork_with
+from helix_desktop.agent.window.handover_draft import RevisionDraft
+from helix_desktop.context.summaries.coverage_check import covered_facts
+from helix_desktop.context.summaries.edited_handover import original_of, revised_handover
+from helix_desktop.context.summaries.handover import covered_messages
+from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.events.session import Event
+from helix_desktop.domain.events.summary import HandoverMade, Section
+
+
+class HandoverRevisions:
+    """The revisions of one session's handovers; what they replace stays, and undo brings it back."""
+
+    def __init__(self, runtime: SessionRuntime) -> None:
+        self._runtime = runtime
+
+    async def draft(self, seq: int) -> RevisionDraft:
+        """Return the recorded handover `seq` for editing. Its time grows with what it covers."""
+        transcript = self._runtime.transcript
+        handovers = transcript.rewrites.handovers
+        handover = handovers[seq]
+        covered = covered_messages(transcript, handover.upto, handover.kept)
+        facts = await asyncio.to_thread(covered_facts, covered)
+        valid_seqs = frozenset(item.seq for item in covered)
+        return RevisionDraft(seq, handover, handovers[original_of(handovers, seq)], valid_seqs, facts)
+
+    async def check(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> HandoverMade:
+        """Return the draft's handover with other sections: its tokens, and what it does not name."""
+        revised = revised_handover(draft.seq, draft.handover, sections)
+        return await checked_handover(self._runtime, revised, draft.facts)
+
+    async def record(self, draft: RevisionDraft, sections: tuple[Section, ...]) -> None:
+        """Record the active handover again, with sections that the user changed.
+
+        Raises CompactionRefused if another one is active by now.
+        """
+        active_handover(self._runtime.transcript, draft.seq)
+        event = await self.check(draft, sections)
+        await self._runtime.session.record_decided(lambda: self._events_to_record(event))
+
+    def _events_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
+        """Return the event with the usage before and after it. Raises CompactionRefused if outdated."""
+        policy, frame, transcript = self._runtime.policy, self._runtime.frame, self._runtime.transcript
+        active_handover(transcript, event.revises)
+        before, after = (
+            measure_usage(project(log, policy, frame), log, policy, frame).used
+            for log in (transcript, fork_with(transcript, event))
+        )
+        return (msgspec.structs.replace(event, before=before, after=after),)
