@@ -469,7 +469,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/compactor.py" />
+            <location filename="../../helix_desktop/agent/window/handover_check.py" />
             <source>Another one is active by now, or none.</source>
             <translation type="unfinished" />
         </message>
@@ -865,7 +865,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/compactor.py" />
+            <location filename="../../helix_desktop/agent/window/handover_check.py" />
             <source>Open the timeline and try again.</source>
             <translation type="unfinished" />
         </message>
@@ -976,7 +976,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/compactor.py" />
+            <location filename="../../helix_desktop/agent/window/handover_check.py" />
             <source>The handover wasn't changed.</source>
             <translation type="unfinished" />
         </message>
