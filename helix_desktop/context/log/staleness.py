@@ -103,9 +103,7 @@ class Staleness:
         self._todo_parts: tuple[tuple[int, _Part], ...] = ()
         self._failed_probes: tuple[int, ...] = ()
         self._edited_paths: dict[str, int] = {}  # each with its newest edit in the running turn
-        self._open_edits: dict[
-            str, tuple[str, ...]
-        ] = {}  # paths by call of the newest answer that still runs
+        self._open_calls: dict[str, ToolCall] = {}  # those of the newest answer without an output
         self._runs: dict[str, tuple[int, int]] = {}  # in it, too: newest result and number, by command
         self.file_versions: dict[str, FileVersion] = {}
         self.unannounced: dict[str, ChangedFile] = {}
@@ -129,7 +127,9 @@ class Staleness:
         in_work = self._in_work = {
             seq: seq for command, (seq, count) in self._runs.items() if count > 1 or is_test_command(command)
         }
-        open_edits = ((path, self._step) for paths in self._open_edits.values() for path in paths)
+        open_uses = [use for call in self._open_calls.values() if (use := file_use(call)) is not None]
+        open_paths = {path for use in open_uses if use.action == "edit" for path in use.paths}
+        open_edits = ((self._known_path(path), self._step) for path in open_paths)
         for path, edit in (*self._edited_paths.items(), *open_edits):
             for text in self._newest_texts.get(path, ()):
                 in_work[text.seq] = max(text.seq, edit, in_work.get(text.seq, 0))
@@ -146,7 +146,7 @@ class Staleness:
             case AssistantSpoke():
                 self._add_step(seq, event)
             case ToolAnswered(outcome=outcome, call_id=call_id):
-                self._open_edits.pop(call_id, None)
+                self._open_calls.pop(call_id, None)
                 if outcome in ("ran", "stopped"):
                     self._add_output(seq, event)
             case FilesChanged():
@@ -180,11 +180,7 @@ class Staleness:
             self._supersede(probe, _OUTPUT, seq)
         self._failed_probes, self._step = (), seq
         self._calls = {call.id: call for call in step.calls}
-        self._open_edits = {
-            call.id: tuple(map(self._path, use.paths))
-            for call in step.calls
-            if (use := file_use(call)) is not None and use.action == "edit"
-        }
+        self._open_calls = self._calls.copy()
         self._argument_digests = {masked.call_id: masked.digests for masked in step.short}
         if step.short:
             self._parts[seq] = frozenset(
@@ -360,21 +356,24 @@ class Staleness:
         return tuple(self._path(path) for path in (found if len(found) == len(use.paths) else use.paths))
 
     def _path(self, path: str) -> str:
-        """Return the one spelling of a path: the first that occurred.
+        """Return the one spelling of a path: the first that occurred."""
+        path = self._known_path(path)
+        name = posixpath.basename(path)
+        names = self._names.get(name, ())
+        if path not in names:
+            self._names[name] = (*names, path)
+        return path
+
+    def _known_path(self, path: str) -> str:
+        """Return the spelling of a path that occurred before, if one did.
 
         An absolute path and a relative one are the same file if one ends with the other; not by the name
         alone, which many folders have.
         """
         path = posixpath.normpath(path.replace("\\", "/"))
-        name = posixpath.basename(path)
-        names = self._names.get(name, ())
-        if path in names:
-            return path
-        same = [other for other in names if _is_same_file(path, other)]
-        if same:
-            return max(same, key=len)
-        self._names[name] = (*names, path)
-        return path
+        names = self._names.get(posixpath.basename(path), ())
+        same = [] if path in names else [other for other in names if _is_same_file(path, other)]
+        return max(same, key=len) if same else path
 
 
 def _is_same_file(path: str, other: str) -> bool:
