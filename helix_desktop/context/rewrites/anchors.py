@@ -7,9 +7,9 @@ identifier under the entry it was last seen in, from where a recall brings it ba
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
-from itertools import chain, filterfalse, groupby, islice
+from itertools import chain, filterfalse, groupby, islice, repeat
 from operator import itemgetter
 
 from helix_desktop.context.log.transcript import Transcript
@@ -45,16 +45,12 @@ _Priced = tuple[float, str, int]
 """What a name costs for what it is worth, the name, and the event it was last seen in."""
 
 
-_Sighting = tuple[str, int, int, int, int]
-"""A name, the event it was last seen in, that one's model call, what the name costs, and what it is worth."""
-
-
 class IdentifierIndex:
     """The identifiers of one session, each with its last sighting; reads only what is new in the log."""
 
     def __init__(self) -> None:
-        self._used: dict[str, _Sighting] = {}  # what the agent used in its calls, newest sighting last
-        self._unused: dict[str, _Sighting] = {}  # what it only saw
+        self._used: dict[str, LogItem] = {}  # what the agent used in its calls, each by its newest message
+        self._unused: dict[str, LogItem] = {}  # what it only saw; newest last
         self._times: Counter[str] = Counter()  # the messages that each was in
         self._last: LogItem | None = None
         self._by_text: dict[str, tuple[str, ...]] = {}  # of notes, markers and messages that store none
@@ -83,19 +79,16 @@ class IdentifierIndex:
         self._last = items[-1] if items else None
 
     def _add(self, item: LogItem) -> None:
-        """Note where its names were seen: each is worth the more the more messages it was in."""
-        seq, step, names, times = item.seq, item.step, self._of_item(item), self._times
-        times.update(names)
+        """Note where its names were seen."""
+        names = self._of_item(item)
+        self._times.update(names)
         if isinstance(item.event, AssistantSpoke):
             for name in names:
                 self._unused.pop(name, None)
-                self._used.pop(name, None)
-                self._used[name] = name, seq, step, len(name) + _NAME_OVERHEAD, _USED_FACTOR * times[name]
-            return
-        for name in names:
-            places, factor = (self._used, _USED_FACTOR) if name in self._used else (self._unused, 1)
-            places.pop(name, None)
-            places[name] = name, seq, step, len(name) + _NAME_OVERHEAD, factor * times[name]
+            _put_last(self._used, names, item)
+        else:
+            _put_last(self._used, tuple(filter(self._used.__contains__, names)), item)
+            _put_last(self._unused, tuple(filterfalse(self._used.__contains__, names)), item)
 
     def _of_item(self, item: LogItem) -> tuple[str, ...]:
         event = item.event
@@ -190,9 +183,9 @@ class IdentifierIndex:
         used = filterfalse(visible.__contains__, reversed(self._used))
         unused = filterfalse(visible.__contains__, reversed(self._unused))
         most_used, most_seen = min(_MAX_USED, max_tokens), min(_MAX_SEEN, int(max_tokens * _SEEN_PER_TOKEN))
-        used_places = map(self._used.__getitem__, [*islice(used, most_used)])
-        unused_places = map(self._unused.__getitem__, [*islice(unused, most_seen)])
-        return self._line(title, chain(used_places, unused_places), max_tokens)
+        prices = self._prices(self._used, islice(used, most_used), _USED_FACTOR)
+        prices += self._prices(self._unused, islice(unused, most_seen))
+        return self._line(title, prices, max_tokens)
 
     def sweep_line(self, transcript: Transcript, seqs: Iterable[int], max_tokens: int) -> str:
         """Return the same line of the identifiers that a sweep of these messages takes out of the window.
@@ -206,19 +199,35 @@ class IdentifierIndex:
         # The newest messages are most of the window: what they name was last seen in them.
         newest = _whole_from(transcript, also_masked)
         hidden.difference_update(left_out, *self._names_in_window(transcript, also_masked, before=newest))
-        sightings = filter(None, [self._used.get(name) or self._unused.get(name) for name in hidden])
-        return self._line(SWEEP_TITLE, [place for place in sightings if place[1] < newest], max_tokens)
+        prices = self._prices(self._used, self._used.keys() & hidden, _USED_FACTOR, newest)
+        prices += self._prices(self._unused, self._unused.keys() & hidden, before=newest)
+        return self._line(SWEEP_TITLE, prices, max_tokens)
 
-    def _line(self, title: str, sightings: Iterable[_Sighting], max_tokens: int) -> str:
-        """Return the line with the cheapest of these names in about `max_tokens`; empty if there are none.
+    def _prices(
+        self, places: Mapping[str, LogItem], names: Iterable[str], factor: int = 1, before: int = 1 << 62
+    ) -> list[_Priced]:
+        """Return what these names cost that were last seen before an event: their length, more with age.
 
-        A name costs its length, the more the older it is.
+        Each is worth the more the more messages it was in.
         """
+        now, times = self._last.step + 1 if self._last else 1, self._times
+        return [
+            ((len(name) + _NAME_OVERHEAD) * (now - item.step) / (factor * times[name]), name, item.seq)
+            for name in names
+            if (item := places[name]).seq < before
+        ]
+
+    def _line(self, title: str, prices: list[_Priced], max_tokens: int) -> str:
+        """Return the line with the cheapest names in about `max_tokens`; empty if there are none."""
         max_chars = max_tokens * _CHARS_PER_TOKEN - len(title) - _MAX_GROUPS * _LABEL_CHARS
-        now = self._last.step + 1 if self._last else 1
-        prices = [(cost * (now - step) / worth, name, seq) for name, seq, step, cost, worth in sightings]
         names = [*_cheapest(prices, max_chars)]
         return f"{title} {'; '.join(_groups(sorted(names)))}" if names else ""
+
+
+def _put_last(places: dict[str, LogItem], names: Sequence[str], item: LogItem) -> None:
+    for name in names:
+        places.pop(name, None)
+    places.update(zip(names, repeat(item)))
 
 
 def _whole_from(transcript: Transcript, also_masked: Set[int]) -> int:
