@@ -188,9 +188,9 @@ class WindowNames:
         self._rewrite_seq, self._count = -1, 0
         self._entries: list[WindowEntry] | None = None  # as they were read last, `_count` of them
         self._raw: set[int] = set()  # messages that stand there as they came, by their origins
-        self._forms: dict[int, _Form] = {}  # of single messages and of summaries in the window, by event
+        self._forms: dict[int, _Form] = {}  # of single messages in the window, by event
         self._by_word: defaultdict[str, set[int]] = defaultdict(set)  # their events by each of the words
-        self._others: list[_Form] = []  # of the opening and all else: few
+        self._others: list[_Form] = []  # of the opening, summaries and all else: few
         self._rendered: dict[int, _Form] = {}
         self.used = self.found = 0
 
@@ -244,7 +244,7 @@ class WindowNames:
                 raw_seqs.append(entry.seq)
             else:
                 others.append(entry)
-        in_other_form = {entry.seq for entry in others if isinstance(entry, LogItem | SummaryBlock)}
+        in_other_form = {entry.seq for entry in others if isinstance(entry, LogItem)}
         for seq in self._forms.keys() - in_other_form:
             self._hide(seq)
         self._raw = {self._origins[seq] for seq in raw_seqs}
@@ -254,9 +254,7 @@ class WindowNames:
             self._read_entry(entry)
 
     def _read_entry(self, entry: WindowEntry) -> None:
-        if isinstance(entry, SummaryBlock):
-            self._show(entry.seq, self._form_of(entry))
-        elif not isinstance(entry, LogItem):
+        if not isinstance(entry, LogItem):
             self._others.append(self._form_of(entry))
         elif self._is_changed(entry):
             self._raw.discard(self._origins[entry.seq])
