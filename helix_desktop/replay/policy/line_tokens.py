@@ -29,6 +29,9 @@ class LineTokenCounter(MessageTokenCounter):
 
     def text_tokens(self, text: str) -> int:
         """Return the number of tokens of a text."""
+        tokens = self._of_lines.get(text)
+        if tokens is not None:
+            return tokens
         if len(text) > MAX_CHUNK_CHARS:  # is cut elsewhere
             return self._count(text)
         return sum(map(self._line_tokens, _LINE_START.split(text)))
