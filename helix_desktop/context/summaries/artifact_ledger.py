@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.command_lines import shown_command, whole_command
+from helix_desktop.context.summaries.command_lines import shown_command, tell_apart, whole_command
 from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line
 from helix_desktop.domain.digest import MARKER_START, digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, MaskedCall, ToolAnswered
@@ -18,6 +19,7 @@ from helix_desktop.domain.files.lines import ALL_LINES
 from helix_desktop.domain.files.use import file_use, is_task_tool
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.tool_call_target import ToolKind, decode_arguments, tool_kind
 
 FLAGS: dict[ToolKind, str] = {"read": "r", "list": "l", "search": "s", "write": "w", "edit": "e"}
@@ -28,8 +30,19 @@ _NOTHING = digest_of(b"")
 _CHARS_PER_TOKEN = 3
 _RESULT_CHARS = 120
 _PARSED_CHARS = 4_000  # characters of a command in which files are looked for
+_LOOKUPS: tuple[ToolKind, ...] = ("read", "list", "search")
 _WITH_CONTENT: tuple[ToolKind, ...] = ("read", "write", "edit")  # calls whose content tells what is stored
+_WITHOUT_CONTENT: tuple[StoredContent, ...] = ("no match", "failed")
 _COUNTED_OUTCOMES = ("ran", "stopped")
+_FOUND_NOTHING = re.compile(
+    r"^\s*(?:(?:no|0) (?:\w+ ){0,2}(?:match(?:es)?|results?|files?|occurrences|references|symbols?|tasks?)\b"
+    r"|(?:nothing|none|null|\[\]|\{\})(?: found)?[.!]?\s*\Z)|\bcould not (?:find|be found)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FAILED_LOOKUP = re.compile(
+    r"\s*(?:<\w*error>|error: |ENOENT\b|EISDIR\b|(?:file|path|directory) does not exist\b)", re.IGNORECASE
+)
+_OUTCOME_BYTES = 400  # of an answer that may say that a lookup found nothing
 _DELETING_TOOL = re.compile(r"(?:^|_)(?:delete|remove|unlink|trash)(?=_|$)|Delete|Remove")
 _LINES = re.compile(r":\d+(?:-\d*)?$")  # the lines that were read of a file
 _ALL_LINES = re.compile(r"Lines 1-(\d+) of \1 of ")  # how the answer to a range of all lines begins
@@ -38,7 +51,7 @@ _DELETING_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?(?:rm|unlink)\s+([^;&|
 _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
 
 FileState = Literal["", "generated", "deleted"]
-StoredContent = Literal["newest", "before edits", "part"]
+StoredContent = Literal["newest", "before edits", "part", "no match", "failed"]
 _SHARES = {
     "changed": 0.4,
     "deleted": 0.06,
@@ -52,7 +65,6 @@ _NAMES = {
     "deleted": "deleted",
     "attached": "attached",
     "failed": "failed",
-    "commands": "commands",
     "read": "read",
 }
 
@@ -73,7 +85,8 @@ class LedgerFile(msgspec.Struct, frozen=True):
     `digest` is of the newest complete content that was written or read, and `stored_seq` the event that it
     came up in. An edit stores only what it puts in: then it is of the text before the edits since, and `seq`
     the newest of these. If no complete text is stored, it is of the part that an edit put in or a call read
-    last; `content` tells which. Of a path that was only listed or searched it is of what was found.
+    last; `content` tells which. Of a path that was only listed or searched it is of what was found. Of a
+    lookup that found nothing, or failed, no content is stored: `content` says so.
     """
 
     path: str
@@ -100,10 +113,11 @@ class LedgerFile(msgspec.Struct, frozen=True):
     def line(self) -> str:
         """Return the ledger's line."""
         if not self.digest:
-            return _entry(self.state or self.flags, self.path, "", self.seq)
+            outcome = f": {self.content}" if self.content in _WITHOUT_CONTENT else ""
+            return _entry(self.state or self.flags, self.path, "", self.seq) + outcome
         line = _entry(self.state or self.flags, self.path, self.digest, self.stored_seq)
-        notes = {"newest": "", "before edits": f" (edited since, e{self.seq})", "part": " (part)"}
-        return f"{line}{notes[self.content]}"
+        notes = {"before edits": f" (edited since, e{self.seq})", "part": " (part)"}
+        return f"{line}{notes.get(self.content, '')}"
 
 
 class AttachedContent(msgspec.Struct, frozen=True):
@@ -120,7 +134,10 @@ class AttachedContent(msgspec.Struct, frozen=True):
 
 
 class CommandRun(msgspec.Struct, frozen=True):
-    """A command, with the exit code, output and result of its newest run."""
+    """A command, with the exit code, output and result of its newest run.
+
+    `others` are those of the session that look the same in few characters.
+    """
 
     command: str
     exit_code: int | None
@@ -128,12 +145,13 @@ class CommandRun(msgspec.Struct, frozen=True):
     seq: int
     ok: bool = True
     result: str = ""
+    others: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
         """Return the ledger's line."""
         code = "" if self.exit_code is None else f" (exit {self.exit_code})"
-        start = f"{'$' if self.ok else '!'} {shown_command(self.command, COMMAND_CHARS)}{code}"
+        start = f"{'$' if self.ok else '!'} {tell_apart(self.command, self.others, COMMAND_CHARS)}{code}"
         return _with_result(_entry(start, "", self.digest, self.seq), self.result)
 
 
@@ -212,8 +230,12 @@ class Ledger(msgspec.Struct):
         elif answer.target and kind in FLAGS and not is_task_tool(answer.name):
             call = self._call_of(answer) if kind in _WITH_CONTENT else _UNKNOWN_CALL
             is_part = kind == "read" and _is_part(answer, call)
+            missing = _missing(answer, kind) if kind in _LOOKUPS else None
             for path in _paths(answer.target, kind):
-                self._add_use(path, kind, answer, seq, call, is_part)
+                if missing is None:
+                    self._add_use(path, kind, answer, seq, call, is_part)
+                elif path not in self.files or self.files[path].content in _WITHOUT_CONTENT:
+                    self._add_file(path, FLAGS[kind], "", seq, content=missing)
 
     def _call_of(self, answer: ToolAnswered) -> _CallContent:
         """Return what the call of an answer holds."""
@@ -286,7 +308,7 @@ class Ledger(msgspec.Struct):
     def entries(self) -> dict[str, Sequence[LedgerEntry]]:
         """Return all entries by kind, each newest first, the kinds in the order of the ledger."""
         files = [*reversed(self.files.values())]
-        runs = [*reversed(self.commands.values())]
+        runs = _with_others([*reversed(self.commands.values())])
         failures = [run for run in runs if not run.ok] + [*self.failures.values()]
         return {
             "changed": [use for use in files if use.is_changed],
@@ -311,9 +333,28 @@ class Ledger(msgspec.Struct):
         omitted = {kind: len(entries[kind]) - len(fitting[kind]) for kind in entries}
         text = [line for kind in entries for line in fitting[kind]]
         if any(omitted.values()):
-            counts = ", ".join(f"{count} {_NAMES[kind]}" for kind, count in omitted.items() if count)
+            counts = ", ".join(_count(kind, count) for kind, count in omitted.items() if count)
             text.append(f"… {sum(omitted.values())} more in the index: {counts}")
         return "\n".join(text)
+
+
+def _count(kind: str, count: int) -> str:
+    return pluralize(count, "command") if kind == "commands" else f"{count} {_NAMES[kind]}"
+
+
+def _with_others(runs: Sequence[CommandRun]) -> list[CommandRun]:
+    """Return the runs, each with the commands most like it of those that would stand in the same words."""
+    by_words: dict[str, list[CommandRun]] = {}
+    for run in runs:
+        by_words.setdefault(shown_command(run.command, COMMAND_CHARS), []).append(run)
+    others: dict[int, tuple[str, ...]] = {}
+    for same in by_words.values():
+        for earlier, run in pairwise(sorted(same, key=lambda run: whole_command(run.command))):
+            others[earlier.seq] = (*others.get(earlier.seq, ()), run.command)
+            others[run.seq] = (*others.get(run.seq, ()), earlier.command)
+    return [
+        msgspec.structs.replace(run, others=others[run.seq]) if run.seq in others else run for run in runs
+    ]
 
 
 def _fit(entries: Mapping[str, Sequence[LedgerEntry]], max_chars: int) -> dict[str, list[str]]:
@@ -339,6 +380,19 @@ def _take(entries: Sequence[LedgerEntry], fitting: dict[int, str], chars_left: i
         elif fitting:  # an older line that happens to be shorter is not more telling
             break
     return chars_left
+
+
+def _missing(answer: ToolAnswered, kind: ToolKind) -> StoredContent | None:
+    """Return that a lookup found nothing, or failed, as its answer says; None if it found something.
+
+    What a file says is no answer, and an empty one is there.
+    """
+    if answer.size > _OUTCOME_BYTES:
+        return None
+    is_file = kind == "read" and _is_path(_LINES.sub("", answer.target))
+    if not is_file and (not answer.text.strip() or _FOUND_NOTHING.search(answer.text)):
+        return "no match"
+    return "failed" if _FAILED_LOOKUP.match(answer.text) else None
 
 
 @lru_cache(_REMEMBERED_CALLS)

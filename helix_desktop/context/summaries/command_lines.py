@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+
+from helix_desktop.domain.redaction.report_text import has_form_of_secret
 
 _QUOTED_OR_JOIN = re.compile(r'(?<!\\)"(?:\\.|[^"\\])*+"' r"|'[^']*'|(&&|\|\||[;\n])", re.DOTALL)
 _PREPARES = re.compile(r"(?:cd|pushd|popd|export|set|source|echo)\b")
@@ -11,6 +14,11 @@ _PREPARES = re.compile(r"(?:cd|pushd|popd|export|set|source|echo)\b")
 _HIDES_OUTPUT = re.compile(r"(?<!\s)\s*(?:2>&1|[12&]?>\s*/dev/null)(?=[\s;|&]|$)")
 _CUTS_OUTPUT = re.compile(r"(?<!\s)\s*\|\s*(?:head|tail)\b[^|;&\n]*$")
 _CONTINUES = re.compile(r"\\\s*\n|(?<!\S)\\\s+")
+_SETS = re.compile(
+    r"""(?:^|\s)([A-Za-z_]\w*=(?:[^\s"'`$(){};|&]{1,24}|"[^"`$]{1,24}"|'[^']{1,24}'))(?=[\s;&]|$)"""
+)
+_REMEMBERED_COMMANDS = 1_024  # each stands in one ledger after the other
+_COMPARED_CHARS = 4_000  # characters of a command
 _GAP = "…"
 
 
@@ -37,17 +45,51 @@ def _parts(command: str) -> Iterator[str]:
     yield command[start:]
 
 
+@lru_cache(_REMEMBERED_COMMANDS)
 def whole_command(command: str) -> str:
     """Return a command in one line without the options that only hide or cut its output."""
     return " ".join(_without_output_options(command).split())
 
 
+@lru_cache(_REMEMBERED_COMMANDS)
 def shown_command(command: str, cap: int) -> str:
-    """Return a command in one line of at most `cap` characters: of a longer one its main part."""
+    """Return a command in one line of at most `cap` characters: of a longer one its main part.
+
+    What it sets for that by `NAME=value` stands before it: two runs of a script often differ in that alone.
+    """
     line = whole_command(command)
     if len(line) <= cap:
         return line
     main = main_part(command)
     if not line.startswith(main):
-        line = f"{_GAP} {main}"
+        before = line.partition(main)[0]
+        values = " ".join(value for value in _SETS.findall(before) if not has_form_of_secret(value))
+        values = f"{values} " if 0 < len(values) <= cap // 2 else ""
+        line = f"{values}{_GAP} {main}"
+    return _cut(line, cap)
+
+
+def tell_apart(command: str, others: Collection[str], cap: int) -> str:
+    """Return a shown command with the first words in which it differs from `others` that look the same."""
+    shown, line = shown_command(command, cap), whole_command(command)
+    if not others:
+        return shown
+    same = max(_same_chars(line, whole_command(other)) for other in others)
+    start, main = line.rfind(" ", 0, same) + 1, line.find(main_part(command))
+    if start == main:
+        return shown
+    is_before = start < main
+    differs = _cut(line[start : main if is_before else None].rstrip(" &;|"), cap // 3).removesuffix(_GAP)
+    if is_before:
+        return _cut(f"{differs} {_GAP} {shown.rpartition(f'{_GAP} ')[2]}", cap)
+    return f"{_cut(shown, cap - len(differs) - 3).removesuffix(_GAP)}{_GAP} {differs}{_GAP}"
+
+
+def _same_chars(left: str, right: str) -> int:
+    """Return how many characters are the same in both from the beginning on."""
+    pairs = zip(left[:_COMPARED_CHARS], right[:_COMPARED_CHARS], strict=False)
+    return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(left), len(right)))
+
+
+def _cut(line: str, cap: int) -> str:
     return line if len(line) <= cap else f"{line[: cap - 1]}{_GAP}"

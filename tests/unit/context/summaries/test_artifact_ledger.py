@@ -220,3 +220,58 @@ def test_a_command_stands_once_however_much_of_its_output_is_shown() -> None:
     assert text.count("make lint ") == 2
     assert "0 issues" in text
     assert "3 errors" not in text
+
+
+def test_two_runs_of_a_script_do_not_look_the_same() -> None:
+    """Also where the other one has no room: what differs is said of the one that stands there."""
+    script = "./tools/harness/run-everything.sh rewind --in a/folder/that/is/deep --with-all-of-the-parts"
+    simulator = session_with(
+        *(answer("run_command", f"{script} {name}", f"{name} done", 0) for name in ("one", "two"))
+    )
+    ledger = build_ledger(simulator.transcript.items)
+    newest, oldest = (line for line in ledger.text(600).splitlines())
+    assert newest.startswith("$ ./tools/harness/run-everything.sh rewind ")
+    assert "… two… (exit 0)" in newest
+    assert "… one… (exit 0)" in oldest
+    (alone, rest) = ledger.text(len(newest) // 3 + 2).splitlines()
+    assert alone == newest
+    assert rest == "… 1 more in the index: 1 command"
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "text", "line"),
+    [
+        ("search_text", "TODO in src", "No matches found", "s TODO in src e3: no match"),
+        ("search_text", "TODO in src", "", "s TODO in src e3: no match"),
+        ("list_directory", "src/**/*.rs", "No files found\n", "l src/**/*.rs e3: no match"),
+        (
+            "get_symbol_info",
+            'symbol_name="Mojo"',
+            "Input: Mojo\nNo matches found for it.",
+            'r symbol_name="Mojo" e3: no match',
+        ),
+        (
+            "read_file",
+            "src/gone.py",
+            "<tool_use_error>File does not exist.</tool_use_error>",
+            "r src/gone.py e3: failed",
+        ),
+        ("list_directory", "gone", "ENOENT: no such file or directory", "l gone e3: failed"),
+        ("read_file", "report.txt", "No matches found", "r report.txt abababababab e3"),
+        ("read_file", "empty.txt", "", "r empty.txt abababababab e3"),
+        ("search_text", "no", "a.py:3: no files are read", "s no abababababab e3"),
+    ],
+)
+def test_a_lookup_that_found_nothing_says_so(name: str, target: str, text: str, line: str) -> None:
+    """Else it looks like one with something to recall; what a file says is its content."""
+    simulator = session_with(answer(name, target, text))
+    assert build_ledger(simulator.transcript.items).text(600) == line
+
+
+def test_a_later_lookup_that_found_nothing_leaves_what_was_found() -> None:
+    """What was read stays to be recalled; and what is found later counts."""
+    gone = "<tool_use_error>File does not exist.</tool_use_error>"
+    simulator = session_with(answer("read_file", "a.py"), answer("read_file", "a.py", gone))
+    assert build_ledger(simulator.transcript.items).text(600) == "r a.py abababababab e3"
+    simulator = session_with(answer("read_file", "a.py", gone), answer("read_file", "a.py"))
+    assert build_ledger(simulator.transcript.items).text(600) == "r a.py abababababab e4"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.summaries.command_lines import main_part, shown_command
+from helix_desktop.context.summaries.command_lines import main_part, shown_command, tell_apart
 
 CAP = 80
 LONG = "x" * CAP
@@ -21,7 +21,7 @@ LONG = "x" * CAP
         ("ls >/dev/null 2>&1; git log\n", "ls; git log"),
         (
             "export MODE=slow && ./tools/harness/run-everything.sh rewind a6753b99aa11 --in demo --quiet",
-            "… ./tools/harness/run-everything.sh rewind a6753b99aa11 --in demo --quiet",
+            "MODE=slow … ./tools/harness/run-everything.sh rewind a6753b99aa11 --in demo --q…",
         ),
         ("make test | grep -c 'a && b' | head -3", "make test | grep -c 'a && b'"),
         (
@@ -43,6 +43,43 @@ def test_a_long_command_stands_by_its_main_part(command: str, short: str) -> Non
 def test_what_prepares_a_command_is_not_its_main_part() -> None:
     assert main_part("cd /a/very/long/path/to/a/package && make") == "make"
     assert main_part("cd /srv") == "cd /srv"
+
+
+HARNESS = ".claude/skills/test-repo/test-harness.sh rewind"
+
+
+@pytest.mark.parametrize(
+    ("start", "shown"),
+    [
+        ("export STRATEGY=auto-commit && ", "STRATEGY=auto-commit … "),
+        ("STRATEGY='auto commit' MODE=\"slow\"; ", "STRATEGY='auto commit' MODE=\"slow\" … "),
+        ("export STRATEGY=auto-commit API_KEY=sk-live-4f9a8b7c6d5e && ", "STRATEGY=auto-commit … "),
+        (f"export WORDS={'x' * 30} && ", "… "),
+        ("cd /srv && ", "… "),
+    ],
+)
+def test_a_cut_command_says_what_is_set_for_it(start: str, shown: str) -> None:
+    """But nothing that looks like a secret, and no long values."""
+    assert shown_command(f"{start}{HARNESS} {LONG}", CAP) == f"{shown}{HARNESS} {LONG}"[: CAP - 1] + "…"
+
+
+def test_commands_that_look_the_same_are_told_apart_by_what_differs() -> None:
+    """Whether it stands behind what is shown, or before it."""
+    command = "go test -tags=integration ./cmd/entire/cli/integration_test/... -timeout 30s -count=1 -run {}"
+    first, second = command.format("TestResume"), command.format("TestRewind")
+    assert tell_apart(first, (), CAP) == shown_command(first, CAP) == shown_command(second, CAP)
+    assert tell_apart(first, (second,), CAP).endswith("… TestResume…")
+    assert tell_apart(second, (first,), CAP).endswith("… TestRewind…")
+    before, after = (f"cd /srv/{name} && {HARNESS} {LONG}" for name in ("one", "two"))
+    assert tell_apart(before, (after,), CAP).startswith(f"/srv/one … {HARNESS} ")
+    assert tell_apart(after, (before,), CAP).startswith(f"/srv/two … {HARNESS} ")
+
+
+@given(
+    st.lists(st.text("ab 2>&1|;\n'\"\\<echo=", max_size=200), min_size=2, max_size=2), st.integers(12, 100)
+)
+def test_commands_that_are_told_apart_fit(commands: list[str], cap: int) -> None:
+    assert len(tell_apart(commands[0], commands[1:], cap)) <= cap
 
 
 @given(st.text("ab 2>&1|;\n'\"\\<echo", max_size=200), st.integers(2, 100))
