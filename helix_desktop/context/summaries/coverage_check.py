@@ -35,7 +35,6 @@ _SHARED_WORDS = 0.7  # share of an instruction's words that a line must have to 
 _SHORT = 4  # words of an instruction so short that a line must have all of them
 _MIN_WORDS = 3  # of a sentence that says what a number is
 _SHARED_NAMES = 0.5  # share of a conclusion's names and numbers that a line must have to name it
-_IN_SENTENCES: Container[FactKind] = ("hashes", "numbers")
 _MAY_BE_QUOTED: Container[FactKind] = ("instructions", "conclusions")
 _MAY_BE_REPLACED: Container[FactKind] = ("instructions", "conclusions", "numbers")
 _ARGUMENT = re.compile(r"\w+=[\"'\d]")  # how the arguments of an unknown tool begin
@@ -62,13 +61,15 @@ _TOKEN_CHARS = 200  # characters around a hash in which the address or the name 
 _TOKEN_BREAK = re.compile(r"[\s\"'`<>()\[\]{}|]")
 _OF_COMMIT = re.compile(r"/(?:commits?|tree|blob|compare|checksum|digest|sha256)/\Z|\bsha\d{1,3}:\Z")
 _BEFORE_A_PART = re.compile(
-    r"[+#]\Z|/.*/\Z|\A/\Z|\w\.\Z|[0-9a-f]{4}-\Z|://|\bdata:|base64|\bsha\d{1,3}-", re.IGNORECASE
+    r"[+#]\Z|(?:\A|[.$])(?-i:[A-Z])\w*;?@\Z|/.*/\Z|\A/\Z|\w\.\Z|[0-9a-f]{4}-\Z|://|\bdata:|base64|\bsha\d{1,3}-",
+    re.IGNORECASE,
 )
 _BEHIND_A_PART = re.compile(r"[/+=]|-[0-9a-f]{4}\b|[\w-]*\.\w|://", re.IGNORECASE)
 _NUMBER = re.compile(
     r"#\d{1,7}\b|(?<![\w.])[$€£]\s?\d[\d.,]*\d?\b|(?<![\w.#])\d[\d.,]{0,30}\s?(?:%|ms|µs|ns|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?"
     r"|days?|weeks?|[KMGT]i?B|kB|bytes|tokens|lines|px|rows|[kM]\b|°C|km|kg|USD|EUR)(?!\w)"
 )
+_IN_SENTENCES: Mapping[FactKind, re.Pattern[str]] = {"hashes": _HASH, "numbers": _NUMBER}
 _FIGURE = re.compile(r"\b\d[\w.,:]*\w\b")  # a number of two digits or more
 _SHARES: Mapping[FactKind, float] = {
     "instructions": 0.4,
@@ -187,7 +188,7 @@ def check_coverage(
         newest = sorted(missing, key=lambda fact: (fact.text not in changed, -fact.sources[0]))
         if kind in _MAY_BE_QUOTED:
             newest = [fact for fact in newest if fact.sources[0] not in quoted]
-        groups = _by_text(newest, facts.sentences if kind in _IN_SENTENCES else {})
+        groups = _by_text(kind, newest, facts.sentences)
         lines = [
             msgspec.structs.replace(group[0], text=text)
             for text, group in groups.items()
@@ -206,11 +207,22 @@ def check_coverage(
     return tuple(checked)
 
 
-def _by_text(facts: Iterable[Bullet], sentences: Mapping[str, str]) -> dict[str, list[Bullet]]:
-    """Return facts by the text that is listed for them: the sentence that they are in, if there is one."""
+def _by_text(
+    kind: FactKind, facts: Iterable[Bullet], sentences: Mapping[str, str]
+) -> dict[str, list[Bullet]]:
+    """Return facts by the text that is listed for them: of hashes and numbers a sentence with them."""
     groups: dict[str, list[Bullet]] = {}
+    pattern = _IN_SENTENCES.get(kind)
+    if pattern is None:
+        return {fact.text: [fact] for fact in facts}
+    listed: dict[tuple[int, str], str] = {}  # of an event: what is quoted around one number has others, too
     for fact in facts:
-        groups.setdefault(sentences.get(fact.text, fact.text), []).append(fact)
+        seq = fact.sources[0]
+        sentence = listed.get((seq, _plain_number(fact.text)), sentences.get(fact.text, fact.text))
+        if sentence not in groups:
+            for match in pattern.finditer(sentence):
+                listed.setdefault((seq, _plain_number(match[0])), sentence)
+        groups.setdefault(sentence, []).append(fact)
     return groups
 
 

@@ -26,6 +26,8 @@ _CONCLUSION = 1_500  # the same of one in a note with which the agent ended a tu
 _CALLS = 300
 _TELLING_CAP = 120  # characters of an output's telling line in a note
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
+_WORD_END, _WORD_START = re.compile(r"(?<=\s)\S{1,40}\Z"), re.compile(r"\A\S{1,40}\s")
+"""A word at the end or the beginning of a part, which may be half of one; nothing longer is a word."""
 _MARKS = re.compile(
     r"\[(write a handover|write observations|refine observations|conversation history summary|observations"
     r"|folded steps|cached)\]|\[(?=pinned output, for reference|recalled from the cache"
@@ -143,11 +145,15 @@ def _output_opening(seq: int, answer: ToolAnswered) -> str:
 
 
 def truncate_middle(text: str, cap: int) -> str:
-    """Return head and tail of a text in about `cap` characters, as data: no line of it can begin an entry."""
+    """Return head and tail of a text in about `cap` characters, as data: no line of it can begin an entry.
+
+    Both are cut between words.
+    """
     if len(text) <= cap and len(plain := _as_data(text)) <= cap:
         return plain
-    head, tail = _as_data(text[:cap]), _as_data(text[-cap:])
-    return f"{head[: cap * 2 // 3]} … {tail[len(tail) - cap // 3 :]}"
+    head, tail = _as_data(text[:cap])[: cap * 2 // 3], _as_data(text[-cap:])
+    tail = _WORD_START.sub("", tail[len(tail) - cap // 3 :])
+    return f"{_WORD_END.sub('', head)} … {tail}"
 
 
 def _as_data(text: str) -> str:

@@ -194,6 +194,7 @@ def facts_of(*texts: str, read: tuple[str, ...] = ()) -> CoveredFacts:
         "The bundle main.3fa9c1d27b.js and 3fa9c1d27b-logo.png are too large",
         "It is in /private/var/3fa9c1d27b/log of the machine",
         "Use the color #3fa9c1d27 for it",
+        "Two of them: org.example.AccessConfig@3fa9c1d2 and [Ljava.lang.String;@3fa9c1d2",
         "Q" * 250 + "+3fa9c1d27b+" + "Q" * 250,
     ],
 )
@@ -209,6 +210,7 @@ def test_a_part_of_an_address_or_of_data_is_no_hash(text: str) -> None:
         "See https://github.com/o/r/commit/3fa9c1d27b for it",
         "Between 1fa9c1d27b..3fa9c1d27b something changed",
         "The image is app@sha256:3fa9c1d27b",
+        "It uses actions/checkout@3fa9c1d27b",
         "Branch 'work/3fa9c1d27b' is gone",
         'Set id = "3fa9c1d27b", then (3fa9c1d27b) again',
     ],
@@ -231,3 +233,15 @@ def test_a_file_that_the_user_names_otherwise_is_the_same_file() -> None:
         "pkg/core/run.py",
         "pkg/core",
     }
+
+
+def test_numbers_that_stand_near_each_other_are_quoted_once() -> None:
+    """What stands around one of them has the other as well; one that lies further off has its own line."""
+    buckets = ", ".join(f"from {number} to {number + 1} ms" for number in range(40))
+    facts = facts_of(f"Make the buckets finer, such as these in their order: {buckets}")
+    coverage = {kind.kind: kind for kind in check_coverage(facts, "", 40_000)}["numbers"]
+    quotes = [fact.text for fact in coverage.missing]
+    for number in range(1, 41):
+        assert any(f"to {number} ms" in quote for quote in quotes)
+    assert len(quotes) < 12
+    assert coverage.total == len(quotes) + coverage.verbatim

@@ -1,0 +1,27 @@
+"""Transcript lines: what a model reads of the messages that it summarizes."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.summaries.transcript_lines import truncate_middle
+from tests.support.histories import NASTY_TEXTS
+
+
+def test_a_long_message_is_cut_between_words() -> None:
+    """Half a word at either end would read as another one."""
+    words = [f"word{number}" for number in range(400)]
+    for cap in range(200, 212):
+        head, _, tail = truncate_middle(" ".join(words), cap).partition(" … ")
+        assert head.split() == words[: len(head.split())]
+        assert tail.split() == words[-len(tail.split()) :]
+        assert cap - 20 < len(head) + len(tail) <= cap
+    assert truncate_middle("x" * 400, 90) == f"{'x' * 60} … {'x' * 30}", "nothing in it is a word"
+
+
+@given(st.lists(st.sampled_from(NASTY_TEXTS), max_size=9), st.integers(3, 300))
+def test_no_line_of_a_cut_message_begins_a_message(texts: list[str], cap: int) -> None:
+    first, *further = truncate_middle("\n".join(texts), cap).split("\n")
+    assert len("\n".join([first, *further])) <= cap + 3
+    assert all(line.startswith("| ") or line in ("|", "") for line in further)
