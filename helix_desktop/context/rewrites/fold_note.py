@@ -27,6 +27,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.domain.files.command import is_test_command
 from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.redaction.report_text import has_form_of_secret
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.todo import TodoList
 from helix_desktop.domain.tool_call_target import is_symbol_lookup, tool_kind
 from helix_desktop.domain.unicode_safety import without_direction_signs
@@ -51,7 +52,13 @@ _REMEMBERED_TARGETS = 2_048  # of calls: made when the answer comes, for its nam
 _RESULT_END = re.compile(r"[→;“”]|, ")  # what separates a result from the next call, and what quotes it
 _PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
 _NO_LIST = TodoList()
-_NOTE_LINE = re.compile(r"\s*(?:user:|did:|\[)", re.IGNORECASE)  # how a line of the note's own begins
+_NOTE_LINE = re.compile(
+    r"\s*(?:user:|did:|todo list \("
+    r"|\[[\W_]*(?:user|did|folded|names|cached|artifacts|helix|observations|conversation|pinned|recalled"
+    r"|attached|pasted|image|extract|project|instructions|environment|mode|the user|system|tool|assistant))",
+    re.IGNORECASE,
+)
+"""How a line of the note's own begins, or another of the program's or of who speaks."""
 
 
 def render_fold_note(
@@ -143,11 +150,12 @@ def _quoted_parts(parts: Sequence[str | Repeat]) -> str:
 
 def render_truncation_note(index: str, entries: int, messages: int, digits: int = HEX_DIGITS) -> str:
     """Return the note that replaces messages left out without any text."""
-    return _header(f"{messages} earlier messages, left out for want of room", index, entries, digits)
+    what = f"{pluralize(messages, 'earlier message')}, left out for want of room"
+    return _header(what, index, entries, digits)
 
 
 def _header(what: str, index: str, entries: int, digits: int) -> str:
-    return f"{TITLE} {what}, for reference; {entries} outputs in {bare_marker(index, digits)}"
+    return f"{TITLE} {what}, for reference; {pluralize(entries, 'output')} in {bare_marker(index, digits)}"
 
 
 def note_lines(items: Iterable[LogItem]) -> list[str]:

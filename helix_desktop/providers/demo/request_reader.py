@@ -20,7 +20,10 @@ from helix_desktop.providers.demo.script import Recall, Script, Task
 SUMMARY_OPENING = "[Conversation History Summary]"
 _REFERENCE = (SUMMARY_OPENING, "[Observations]", "[Folded steps]")
 _HANDLE = re.compile(r'\[CACHED\] recall_cached_content\("([0-9a-f]{8,64})"\)')
-_INDEX = re.compile(rf"{_HANDLE.pattern}(?= \d+ outputs covered here)|(?<=outputs in ){_HANDLE.pattern}")
+_INDEX = re.compile(
+    rf"{_HANDLE.pattern}(?= \d+ outputs covered here)"
+    rf"|(?:(?<=outputs in )|(?<= 1 output in )){_HANDLE.pattern}"
+)
 _ENTRY = re.compile(r"^([0-9a-f]{12}) e(\d+) (\w+) (.+)$", re.MULTILINE)
 _DENIED = "The user did not allow this call."
 _ERROR_LINE = re.compile(

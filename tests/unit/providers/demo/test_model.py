@@ -184,7 +184,7 @@ COVERED = (
         "user", f"[Conversation History Summary] A handover.\n## Index\n{marker('a')} 9 outputs covered here"
     ),
     Message("user", f"[Observations] Facts.\n- (1) One.\n{marker('b')} 4 outputs covered here"),
-    Message("user", f"[Folded steps] Earlier steps, for reference; 3 outputs in {marker('c')}\nuser: hello"),
+    Message("user", f"[Folded steps] Earlier steps, for reference; 1 output in {marker('c')}\nuser: hello"),
 )
 
 
