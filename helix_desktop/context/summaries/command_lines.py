@@ -71,24 +71,24 @@ def shown_command(command: str, cap: int) -> str:
 
 def tell_apart(command: str, others: Collection[str], cap: int) -> str:
     """Return a shown command with the first words in which it differs from `others` that look the same."""
-    shown, line = shown_command(command, cap), whole_command(command)
+    short, line = shown_command(command, cap), whole_command(command)
     if not others:
-        return shown
+        return short
     same = max(_same_chars(line, whole_command(other)) for other in others)
     start, main = line.rfind(" ", 0, same) + 1, line.find(main_part(command))
     if start == main:
-        return shown
+        return short
     is_before = start < main
     differs = _cut(line[start : main if is_before else None].rstrip(" &;|"), cap // 3).removesuffix(_GAP)
     if is_before:
-        return _cut(f"{differs} {_GAP} {shown.rpartition(f'{_GAP} ')[2]}", cap)
-    return f"{_cut(shown, cap - len(differs) - 3).removesuffix(_GAP)}{_GAP} {differs}{_GAP}"
+        return _cut(f"{differs} {_GAP} {short.rpartition(f'{_GAP} ')[2]}", cap)
+    return f"{_cut(short, cap - len(differs) - 3).removesuffix(_GAP)}{_GAP} {differs}{_GAP}"
 
 
 def _same_chars(left: str, right: str) -> int:
     """Return how many characters are the same in both from the beginning on."""
     pairs = zip(left[:_COMPARED_CHARS], right[:_COMPARED_CHARS], strict=False)
-    return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(left), len(right)))
+    return next((n for n, (here, there) in enumerate(pairs) if here != there), min(len(left), len(right)))
 
 
 def _cut(line: str, cap: int) -> str:
