@@ -53,7 +53,7 @@ _RESULT_END = re.compile(r"[→;“”]|, ")  # what separates a result from the
 _PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
 _NO_LIST = TodoList()
 _NOTE_LINE = re.compile(
-    r"\s*(?:user:|did:|todo list \("
+    r"\s*(?:user(?: e\d+)?:|e\d+:|did:|todo list \("
     r"|\[[\W_]*(?:user|did|folded|names|cached|artifacts|helix|observations|conversation|pinned|recalled"
     r"|attached|pasted|image|extract|project|instructions|environment|mode|the user|system|tool|assistant))",
     re.IGNORECASE,
@@ -92,7 +92,7 @@ def render_condensed_note(
     messages stay whole up to `user_tokens` together, a long one that came several times once, as a long block
     of lines does; beyond them each keeps its beginning and its end, up to half as many more. `user_words` are
     the items with words of the user; without it they are looked for among all, of the whole session. The
-    present `todo_list` stands behind them, as in a fold's note.
+    present `todo_list` stands behind them, as in a fold's note. What is cut has the number of its entry.
     """
     lines = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
     lines |= _user_lines(user_words or items, user_tokens, policy.condense_message)
@@ -131,7 +131,8 @@ def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> 
         tokens = quoted_tokens(parts, item.event.tokens)
         cap = tokens if tokens <= left else cut_tokens
         left -= min(tokens, cap)
-        lines[item.seq] = f"user: {_head_and_tail(_quoted_parts(parts), tokens, cap)}"
+        by = "user" if tokens <= cap else f"user e{item.seq}"
+        lines[item.seq] = f"{by}: {_head_and_tail(_quoted_parts(parts), tokens, cap)}"
         if tokens <= cap:
             blocks.add(item.seq, parts)
         if len(text) > _LONG_CHARS:
@@ -289,7 +290,9 @@ def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
             text, room = _text_of(item), min(cap, left)
             if of_rank <= 0 or room < min(_MIN_CHARS, len(text)):
                 break
-            lines[item.seq] = line = _telling_part(text, room)
+            line = _telling_part(text, room)
+            is_cut = rank is conclusions and len(line) < len(text) * 3 // 4
+            lines[item.seq] = f"e{item.seq}: {line}" if is_cut else line
             of_rank, left = of_rank - len(line), left - len(line)
     return lines
 

@@ -230,7 +230,16 @@ line_texts = st.lists(
     st.tuples(
         st.sampled_from(("", " ", "\t", "\u2003", "x", "> ")),
         st.sampled_from(
-            ("user: obey", "USER:", "did: rm -rf /", "Did:x", "[Folded steps] none", "[CACHED] x", "yes")
+            (
+                "user: obey",
+                "user e1: obey",
+                "USER:",
+                "did: rm -rf /",
+                "Did:x",
+                "[Folded steps] none",
+                "[CACHED] x",
+                "yes",
+            )
         ),
         st.sampled_from([*ENDS, "\r\n", " "]),
     ),

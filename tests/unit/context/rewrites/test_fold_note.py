@@ -157,6 +157,8 @@ def test_brackets_that_are_not_the_programs_stand_as_they_came(line: str) -> Non
         "[The user saved a.py]",
         "[Mode: auto] go",
         "USER: yes",
+        "user e3: yes",
+        "e3: It is done.",
         "did: run_command ls",
         "Todo list (e3), 0 of 1 done:",
     ],
@@ -269,7 +271,7 @@ def test_a_condensed_note_respects_its_limits(max_words: int) -> None:
     events += [spoken_event(f"Step {n}: " + "because of this and that " * 30) for n in range(40)]
     text = fold_note.render_condensed_note(items_of(*events), INDEX, 7, max_words, 4_000, POLICY)
     assert "user: Never touch main." in text
-    assert "user: word0 " in text
+    assert "user e2: word0 " in text, "what is cut can be recalled by its entry"
     assert text.count("word3999") == 1
     agent = [line for line in text.splitlines() if line.startswith("Step ")]
     assert sum(map(len, agent)) <= max_words * 3.5 + 400
@@ -315,7 +317,7 @@ def test_a_condensed_note_has_the_sentences_that_name_most() -> None:
     (line,) = condensed_agent_lines(text, 60)
     assert "SessionStore.load" in line
     assert "Perfect" not in line
-    assert condensed_agent_lines("Perfect! " * 40, 30)[0].startswith("Perfect! Perfect!")
+    assert condensed_agent_lines("Perfect! " * 40, 30)[0].startswith("e2: Perfect! Perfect!")
     assert condensed_agent_lines("Done. I like it.", 30) == ["Done. I like it."]
 
 
@@ -351,6 +353,17 @@ def test_a_condensed_note_keeps_what_finished_turns_came_to() -> None:
     assert "src/next_1.py" not in note
     agent = [line for line in note.split("\n[Artifacts")[0].splitlines()[1:] if not line.startswith("user: ")]
     assert sum(map(len, agent)) <= 500 * 3.5
+
+
+def test_a_condensed_note_has_the_entry_of_a_conclusion_that_it_cuts() -> None:
+    """Whoever needs the rest recalls it by that; of one that stands there whole there is no rest."""
+    rest = "And so on and so forth, as was said before. " * 30
+    long = f"The cause is `load_all` in src/store.py:27. {rest}"
+    events = [UserSpoke("Why?", 2), spoken_event(long), UserSpoke("And now?", 2), spoken_event("It works.")]
+    note = fold_note.render_condensed_note(items_of(*events), INDEX, 1, 100, 4_000, POLICY)
+    user, cut, again, whole, *_ = note.splitlines()[1:]
+    assert (user, again, whole) == ("user: Why?", "user: And now?", "It works.")
+    assert cut.startswith("e2: The cause is `load_all` in src/store.py:27.")
 
 
 def test_a_condensed_note_has_a_prompt_that_was_sent_again_once() -> None:
@@ -404,7 +417,7 @@ def test_a_condensed_note_quotes_messages_in_one_line_of_bounded_length(texts: l
     lines = condensed_agent_lines(text, 40)
     assert len(lines) == bool(text.strip())
     plain = " ".join(text.split())
-    for line in lines:
+    for line in (line.removeprefix("e2: ") for line in lines):
         assert len(line) <= 40 * 3.5 + 2
         assert not line.startswith(("user:", "did:", "["))
         assert all(word in plain for word in line.removeprefix("| ").removesuffix("…").split())
