@@ -359,8 +359,10 @@ def test_a_condensed_note_has_the_entry_of_a_conclusion_that_it_cuts() -> None:
     """Whoever needs the rest recalls it by that; of one that stands there whole there is no rest."""
     rest = "And so on and so forth, as was said before. " * 30
     long = f"The cause is `load_all` in src/store.py:27. {rest}"
-    events = [UserSpoke("Why?", 2), spoken_event(long), UserSpoke("And now?", 2), spoken_event("It works.")]
-    note = fold_note.render_condensed_note(items_of(*events), INDEX, 1, 100, 4_000, POLICY)
+    items = items_of(
+        UserSpoke("Why?", 2), spoken_event(long), UserSpoke("And now?", 2), spoken_event("It works.")
+    )
+    note = fold_note.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
     user, cut, again, whole, *_ = note.splitlines()[1:]
     assert (user, again, whole) == ("user: Why?", "user: And now?", "It works.")
     assert cut.startswith("e2: The cause is `load_all` in src/store.py:27.")
