@@ -66,12 +66,20 @@ class TodoList(NamedTuple):
         return bool(current_item(self.items))
 
     @property
+    def open_tasks(self) -> dict[str, int]:
+        """What is left to do, each with the message of the answer."""
+        return {_one_line(item): self.answer_seq for item in self.items if item.status != "done"}
+
+    @property
     def open_lines(self) -> list[str]:
         """The lines that say what is left to do, in place of call and answer."""
         left = [item for item in self.items if item.status != "done"]
         marks = {"in_progress": "- now: ", "pending": "- then: "}
         title = f"Todo list (e{self.answer_seq}), {progress_text(self.items)} done:"
         return [title, *(f"{marks[item.status]}{_one_line(item)}" for item in left)]
+
+
+NO_LIST = TodoList()
 
 
 def changes_text(previous: Sequence[TodoItem], items: Sequence[TodoItem]) -> str:

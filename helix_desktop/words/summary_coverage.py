@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helix_desktop.domain.events.summary import SummaryCoverage
+from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
@@ -41,18 +41,26 @@ def _count(coverage: SummaryCoverage) -> str:
                 total, "{named} of %n instruction", "{named} of %n instructions", named=count
             )
             return _with_verbatim(instructions, coverage)
+        case "tasks":
+            return tr.plural(total, "{named} of %n task left", "{named} of %n tasks left", named=count)
         case "conclusions":
             conclusions = tr.plural(
                 total, "{named} of %n conclusion", "{named} of %n conclusions", named=count
             )
             return _with_verbatim(conclusions, coverage)
+        case _:
+            return _count_of_names(coverage.kind, count, total)
+
+
+def _count_of_names(kind: FactKind, count: str, total: int) -> str:
+    match kind:
         case "files":
             return tr.plural(total, "{named} of %n file", "{named} of %n files", named=count)
         case "hashes":
             return tr.plural(total, "{named} of %n digest", "{named} of %n digests", named=count)
         case "numbers":
             return tr.plural(total, "{named} of %n number", "{named} of %n numbers", named=count)
-        case "commands":
+        case _:
             return tr.plural(total, "{named} of %n command", "{named} of %n commands", named=count)
 
 

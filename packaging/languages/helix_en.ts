@@ -20940,6 +20940,14 @@
                 <numerusform>{named} of %n numbers</numerusform>
             </translation>
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>{named} of %n tasks left</source>
+            <translation>
+                <numerusform>{named} of %n task left</numerusform>
+                <numerusform>{named} of %n tasks left</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/preview_card.py" />
             <source>{names} and {count} more</source>

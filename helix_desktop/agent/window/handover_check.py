@@ -31,7 +31,8 @@ async def checked_handover(runtime: SessionRuntime, event: HandoverMade, facts: 
     quoted = user_text_seqs(transcript, event.upto, event.kept, policy.user_text_tokens, window)
     max_chars = policy.ledger_tokens * CHARS_PER_TOKEN
     verbatim = quoted.union(event.words)
-    coverage = await asyncio.to_thread(check_coverage, facts, text, max_chars, verbatim)
+    todo_list = transcript.todo_list_between(0, event.upto)
+    coverage = await asyncio.to_thread(check_coverage, facts, text, max_chars, verbatim, todo_list)
     event = msgspec.structs.replace(event, coverage=coverage)
     words = agent_texts(transcript, event.words)
     tokens = await runtime.count_tokens(render_handover(event, (), words))

@@ -228,7 +228,10 @@ class Observer:
         missing_chars = policy.ledger_tokens * CHARS_PER_TOKEN
         users = [item for item in source_input.items if isinstance(item.event, UserSpoke)]
         whole_seqs = whole_texts(users, quote_budget)
-        coverage = await asyncio.to_thread(check_coverage, covered, text, missing_chars, whole_seqs)
+        todo_list = self._runtime.transcript.todo_list_between(event_range.after, event_range.upto)
+        coverage = await asyncio.to_thread(
+            check_coverage, covered, text, missing_chars, whole_seqs, todo_list
+        )
         lines = [observation.observation_bullet(fact) for fact in over]
         over_tokens = await self._runtime.counter.count(lines) if lines else []
         prompt = self._runtime.prompt_versions.get("reflect" if event_range.replaces else "observe", "")

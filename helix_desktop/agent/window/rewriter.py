@@ -231,9 +231,8 @@ class WindowRewriter:
         items = transcript.between(after, upto)
         stated = transcript.without_excluded(items)
         user_words = transcript.without_excluded(transcript.user_words_between(after, upto))
-        note = note_text(
-            fold_plan, stated, user_words, content.digest, entries, policy, window, transcript.todo_list
-        )
+        todo_list = transcript.todo_list_between(after, upto)
+        note = note_text(fold_plan, stated, user_words, content.digest, entries, policy, window, todo_list)
         if anchors := self._fold_anchors(fold_plan, policy, note):
             note = f"{note}\n{anchors}"
         tokens = await self._note_tokens.count(note)

@@ -342,6 +342,16 @@ class Transcript(WindowMessages):
         """Return the agent's present todo list."""
         return self.staleness.todo_list
 
+    def todo_list_between(self, after: int, upto: int) -> TodoList:
+        """Return the present todo list if it stands in events behind `after` up to `upto`; else an empty one.
+
+        One that the user excluded is not named.
+        """
+        todo_list = self.todo_list
+        seqs = {todo_list.call_seq, todo_list.answer_seq}
+        is_inside = all(after < seq <= upto for seq in seqs)
+        return todo_list if is_inside and not seqs & self.rewrites.excluded.keys() else TodoList()
+
     @property
     def stale_digests(self) -> Mapping[str, int]:
         """Return the contents of files, read or written, that changed since, each with the event of that."""

@@ -28,7 +28,7 @@ from helix_desktop.domain.files.command import is_test_command
 from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.redaction.report_text import has_form_of_secret
 from helix_desktop.domain.text_format import pluralize
-from helix_desktop.domain.todo import TodoList
+from helix_desktop.domain.todo import NO_LIST, TodoList
 from helix_desktop.domain.tool_call_target import is_symbol_lookup, tool_kind
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
@@ -51,7 +51,6 @@ _REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note aft
 _REMEMBERED_TARGETS = 2_048  # of calls: made when the answer comes, for its names, and again for its note
 _RESULT_END = re.compile(r"[→;“”]|, ")  # what separates a result from the next call, and what quotes it
 _PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
-_NO_LIST = TodoList()
 _NOTE_LINE = re.compile(
     r"\s*(?:user(?: e\d+)?:|e\d+:|did:|todo list \("
     r"|\[[\W_]*(?:user|did|folded|names|cached|artifacts|helix|observations|conversation|pinned|recalled"
@@ -66,13 +65,13 @@ def render_fold_note(
     index: str,
     entries: int,
     digits: int = HEX_DIGITS,
-    todo_list: TodoList = _NO_LIST,
+    todo_list: TodoList = NO_LIST,
 ) -> str:
     """Return a fold's note: messages verbatim, each call in a few words, the rest through the index.
 
-    If the present `todo_list` of the session is among the messages, what is left to do stands at the end.
+    Of the present `todo_list`, if it is in one of the messages, what is left to do stands at the end.
     """
-    lines = [*note_lines(items), *_todo_lines(items, todo_list)]
+    lines = [*note_lines(items), *_todo_lines(todo_list)]
     return "\n".join([_header("Earlier steps", index, entries, digits), *lines])
 
 
@@ -84,7 +83,7 @@ def render_condensed_note(
     user_tokens: int,
     policy: ContextPolicy,
     user_words: Sequence[LogItem] = (),
-    todo_list: TodoList = _NO_LIST,
+    todo_list: TodoList = NO_LIST,
 ) -> str:
     """Return the note that replaces older notes: user messages, what the agent's name, and a ledger.
 
@@ -101,14 +100,12 @@ def render_condensed_note(
             lines[item.seq] = _reply_line(item.event, item.event.reply)
     ledger = build_ledger(items[-_LEDGER_MESSAGES:]).text(policy.ledger_tokens)
     header = _header("Earlier steps, in brief", index, entries, policy.handle_digits)
-    parts = [header, *(line for _, line in sorted(lines.items())), *_todo_lines(items, todo_list)]
+    parts = [header, *(line for _, line in sorted(lines.items())), *_todo_lines(todo_list)]
     return "\n".join([*parts, f"[Artifacts: {LEGEND}]", ledger] if ledger else parts)
 
 
-def _todo_lines(items: Sequence[LogItem], todo_list: TodoList) -> list[str]:
-    """Return what is left to do if the list is among these messages; later ones have a newer list."""
-    seqs = {item.seq for item in items} if todo_list.is_open else ()
-    return todo_list.open_lines if {todo_list.call_seq, todo_list.answer_seq} <= {*seqs} else []
+def _todo_lines(todo_list: TodoList) -> list[str]:
+    return todo_list.open_lines if todo_list.is_open else []
 
 
 def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> dict[int, str]:

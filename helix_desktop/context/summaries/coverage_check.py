@@ -22,6 +22,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.question import QuestionReply, decision_text
+from helix_desktop.domain.todo import NO_LIST, TodoList
 from helix_desktop.domain.tool_call_target import tool_kind
 from helix_desktop.domain.typed_text import typed_text
 
@@ -73,12 +74,13 @@ _IN_SENTENCES: Mapping[FactKind, re.Pattern[str]] = {"hashes": _HASH, "numbers":
 _FIGURE = re.compile(r"\b\d[\w.,:]*\w\b")  # a number of two digits or more
 _SHARES: Mapping[FactKind, float] = {
     "instructions": 0.4,
+    "tasks": 0.4,
     "conclusions": 0.8,
     "files": 0.2,
     "hashes": 0.12,
     "numbers": 0.18,
     "commands": 0.1,
-}  # of the characters for facts that are missing; conclusions have theirs beside those of the others
+}  # of the characters for facts that are missing; conclusions and tasks have theirs beside the others'
 
 
 class CoveredFacts:
@@ -165,20 +167,25 @@ def covered_facts(items: Iterable[LogItem]) -> CoveredFacts:
 
 
 def check_coverage(
-    facts: CoveredFacts, text: str, max_chars: int, quoted: Container[int] = ()
+    facts: CoveredFacts,
+    text: str,
+    max_chars: int,
+    quoted: Container[int] = (),
+    todo_list: TodoList = NO_LIST,
 ) -> tuple[SummaryCoverage, ...]:
     """Return by kind how many facts a summary's text names, and those it does not, newest first.
 
-    The missing ones are listed in about `max_chars` characters, conclusions in 0.8 times as many more, to
-    stand below the summary; files that were changed come before those that were only read. A sentence with
-    several hashes and numbers is listed once. `quoted` are the seqs of messages that stay verbatim: their
-    instructions and conclusions are counted, not listed.
+    The missing ones are listed in about `max_chars` characters, conclusions in 0.8 times and tasks in 0.4
+    times as many more, to stand below the summary; files that were changed come before those that were only
+    read. A sentence with several hashes and numbers is listed once. `quoted` are the seqs of messages that
+    stay verbatim: their instructions and conclusions are counted, not listed. Tasks are what is left to do
+    on the `todo_list`.
     """
     summary_names = _NamedIn(text)
     checked: list[SummaryCoverage] = []
     texts: set[str] = set()
     for kind, share in _SHARES.items():
-        of_kind = facts.of_kind(kind)
+        of_kind = todo_list.open_tasks if kind == "tasks" else facts.of_kind(kind)
         if not of_kind:
             continue
         missing = [
@@ -246,6 +253,7 @@ def also_named(coverage: Sequence[SummaryCoverage]) -> str:
 
 _LABELS: Mapping[FactKind, str] = {
     "instructions": "The user wrote",
+    "tasks": "Left to do on the todo list",
     "conclusions": "The agent concluded",
     "files": "Files",
     "commands": "Commands",
@@ -354,7 +362,7 @@ class _NamedIn:
                 return fact[:_HASH_DIGITS] in self._text
             case "numbers":
                 return _plain_number(fact) in self._numbers
-            case "instructions":
+            case "instructions" | "tasks":
                 return self._has_instruction(fact)
             case "conclusions":
                 return self._has_conclusion(fact)

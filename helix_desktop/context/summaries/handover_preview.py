@@ -62,8 +62,9 @@ class HandoverPreviewWriter:
         sections = self._extract.sections(previous_handover(transcript))
         ledger = self._extract.ledger.text(ledger_tokens)
         text = "\n".join([*(section_text(section, mark_unsupported=False) for section in sections), ledger])
-        coverage = check_coverage(self._facts, text, ledger_tokens * CHARS_PER_TOKEN)
         upto = self._last.seq if self._last else 0
+        todo_list = transcript.todo_list_between(0, upto)
+        coverage = check_coverage(self._facts, text, ledger_tokens * CHARS_PER_TOKEN, (), todo_list)
         return HandoverPreview(upto, transcript.counts(upto=upto), sections, ledger, coverage)
 
 

@@ -33,7 +33,7 @@ class Section(msgspec.Struct, frozen=True):
     bullets: tuple[Bullet, ...] = ()
 
 
-FactKind = Literal["instructions", "conclusions", "files", "hashes", "numbers", "commands"]
+FactKind = Literal["instructions", "tasks", "conclusions", "files", "hashes", "numbers", "commands"]
 
 
 class SummaryCoverage(msgspec.Struct, frozen=True):

@@ -145,6 +145,22 @@ async def test_a_manual_handover_with_focus() -> None:
     await rig.assert_consistent()
 
 
+async def test_what_is_left_to_do_stands_in_a_handover_that_does_not_say_it() -> None:
+    """The model's summary knows nothing of the agent's todo list; the next request does."""
+    items = [{"content": "Rework the lexer", "status": "in_progress"}, {"content": "Test it"}]
+    thoughts = [tool_call_reply(("say", {}), text=f"word{n} " * 600, id_prefix=f"t{n}-") for n in range(8)]
+    planned = tool_call_reply(("todo", {"items": items}), id_prefix="p")
+    rig = await ready_conversation(replies_in_order(planned, *thoughts, text_reply("Done.")))
+    rig.conversation.handovers.start()
+    await rig.conversation.wait_for_background_work()
+    (handover,) = rig.events(HandoverMade)
+    (tasks,) = (kind for kind in handover.coverage if kind.kind == "tasks")
+    assert (tasks.named, tasks.total) == (0, 2)
+    text = texts(rig.conversation.window.measure()[0].request)
+    assert "- Left to do on the todo list: Rework the lexer [e" in text
+    await rig.assert_consistent()
+
+
 async def test_a_manual_handover_with_nothing_to_cover() -> None:
     """Reported at once, not recorded: it must not count as a failure of automatic handovers."""
     rig = AgentRig(ScriptedModel(thinking_script(2)), NO_SWEEP)

@@ -14,8 +14,10 @@ from helix_desktop.context.summaries.coverage_check import (
     covered_facts,
     instructions_in,
 )
-from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.todo import TODO, TodoItem, list_text
 from tests.support.histories import SessionSimulator, histories
 
 COMMAND = "cd /repo && uv run pytest -q tests/unit/parser --maxfail=3 | tail -5"
@@ -245,3 +247,27 @@ def test_numbers_that_stand_near_each_other_are_quoted_once() -> None:
         assert any(f"to {number} ms" in quote for quote in quotes)
     assert len(quotes) < 12
     assert coverage.total == len(quotes) + coverage.verbatim
+
+
+def test_what_is_left_on_the_todo_list_stands_below_a_summary_that_does_not_say_it() -> None:
+    """A task that is done, or that the summary names, does not."""
+    items = (
+        TodoItem("Read the parser", "done"),
+        TodoItem("Rework the lexer's handling of tabs", "in_progress"),
+        TodoItem("Measure the pager under load"),
+    )
+    simulator = history()
+    call = ToolCall("t1", TODO, msgspec.json.encode({"items": items}).decode())
+    simulator.record(AssistantSpoke("", "test/model", 1, (call,)))
+    simulator.record(ToolAnswered("t1", TODO, list_text(items), "e" * 64, 1, 1, 1))
+    transcript = simulator.transcript
+    seq = transcript.last_seq
+    facts, todo_list = covered_facts(transcript.items), transcript.todo_list_between(0, seq)
+    found = {kind.kind: kind for kind in check_coverage(facts, "", 900, (), todo_list)}
+    assert (found["tasks"].named, found["tasks"].total) == (0, 2)
+    assert "- Left to do on the todo list: " in also_named([found["tasks"]])
+    assert {fact.text for fact in found["tasks"].missing} == {items[1].content, items[2].content}
+    said = "The lexer's handling of tabs is being reworked: rework it, then measure the pager under load."
+    found = {kind.kind: kind for kind in check_coverage(facts, said, 900, (), todo_list)}
+    assert found["tasks"].missing == ()
+    assert transcript.todo_list_between(0, seq - 1).items == (), "the messages behind a range have it"
