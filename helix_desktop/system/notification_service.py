@@ -8,6 +8,8 @@ from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from helix_desktop.system.task_scope import raise_if_cancelled
+
 if TYPE_CHECKING:
     from jeepney import Message
     from jeepney.io.asyncio import DBusRouter
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _NAME, _PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
 _OPEN = "default"  # the action of a click on the notification itself
+_ROUTER_FAILURES = (KeyError, RuntimeError, ValueError, asyncio.InvalidStateError)
 _EXPIRY_MS = -1  # as the service does it
 
 
@@ -47,16 +50,18 @@ class NotificationService(Generic[T]):
         Raises OSError if there is no session bus, no such service, or no longer one.
         """
         from jeepney import DBusErrorResponse, MatchRule, message_bus
-        from jeepney.io.asyncio import Proxy, open_dbus_router
+        from jeepney.io.asyncio import DBusRouter, Proxy, open_dbus_connection
         from jeepney.io.common import RouterClosed
 
         clicks = MatchRule(type="signal", interface=_NAME, path=_PATH, member="ActionInvoked")
         try:
-            async with open_dbus_router() as router:
+            # Not `open_dbus_router`: that leaves the connection open if the router has failed.
+            async with await open_dbus_connection() as connection, DBusRouter(connection) as router:
                 with router.filter(clicks, queue=self._queue):
                     await Proxy(message_bus, router).AddMatch(clicks)
                     await self._serve(router)
-        except (DBusErrorResponse, RouterClosed, EOFError, KeyError, RuntimeError, ValueError) as error:
+        except (DBusErrorResponse, RouterClosed, EOFError, *_ROUTER_FAILURES) as error:
+            raise_if_cancelled()  # the router fails if a call is canceled in the moment of its reply
             raise OSError(f"no notification service: {error!r}") from error
         finally:
             self._queue = asyncio.Queue()

@@ -139,6 +139,22 @@ async def test_a_notification_that_the_user_closed_keeps_none_of_the_others_from
 
 
 @pytest.mark.usefixtures("session_bus")
+async def test_the_end_in_the_moment_of_a_reply_is_no_failure() -> None:
+    """However far the reply has come: it is the same as at any other moment."""
+    async with a_desktop() as desktop:
+        for turns in range(12):
+            service = NotificationService[str]("Helix Desktop", "org.example.App", lambda place: None)
+            scope = TaskScope()
+            running = scope.start(service.run(), "notify")
+            service.show("Done", "It is", "a session")
+            await desktop.next_call("Notify")
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await scope.close()
+            assert running.cancelled()
+
+
+@pytest.mark.usefixtures("session_bus")
 async def test_a_bus_without_such_a_service_is_an_error() -> None:
     service = NotificationService[str]("Helix Desktop", "org.example.App", lambda place: None)
     service.show("Done", "It is", "a session")
