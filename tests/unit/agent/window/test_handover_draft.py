@@ -10,7 +10,6 @@ import pytest
 from helix_desktop.agent.session_updates import CompactionProgress
 from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.agent.window.summarizer import NO_MODEL
-from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.fallback_rate import fallback_rate
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput, ModelUnreachable
@@ -20,6 +19,7 @@ from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverFailed
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ToolSpec
 from helix_desktop.domain.user_text import verbatim
 from tests.support.agent_rig import AgentRig, ScriptedTools
+from tests.support.handover_rig import MANUAL_ONLY
 from tests.support.scripted_model import (
     SUMMARY,
     Script,
@@ -29,15 +29,6 @@ from tests.support.scripted_model import (
     text_reply,
     thinking_script,
     tool_call_reply,
-)
-
-MANUAL_ONLY = msgspec.structs.replace(
-    PROFILES["balanced"],
-    protect_steps=1_000,
-    protect_tokens=10**6,
-    preview_above=0.8,
-    handover_least_messages=10_000,
-    observe_at=0.0,
 )
 
 

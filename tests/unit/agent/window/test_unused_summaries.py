@@ -5,26 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-import msgspec
 import pytest
 
 from helix_desktop.agent.session_updates import CompactionProgress, ErrorRaised, ObservationProgress
-from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import ModelRequest, TextDelta
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import AgentRig
+from tests.support.handover_rig import MANUAL_ONLY
 from tests.support.scripted_model import ScriptedModel, ScriptedReply, thinking_script
 
-MANUAL_ONLY = msgspec.structs.replace(
-    PROFILES["balanced"],
-    protect_steps=1_000,
-    protect_tokens=10**6,
-    preview_above=0.8,
-    handover_least_messages=10_000,
-    observe_at=0.0,
-)
 Progress = type[CompactionProgress] | type[ObservationProgress]
 
 

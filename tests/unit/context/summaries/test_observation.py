@@ -436,8 +436,8 @@ def test_refining_without_a_model(generations: list[tuple[Observation, ...]]) ->
     every = [fact for facts in generations for fact in facts]
     merged = merge_observations([observations_with(facts) for facts in generations])
     assert merged
-    kept = {plain(fact.text) for fact in merged}
-    assert len(kept) == len(merged)
+    distinct = {plain(fact.text) for fact in merged}
+    assert len(distinct) == len(merged)
     assert {fact.text for fact in merged} <= {fact.text for fact in every}
     assert (
         len(merged) == 1
@@ -448,7 +448,7 @@ def test_refining_without_a_model(generations: list[tuple[Observation, ...]]) ->
         priority, at = ranks.get(plain(fact.text), (3, 0))
         ranks[plain(fact.text)] = min(priority, fact.priority), max(at, fact.at)
     assert all(ranks[plain(fact.text)] == (fact.priority, fact.at) for fact in merged)
-    dropped = [(-priority, at) for words, (priority, at) in ranks.items() if words not in kept]
+    dropped = [(-priority, at) for words, (priority, at) in ranks.items() if words not in distinct]
     assert not dropped or max(dropped) <= min((-fact.priority, fact.at) for fact in merged)
 
 

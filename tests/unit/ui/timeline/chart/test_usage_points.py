@@ -93,7 +93,7 @@ def measured(
 
 def test_an_answer_to_a_request_from_before_a_handover_makes_no_second_peak() -> None:
     """The model answered while the history was summarized: its report is about what stood there before."""
-    asked = (
+    question = (
         UserSpoke("All of this", 9_000),
         AssistantSpoke("Yes.", "lab/m", 6, estimate=10_000, window=64_000),
     )
@@ -101,7 +101,7 @@ def test_an_answer_to_a_request_from_before_a_handover_makes_no_second_peak() ->
     answer = AssistantSpoke(
         "Done.", "lab/m", 6, usage=Usage(10_110, 6), estimate=10_110, window=64_000, sent_after=3
     )
-    events: tuple[Event, ...] = (*asked, UserSpoke("Go on.", 96), handover, answer)
+    events: tuple[Event, ...] = (*question, UserSpoke("Go on.", 96), handover, answer)
     assert [(point.seq, point.used) for point in usage_points(_recorded(events), ContextPolicy())][-2:] == [
         (4, 1_914),
         (5, 1_924),
