@@ -15,10 +15,19 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Command line")
 
 MIN_WINDOW_TOKENS = 1_000  # tokens: less does not hold the tools' descriptions
+MAX_WINDOW_TOKENS = 1_000_000_000
+MAX_TOKENS = 1_000_000_000_000  # of a budget: more is a slip of the keyboard, as with the next ones
+MAX_USD = 1_000_000
+MAX_SECONDS = 7 * 86_400
+MAX_COUNT = 1_000_000_000  # events, lines and results
+MAX_YEARS = 100
 MAX_JOBS = 64
 MAX_PORT = 65_535
 MAX_PIXELS = 8_192
 
+_MAX_DIGITS = 15  # of a number that is read; no limit here has as many
+_MAX_QUOTED = 70  # characters of a wrong value in its error
+_MAX_BYTES = 1 << 60
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 _TIME = re.compile(r"(\d+)\s*([hdw])", re.IGNORECASE)
 _FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -46,53 +55,69 @@ def non_empty_text(text: str) -> str:
     return text
 
 
-def window_tokens(text: str) -> int:
-    """Parse the size of a model's window, in tokens."""
-    if not text.isdecimal() or int(text) < MIN_WINDOW_TOKENS:
-        raise argparse.ArgumentTypeError(_expected_number(MIN_WINDOW_TOKENS, text))
-    return int(text)
+def number_between(minimum: int, maximum: int) -> Callable[[str], int]:
+    """Return what parses an integer of a range."""
 
-
-def token_budget(text: str) -> int:
-    """Parse a number of tokens; 0 means no limit."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(
-            tr(
-                "must be a number of tokens, such as {example} (got {value})",
-                example="200000",
-                value=repr(text),
+    def parse(text: str) -> int:
+        number = _integer(text)
+        if number is None or not minimum <= number <= maximum:
+            raise argparse.ArgumentTypeError(
+                tr(
+                    "must be a number from {minimum} to {maximum} (got {value})",
+                    minimum=minimum,
+                    maximum=maximum,
+                    value=_quoted(text),
+                )
             )
-        )
-    return int(text)
+        return number
+
+    return parse
+
+
+window_tokens = number_between(MIN_WINDOW_TOKENS, MAX_WINDOW_TOKENS)
+"""Parse the size of a model's window, in tokens."""
+token_budget = number_between(0, MAX_TOKENS)
+"""Parse a number of tokens; 0 means no limit."""
+count = number_between(0, MAX_COUNT)
+"""Parse an integer of at least 0."""
+positive_count = number_between(1, MAX_COUNT)
+"""Parse an integer of at least 1."""
 
 
 def pixels(text: str) -> tuple[int, int]:
     """Parse a size in pixels, such as `1024x680`."""
-    width, _, height = text.partition("x")
-    if not (width.isdecimal() and height.isdecimal() and 1 <= int(width) <= MAX_PIXELS >= int(height) >= 1):
+    width, height = map(_integer, text.partition("x")[::2])
+    if not (width and height and max(width, height) <= MAX_PIXELS):
         raise argparse.ArgumentTypeError(
-            tr("must be a size, such as {example} (got {value})", example="1024x680", value=repr(text))
+            tr("must be a size, such as {example} (got {value})", example="1024x680", value=_quoted(text))
         )
-    return int(width), int(height)
+    return width, height
 
 
 def seconds(text: str) -> float:
     """Parse a duration in seconds."""
     value = _float(text)
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(tr("must be a number of seconds (got {value})", value=repr(text)))
+    if not 0 <= value <= MAX_SECONDS:
+        raise argparse.ArgumentTypeError(
+            tr(
+                "must be a number of seconds, at most {maximum} (got {value})",
+                maximum=MAX_SECONDS,
+                value=_quoted(text),
+            )
+        )
     return value
 
 
 def usd(text: str) -> float:
     """Parse an amount of US dollars."""
     amount = _float(text)
-    if not 0 <= amount < math.inf:
+    if not 0 <= amount <= MAX_USD:
         raise argparse.ArgumentTypeError(
             tr(
-                "must be an amount in US dollars, such as {example} (got {value})",
+                "must be an amount in US dollars, such as {example}, at most {maximum} (got {value})",
                 example="2.50",
-                value=repr(text),
+                maximum=MAX_USD,
+                value=_quoted(text),
             )
         )
     return amount
@@ -102,7 +127,9 @@ def fraction(text: str) -> float:
     """Parse a share from 0 to 1."""
     value = _float(text)
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(tr("must be a number from 0 to 1 (got {value})", value=repr(text)))
+        raise argparse.ArgumentTypeError(
+            tr("must be a number from 0 to 1 (got {value})", value=_quoted(text))
+        )
     return value
 
 
@@ -113,88 +140,68 @@ def _float(text: str) -> float:
         return math.nan  # lies in no range
 
 
-def number_between(minimum: int, maximum: int) -> Callable[[str], int]:
-    """Return what parses an integer of a range."""
-
-    def parse(text: str) -> int:
-        if not text.isdecimal() or not minimum <= int(text) <= maximum:
-            raise argparse.ArgumentTypeError(
-                tr(
-                    "must be a number from {minimum} to {maximum} (got {value})",
-                    minimum=minimum,
-                    maximum=maximum,
-                    value=repr(text),
-                )
-            )
-        return int(text)
-
-    return parse
+def _integer(text: str) -> int | None:
+    """Return an integer of decimal digits; None if it is none, or longer than any that makes sense."""
+    return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else None
 
 
-def count(text: str) -> int:
-    """Parse an integer of at least 0."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(_expected_number(0, text))
-    return int(text)
+def _quoted(text: str) -> str:
+    """Return a wrong value as an error quotes it."""
+    return repr(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…")
 
 
 def event_number(text: str) -> int:
     """Parse the number of an event: `39` or `e39`."""
-    digits = text.removeprefix("e")
-    if not digits.isdecimal() or not int(digits):
+    number = _integer(text.removeprefix("e"))
+    if not number:
         raise argparse.ArgumentTypeError(
-            tr("must be the number of an event such as e39 (got {value})", value=repr(text))
+            tr("must be the number of an event such as e39 (got {value})", value=_quoted(text))
         )
-    return int(digits)
-
-
-def positive_count(text: str) -> int:
-    """Parse an integer of at least 1."""
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(_expected_number(1, text))
-    return int(text)
-
-
-def _expected_number(minimum: int, text: str) -> str:
-    return tr("must be a number ≥ {minimum} (got {value})", minimum=minimum, value=repr(text))
+    return number
 
 
 def port(text: str) -> int:
     """Parse a port; 0 means any free one."""
-    if not text.isdecimal() or int(text) > MAX_PORT:
+    number = _integer(text)
+    if number is None or number > MAX_PORT:
         raise argparse.ArgumentTypeError(
-            tr("must be a port from 0 to {maximum} (got {value})", maximum=str(MAX_PORT), value=repr(text))
+            tr("must be a port from 0 to {maximum} (got {value})", maximum=str(MAX_PORT), value=_quoted(text))
         )
-    return int(text)
+    return number
 
 
 def byte_count(text: str) -> int:
     """Parse a size such as `2GB` or `500 MB` into bytes; 1 KB is 1,024 bytes."""
     match = _SIZE.fullmatch(text.strip())
-    if match is None or float(match[1]) <= 0:
+    size = float(match[1]) * _FACTORS[match[2].upper()] if match is not None else 0.0
+    if not 0 < size <= _MAX_BYTES:
         raise argparse.ArgumentTypeError(
-            tr("must be a size such as 500MB or 2GB (got {value})", value=repr(text))
+            tr("must be a size such as 500MB or 2GB (got {value})", value=_quoted(text))
         )
-    return max(1, round(float(match[1]) * _FACTORS[match[2].upper()]))
+    return max(1, round(size))
 
 
 def duration_ms(text: str) -> int:
     """Parse a duration such as `12h`, `30d` or `4w` into milliseconds."""
-    match = _TIME.fullmatch(text.strip())
-    if match is None or not int(match[1]):
-        raise argparse.ArgumentTypeError(
-            tr("must be a time such as 12h, 30d or 4w (got {value})", value=repr(text))
-        )
     # Every start of the window parses its arguments; the structs of the store are not for it.
     from helix_desktop.domain.store.retention import DAY_MS, HOUR_MS
 
-    return int(match[1]) * {"h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS}[match[2].lower()]
+    match = _TIME.fullmatch(text.strip())
+    number = _integer(match[1]) if match is not None else None
+    if match is None or not number:
+        raise argparse.ArgumentTypeError(
+            tr("must be a time such as 12h, 30d or 4w (got {value})", value=_quoted(text))
+        )
+    duration = number * {"h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS}[match[2].lower()]
+    if duration > MAX_YEARS * 365 * DAY_MS:
+        raise argparse.ArgumentTypeError(
+            tr("must be at most {years} years (got {value})", years=MAX_YEARS, value=_quoted(text))
+        )
+    return duration
 
 
 def hash_prefix(text: str) -> str:
     """Parse the first digits of a hash, or all of them; return them in lower case."""
     if not is_digest_prefix(text.lower()):
-        raise argparse.ArgumentTypeError(
-            tr("must be 1 to 64 hex digits (got {value})", value=repr(text[:70]))
-        )
+        raise argparse.ArgumentTypeError(tr("must be 1 to 64 hex digits (got {value})", value=_quoted(text)))
     return text.lower()

@@ -41,6 +41,7 @@ tr = Translator("Command line")
 text = TextContext("Command line")
 
 _HINT = text("Leave out {session} to start a new one.", session="--session")
+_MAX_EVENT_DIGITS = 9
 _MCP_START_TIMEOUT_S = 30.0  # MCP servers get so long before a turn begins without them
 
 
@@ -203,9 +204,9 @@ async def _open_session(workspace: OpenWorkspace, args: argparse.Namespace) -> C
     if args.from_handover:
         session_prefix, _, event = args.from_handover.partition(":")
         seq = event.removeprefix("e")
-        if event and not seq.isdecimal():
+        if event and not (seq.isdecimal() and len(seq) <= _MAX_EVENT_DIGITS):
             raise InvalidInput(
-                text("{event} isn't the event of a handover.", event=repr(event)),
+                text("{event} isn't the event of a handover.", event=repr(event[:70])),
                 fix=text("Write {form}; {command} lists the events.", form="ID:e12", command="timeline"),
             )
         return await workspace.continue_session(

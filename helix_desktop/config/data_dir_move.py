@@ -17,7 +17,8 @@ from pathlib import Path
 from helix_desktop.config.data_dir_pointer import POINTER_FILE, read_pointer, write_pointer
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InvalidInput
 from helix_desktop.domain.progress import OnProgress
-from helix_desktop.domain.user_text import ByteSize, TextContext, system_reason
+from helix_desktop.domain.user_text import ByteSize, TextContext, folder_reason
+from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Settings")
 
@@ -110,7 +111,8 @@ class DataDirMove:
 
 def plan_move(source: Path, target: Path) -> DataDirMove:
     """Check and plan a move without changing data. Raises InvalidInput, DataDirUnavailable."""
-    source, target = source.resolve(), Path(os.path.abspath(target.expanduser())).resolve()
+    # Unlike those of a Path, these two take an unknown user's folder and a circle of links as they stand.
+    source, target = source.resolve(), Path(os.path.realpath(os.path.expanduser(target)))
     if source == target or target.is_relative_to(source) or source.is_relative_to(target):
         raise InvalidInput(
             text("The data can't be moved to {folder}.", folder=target),
@@ -195,6 +197,6 @@ def _existing_parent(path: Path) -> Path:
 def _move_error(target: Path, error: OSError) -> HelixError:
     return DataDirUnavailable(
         text("The data couldn't be moved to {folder}.", folder=target),
-        system_reason(error),
+        folder_reason(error, target, non_folder_in(target)),
         text("It stays where it was. Make the new folder writable, or choose another one."),
     )

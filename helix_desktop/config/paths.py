@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from helix_desktop.config.data_dir_pointer import POINTER_FILE, resolve_data_dir
 from helix_desktop.domain.errors import DataDirUnavailable
-from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.domain.user_text import TextContext, folder_reason
+from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Settings")
 
@@ -119,7 +120,7 @@ class DataDir:
         except OSError as error:
             raise DataDirUnavailable(
                 text("The data directory {folder} can't be used.", folder=self.root),
-                text("It isn't a folder.") if self.root.is_file() else system_reason(error),
+                folder_reason(error, self.root, non_folder_in(self.root)),
                 text(
                     "Make it writable, or choose another one with --data-dir or {variable}.",
                     variable=DATA_DIR_VARIABLE,

@@ -26,7 +26,8 @@ from helix_desktop.demo.screenshots import PictureOptions, ScreenshotWriter
 from helix_desktop.demo.session_checks import DemoCheck
 from helix_desktop.demo.tour import DemoTour
 from helix_desktop.domain.errors import InvalidInput, SettingsDamaged
-from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.domain.user_text import TextContext, folder_reason
+from helix_desktop.system.files import non_folder_in
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, use_language
@@ -92,7 +93,7 @@ def _empty_data_dir(out: Path) -> DataDir:
     Raises InvalidInput, DataDirUnavailable.
     """
     marker = out / _MARKER_FILE
-    foreign = [] if marker.is_file() else [name for name in _OWN_NAMES if os.path.lexists(out / name)]
+    foreign = [] if os.path.isfile(marker) else [name for name in _OWN_NAMES if os.path.lexists(out / name)]
     if foreign:
         raise InvalidInput(
             text("{path} already exists.", path=out / foreign[0]),
@@ -107,7 +108,7 @@ def _empty_data_dir(out: Path) -> DataDir:
     except OSError as error:
         raise InvalidInput(
             text("{path} can't be used.", path=out),
-            system_reason(error),
+            folder_reason(error, out, non_folder_in(out)),
             text("Choose another folder with {option}.", option="--out"),
         ) from error
     data = DataDir(out / "data")

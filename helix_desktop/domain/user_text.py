@@ -97,6 +97,15 @@ def system_reason(error: OSError) -> UserText:
     return verbatim(f"{error.strerror or error}.")
 
 
+def folder_reason(error: OSError, folder: object, non_folder: str) -> UserText:
+    """Return why the system refused a folder; `non_folder` is the part of its path that is none, if any."""
+    if not non_folder:
+        return system_reason(error)
+    if non_folder == str(folder):
+        return _text("It isn't a folder.")
+    return _text("{path} isn't a folder.", path=non_folder)
+
+
 def join_sentences(*sentences: str) -> UserText:
     """Return whole sentences one after the other, without the empty ones."""
     joined, *others = [verbatim(sentence) for sentence in sentences if sentence] or [verbatim("")]

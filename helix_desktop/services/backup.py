@@ -11,11 +11,12 @@ from pathlib import Path
 from helix_desktop.domain.errors import ArchiveWriteFailed
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ArchiveInfo, ExportResult, ImportResult
-from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.domain.user_text import TextContext, folder_reason
 from helix_desktop.store.archive.archive_format import file_name
 from helix_desktop.store.archive.reader import read_info
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.system.files import non_folder_in
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
@@ -66,7 +67,7 @@ class BackupService:
         except OSError as error:
             raise ArchiveWriteFailed(
                 text("Couldn't create the folder {folder}.", folder=folder),
-                system_reason(error),
+                folder_reason(error, folder, non_folder_in(folder)),
                 text("Choose another folder."),
             ) from error
         now = datetime.fromtimestamp(self._clock() / 1000)

@@ -55,6 +55,12 @@ def replace_text(path: Path, text: str) -> None:
         raise
 
 
+def non_folder_in(path: Path) -> str:
+    """Return the first part of a path that exists and isn't a folder, such as a file; empty for none."""
+    parts = (*reversed(path.parents), path)
+    return next((str(part) for part in parts if os.path.lexists(part) and not os.path.isdir(part)), "")
+
+
 def ansi_path(path: Path) -> str:
     """Return a path for libraries that take names in the code page, as LevelDB does.
 

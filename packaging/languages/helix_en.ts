@@ -6007,6 +6007,14 @@
             <source>It compares the files with the last git commit.</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/cli/changes/selection.py" />
+            <source>It has %n turns.</source>
+            <translation>
+                <numerusform>It has %n turn.</numerusform>
+                <numerusform>It has %n turns.</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/cli/changes/selection.py" />
             <source>It lies outside of the folder {folder}.</source>
@@ -6057,6 +6065,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache/cleanup.py" />
             <source>List the trash with {command}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/selection.py" />
+            <source>List the turns with changes with {command}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6115,6 +6128,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
+            <source>No removed output has the digest {digest}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache/list.py" />
             <location filename="../../helix_desktop/cli/sessions.py" />
             <source>No session of this workspace starts with {prefix}.</source>
@@ -6128,6 +6146,11 @@
         <message>
             <location filename="../../helix_desktop/cli/changes/selection.py" />
             <source>No step of the session starts with {prefix}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>No such changes</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6183,6 +6206,11 @@
         <message>
             <location filename="../../helix_desktop/cli/changes/command.py" />
             <source>Nothing was changed: this was a dry run.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
+            <source>Nothing with this digest was removed here, or it may already be stored again.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6389,6 +6417,11 @@
         <message>
             <location filename="../../helix_desktop/cli/changes/selection.py" />
             <source>The session has no such changes.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/selection.py" />
+            <source>The session has no turn {turn}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6950,17 +6983,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/argument_types.py" />
-            <source>must be a number of seconds (got {value})</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/cli/argument_types.py" />
-            <source>must be a number of tokens, such as {example} (got {value})</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/cli/argument_types.py" />
-            <source>must be a number ≥ {minimum} (got {value})</source>
+            <source>must be a number of seconds, at most {maximum} (got {value})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6985,7 +7008,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/argument_types.py" />
-            <source>must be an amount in US dollars, such as {example} (got {value})</source>
+            <source>must be an amount in US dollars, such as {example}, at most {maximum} (got {value})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/argument_types.py" />
+            <source>must be at most {years} years (got {value})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14339,6 +14367,16 @@
         <name>Sentences</name>
         <message>
             <location filename="../../helix_desktop/domain/user_text.py" />
+            <source>It isn't a folder.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/user_text.py" />
+            <source>{path} isn't a folder.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/domain/user_text.py" />
             <source>{text} {sentence}</source>
             <translation type="unfinished" />
         </message>
@@ -15205,11 +15243,6 @@
         <message>
             <location filename="../../helix_desktop/config/build_info.py" />
             <source>It has version {actual}; the app has {expected}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/config/paths.py" />
-            <source>It isn't a folder.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18710,6 +18743,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/store/archive/writer.py" />
+            <source>A folder has this name.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/store/redaction/leveldb_redaction.py" />
             <source>A running turn keeps mentioning it.</source>
             <translation type="unfinished" />
@@ -19243,6 +19281,11 @@
         <message>
             <location filename="../../helix_desktop/store/files/store_files.py" />
             <source>The folder for workspace data can't be created: {folder}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/store/archive/writer.py" />
+            <source>The folder {folder} doesn't exist.</source>
             <translation type="unfinished" />
         </message>
         <message>

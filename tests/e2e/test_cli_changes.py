@@ -129,3 +129,7 @@ async def test_what_was_changed_is_listed_printed_and_taken_back(cli: Cli, tmp_p
     (change,) = (await changes(cli, "diff", "--head", "--json")).json["changes"]
     assert change["path"] == "b.txt"
     assert (await changes(cli, "diff", "--head", "--turn", "1")).code == 2
+    (await changes(cli, "list", "--turn", "99")).assert_refused(
+        2, "The session has no turn 99. It has 2 turns."
+    )
+    assert (await changes(cli, "list", "--file", "none")).out.decode() == "No such changes\n"

@@ -102,7 +102,8 @@ def test_an_unusable_file_is_named_and_changes_nothing(here: Here, tmp_path: Pat
     for verb, name, code, words in (
         ("import", "cut.helix", 2, "ends early: a part of it is missing. Nothing was changed."),
         ("import", "none.helix", 2, "none.helix can't be read."),
-        ("export", "no/where.helix", 1, "where.helix wasn't written."),
+        ("export", "no/where.helix", 1, "where.helix wasn't written. The folder"),
+        ("export", "out.helix/x", 1, "out.helix isn't a folder. Nothing was left behind."),
         ("export", "out.tar", 2, "out.tar must end in .helix."),
     ):
         ended, out, err = here.cache(verb, str(tmp_path / name), "--workspace", str(tmp_path / "ws"))

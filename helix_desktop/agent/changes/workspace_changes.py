@@ -84,7 +84,7 @@ class WorkspaceChanges:
         """Return the changes of a session and its subagents; what was captured last is recorded first."""
         captures, logged = await self._captures(session)
         lists = await self._load_lists(captures)
-        return await asyncio.to_thread(session_changes, session, captures, lists, logged.accepted)
+        return await asyncio.to_thread(session_changes, session, logged, captures, lists)
 
     async def diff(self, path: str, before: FileState | None, after: FileState | None) -> FileDiff:
         """Return what differs between two states of a path; compared in a thread."""

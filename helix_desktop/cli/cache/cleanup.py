@@ -217,7 +217,14 @@ async def _allow_again(args: argparse.Namespace, services: AppServices, workspac
             text("Copy the 64 digits from the marker in the conversation."),
         )
     redaction = services.redaction(workspace.id)
-    lifted = [digest for digest in args.sha if await redaction.lift(digest)]
+    digests = tuple(dict.fromkeys(args.sha))
+    lifted = [digest for digest in digests if await redaction.lift(digest)]
+    if unknown := [digest for digest in digests if digest not in lifted]:
+        raise DigestUnknown(
+            text("No removed output has the digest {digest}.", digest=unknown[0]),
+            text("Nothing with this digest was removed here, or it may already be stored again."),
+            text("Copy the 64 digits from the marker in the conversation."),
+        )
     print_out(
         json.dumps({"lifted": lifted})
         if args.json

@@ -12,7 +12,7 @@ from typing import Any
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.changes.lines import changes_lines, plan_lines
-from helix_desktop.cli.changes.selection import files_of, find_step, last_revert, select
+from helix_desktop.cli.changes.selection import check_turn, files_of, find_step, last_revert, select
 from helix_desktop.cli.output import as_builtins, print_err, print_out
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
@@ -36,6 +36,7 @@ def changes(args: argparse.Namespace) -> int:
 
 async def _list(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
     found = await workspace.changes.of_session(await _session(args, workspace))
+    check_turn(args, found)
     paths = files_of(args)
     steps = {find_step(args.step, found).capture} if args.step else None
     rows = [

@@ -48,7 +48,7 @@ def changes_lines(changes: SessionChanges, rows: Sequence[RecordedChanges]) -> I
                 parts.append(tr("can't be undone"))
             yield f"    {' · '.join(parts)}"
     if not rows:
-        yield tr("No changes yet")
+        yield tr("No such changes") if changes.captures else tr("No changes yet")
 
 
 def _turn_line(row: RecordedChanges) -> str:

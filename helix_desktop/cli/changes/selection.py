@@ -21,6 +21,7 @@ text = TextContext("Command line")
 
 def select(args: argparse.Namespace, changes: SessionChanges) -> RevertSelection:
     """Return the selection that the options describe. Raises InvalidInput if it has no changes."""
+    check_turn(args, changes)
     paths = files_of(args)
     captures = (find_step(args.step, changes).capture,) if args.step else changes.by_agent(args.turn)
     if paths:
@@ -35,6 +36,16 @@ def select(args: argparse.Namespace, changes: SessionChanges) -> RevertSelection
             fix=text("List them with {command}.", command="helix-desktop changes list"),
         )
     return RevertSelection(captures, paths, scope=_scope(args))
+
+
+def check_turn(args: argparse.Namespace, changes: SessionChanges) -> None:
+    """Raise InvalidInput for a turn that the session does not have."""
+    if args.turn is not None and args.turn > changes.turns:
+        raise InvalidInput(
+            text("The session has no turn {turn}.", turn=args.turn),
+            text.plural(changes.turns, "It has %n turn.", "It has %n turns."),
+            text("List the turns with changes with {command}.", command="helix-desktop changes list"),
+        )
 
 
 def find_step(prefix: str, changes: SessionChanges) -> RecordedChanges:

@@ -161,12 +161,12 @@ def with_subagents(own: LoggedChanges, subagents: Mapping[str, LoggedChanges]) -
 
 
 def session_changes(
-    session: str,
-    captures: Sequence[LoggedCapture],
-    lists: Mapping[str, ChangeList],
-    accepted: Sequence[ChangesAccepted] = (),
+    session: str, own: LoggedChanges, captures: Sequence[LoggedCapture], lists: Mapping[str, ChangeList]
 ) -> SessionChanges:
-    """Return the changes of a session; `lists` are those by digest that are still in the history."""
+    """Return the changes of a session; `own` is what its own log says, and `captures` has those of subagents.
+
+    `lists` are those by digest that are still in the history.
+    """
     rows = [_with_list(capture, lists.get(capture.digest)) for capture in captures]
     reverted, _ = _standing(rows)
     rows = [
@@ -176,7 +176,7 @@ def session_changes(
         )
         for row in rows
     ]
-    return SessionChanges(session, tuple(rows), tuple(_files(rows, accepted)))
+    return SessionChanges(session, tuple(rows), tuple(_files(rows, own.accepted)), own.end.turn)
 
 
 def _with_list(capture: LoggedCapture, found: ChangeList | None) -> RecordedChanges:

@@ -66,11 +66,15 @@ class FileSummary(msgspec.Struct, frozen=True):
 
 
 class SessionChanges(msgspec.Struct, frozen=True):
-    """The changes of a session and its subagents, oldest first, and their files by path."""
+    """The changes of a session and its subagents, oldest first, and their files by path.
+
+    `turns` is how many turns the session has, also those without changes.
+    """
 
     session: str
     captures: tuple[RecordedChanges, ...] = ()
     files: tuple[FileSummary, ...] = ()
+    turns: int = 0
 
     def by_agent(self, turn: int | None = None, after: int = -1) -> tuple[str, ...]:
         """Return the captures of the agent's calls: of one turn, or after an event; else all."""

@@ -18,7 +18,7 @@ from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, InvalidAr
 from helix_desktop.domain.events.session import RecordedEvent, digests_in
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult
-from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.domain.user_text import TextContext, UserText, folder_reason
 from helix_desktop.store.archive.archive_format import (
     END,
     FORMAT,
@@ -38,6 +38,7 @@ from helix_desktop.store.leveldb.counters import read_totals
 from helix_desktop.store.leveldb.event_log import read_events
 from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.threads.bulk_access import StoreSnapshot
+from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Store")
 
@@ -70,10 +71,21 @@ def write_archive(
     except InvalidArchive as error:
         raise write_failed(path, text("The file failed its check: {reason}", reason=error.why)) from error
     except OSError as error:
-        raise write_failed(path, system_reason(error)) from error
+        raise write_failed(path, _refusal(path, error)) from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
     return ExportResult(str(path), size, totals)
+
+
+def _refusal(path: Path, error: OSError) -> UserText:
+    """Return why the system didn't take the file."""
+    folder = path.parent
+    if os.path.isdir(path):
+        return text("A folder has this name.")
+    if not os.path.lexists(folder):
+        return text("The folder {folder} doesn't exist.", folder=folder)
+    return folder_reason(error, path, non_folder_in(folder))
 
 
 def _clear_abandoned(folder: Path) -> None:

@@ -26,6 +26,7 @@ CHANGES = SessionChanges(
         step("cc3", 2, "x.txt"),
         step("dd4", 2, "z", "outside"),
     ),
+    turns=3,
 )
 
 
@@ -55,7 +56,8 @@ def test_the_narrowest_option_decides(arguments: dict[str, object], selection: R
         ({"file": ["none"]}, "no such changes"),
         ({"step": "a"}, "Several steps start with 'a'"),
         ({"step": "ff"}, "No step of the session starts with 'ff'"),
-        ({"turn": 9}, "no such changes"),
+        ({"turn": 3}, "no such changes"),
+        ({"turn": 4}, "no turn 4"),
     ],
 )
 def test_what_there_is_not_is_said(arguments: dict[str, object], words: str) -> None:

@@ -50,7 +50,8 @@ class Life:
     @property
     def changes(self) -> SessionChanges:
         """The changes so far."""
-        return session_changes("s", logged_changes("s", self.log).captures, self.lists)
+        own = logged_changes("s", self.log)
+        return session_changes("s", own, own.captures, self.lists)
 
     def record(self, captured: CapturedChanges | None) -> None:
         """Record a capture."""
