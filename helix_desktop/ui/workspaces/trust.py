@@ -26,6 +26,8 @@ class TrustController(QObject):
         self._window, self._services = context.window, context.services
         self._session_controller, self._sidebar = session_controller, sidebar
         self._async_actions = context.async_actions
+        self._pending: set[str] = set()  # workspaces that are asked about, or will be
+        self._one_question = asyncio.Lock()
         self._strip = context.views.chat.trust_strip
         self._strip.action_requested.connect(self._ask_current)
         context.views.changes.trust_requested.connect(self._ask_current)
@@ -47,7 +49,17 @@ class TrustController(QObject):
             self._async_actions.start(self.ask(workspace.id), "trust")
 
     async def ask(self, workspace_id: str) -> None:
-        """Ask about a workspace's folder."""
+        """Ask about a workspace's folder, after any question that is open; once for several calls."""
+        if workspace_id in self._pending:
+            return
+        self._pending.add(workspace_id)
+        try:
+            async with self._one_question:
+                await self._ask(workspace_id)
+        finally:
+            self._pending.discard(workspace_id)
+
+    async def _ask(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
         auto_run_files = await asyncio.to_thread(find_auto_run_files, Path(record.path))
         dialog = TrustDialog(self._window, record.name, record.path, auto_run_files)
