@@ -27,7 +27,7 @@ def format_tokens(tokens: int) -> str:
     if tokens < _THOUSAND:
         return str(tokens)
     if tokens < 99_950:  # noqa: PLR2004 - from here one decimal would read 100.0k
-        return tr("{number}k", number=_localized(f"{tokens / _THOUSAND:.1f}".removesuffix(".0")))
+        return tr("{number}k", number=_shortened(tokens / _THOUSAND))
     if tokens < 999_500:  # noqa: PLR2004 - from here whole thousands would read 1000k
         return tr("{number}k", number=f"{tokens / _THOUSAND:.0f}")
     return tr("{number}M", number=_localized(f"{tokens / _MILLION:.2f}"))
@@ -60,15 +60,14 @@ def format_whole_percent(share: float) -> str:
 
 
 def format_size(size: int) -> str:
-    """Return a size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`, `1.7 GB`."""
-    show = current_language().show_decimal
+    """Return a size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`, `2 GB`."""
     if size < _KILO:
         return tr("{number} B", number=str(size))
     if size < _KILO**2:
         return tr("{number} KB", number=str(max(1, round(size / _KILO))))
     if size < _KILO**3:
-        return tr("{number} MB", number=show(size / _KILO**2, 1))
-    return tr("{number} GB", number=show(size / _KILO**3, 1))
+        return tr("{number} MB", number=_shortened(size / _KILO**2))
+    return tr("{number} GB", number=_shortened(size / _KILO**3))
 
 
 def format_usd(amount: float) -> str:
@@ -83,6 +82,11 @@ def format_usd(amount: float) -> str:
 def keep_units(text: str) -> str:
     """Return a text to be laid out in lines in which no number is parted from its unit."""
     return _BEFORE_UNIT.sub(_NO_BREAK, text)
+
+
+def _shortened(number: float) -> str:
+    """Return a number with one decimal, or none where that would be a zero."""
+    return _localized(f"{number:.1f}".removesuffix(".0"))
 
 
 def _localized(number: str) -> str:

@@ -43,7 +43,7 @@ def plan_status_text(status: RevertStatus) -> str:
 def effect_text(file: PlannedFile) -> str:
     """Return what a revert does to a file."""
     if file.former is None:
-        return tr("is deleted")
+        return tr("Delete")
     if file.present is None:
-        return tr("is created again")
-    return tr("is restored")
+        return tr("Create again")
+    return tr("Restore")

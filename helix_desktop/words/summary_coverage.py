@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
 
@@ -26,11 +27,13 @@ def missing_text(coverage: Sequence[SummaryCoverage]) -> str:
     names = [ellipsize(fact.text, _NAME_CHARS) for kind in coverage for fact in kind.missing]
     if not names:
         return ""
-    listed = ", ".join(names[:_LISTED])
-    more = len(names) - _LISTED
-    if more <= 0:
-        return tr("Added below it: {names}", names=listed)
-    return tr("Added below it: {names} and {count} more", names=listed, count=format_integer(more))
+    return tr("Added below it: {names}", names=list_names(names, _LISTED))
+
+
+def list_names(names: Sequence[str], limit: int) -> str:
+    """Return names, some of which are sentences with commas of their own, and how many more there are."""
+    more = len(names) - limit
+    return dotted((*names[:limit], tr.plural(more, "%n more", "%n more")) if more > 0 else names)
 
 
 def _count(coverage: SummaryCoverage) -> str:

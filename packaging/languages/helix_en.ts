@@ -1869,7 +1869,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/recall.py" />
-            <source>No line matches.</source>
+            <source>No matching lines</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3091,6 +3091,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/revert_plans.py" />
+            <source>Create again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/file_diffs.py" />
             <source>Created: {content}</source>
             <translation type="unfinished" />
@@ -3098,6 +3103,11 @@
         <message>
             <location filename="../../helix_desktop/ui/design/diff/images.py" />
             <source>Damaged image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/revert_plans.py" />
+            <source>Delete</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3604,6 +3614,11 @@
         <message>
             <location filename="../../helix_desktop/file_history/database/database.py" />
             <source>Removed text may still be in the files of the file history.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/revert_plans.py" />
+            <source>Restore</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4131,21 +4146,6 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>folder</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/revert_plans.py" />
-            <source>is created again</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/revert_plans.py" />
-            <source>is deleted</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/revert_plans.py" />
-            <source>is restored</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4878,7 +4878,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Rule that a session or workspace answer saves:</source>
+            <source>Rule to save for the session or workspace:</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17633,6 +17633,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/fields.py" />
+            <source>Every number of the policy</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>File names, symbols and numbers of the noted steps. 0 turns this off.</source>
             <translation type="unfinished" />
@@ -18231,11 +18236,6 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
             <source>coverage {points}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/fields.py" />
-            <source>every number of the policy</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20102,6 +20102,7 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>%n more</source>
             <translation>
                 <numerusform>%n more</numerusform>
@@ -20156,11 +20157,6 @@
         <message>
             <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>Added below it: {names}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Added below it: {names} and {count} more</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20990,11 +20986,6 @@
                 <numerusform>{named} of %n task left</numerusform>
                 <numerusform>{named} of %n tasks left</numerusform>
             </translation>
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/preview_card.py" />
-            <source>{names} and {count} more</source>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
@@ -22220,6 +22211,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>No results</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
+            <source>No results yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/sidebar.py" />
             <source>No session has this in its title.</source>
             <translation type="unfinished" />
@@ -22252,16 +22253,6 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Note older messages now</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
-            <source>Nothing found</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/shell/switcher/panel.py" />
-            <source>Nothing found yet</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22999,6 +22990,11 @@
         <message>
             <location filename="../../helix_desktop/workspaces/registry.py" />
             <source>Correct the file. The workspace's sessions and cache are unchanged.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
+            <source>Demo</source>
             <translation type="unfinished" />
         </message>
         <message>

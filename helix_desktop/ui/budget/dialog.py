@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.cost import Budget
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.ui.design.form_field import FormField, align_labels
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
 from helix_desktop.words.costs import CostState, parse_tokens, parse_usd
@@ -38,7 +38,7 @@ class BudgetDialog(TabsInReadingOrder, QDialog):
         self.tokens = self._make_input(str(tokens) if tokens else "")
         self.cost = self._make_input(f"{cost:.2f}" if cost else "")
         no_price = tr("Prices of this model are unknown. Only its tokens count.")
-        self._fields = (
+        self._fields = align_labels(
             FormField(tr("Tokens sent and received"), self.tokens),
             FormField(tr("US dollars"), self.cost, note="" if has_prices else no_price),
         )
@@ -49,7 +49,7 @@ class BudgetDialog(TabsInReadingOrder, QDialog):
         cancel.clicked.connect(self.reject)
         buttons = FlowBox([cancel, self._ok], right_from=0)
         words = _explanation(state)
-        self.setLayout(column(words, 6, *self._fields, 8, buttons, margins=(20, 18, 20, 16), gap=8))
+        self.setLayout(column(words, 6, *self._fields, 8, buttons, margins=DIALOG_MARGINS, gap=8))
         self._parse()
 
     def _make_input(self, text: str) -> QLineEdit:

@@ -75,7 +75,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("state", text("State"), 120, 0, "pill", lambda row, _: translate(STATE_LABELS[row.state]),
             tip=text("Where the content is now")),
     Column("tool", text("Tool"), 108, 3, "text", lambda row, _: tool_name(row)),
-    Column("target", text("Target"), 160, 0, "path", lambda row, _: row.target, stretch=3),
+    Column("target", text("Target"), 220, 0, "path", lambda row, _: row.target, stretch=3),
     Column("line", text("Content"), 170, 8, "mono-muted",
             lambda row, _: row.hit or row.first_line, stretch=4),
     Column("size", text("Size"), 72, 1, "number", lambda row, _: format_size(row.size)),
@@ -94,7 +94,7 @@ COLUMNS: tuple[Column, ...] = (
             lambda row, now: format_relative_time(row.created_at_ms, now)),
     Column("used", text("Last used"), 96, 11, "muted",
             lambda row, now: format_relative_time(row.last_used_at_ms, now)),
-    Column("digest", text("SHA-256"), 166, 2, "mono", lambda row, _: short_digest(row.digest)),
+    Column("digest", text("SHA-256"), 124, 2, "mono", lambda row, _: short_digest(row.digest)),
 )  # fmt: skip
 
 COLUMN_BY_KEY: dict[ColumnKey, Column] = {column.key: column for column in COLUMNS}

@@ -169,5 +169,5 @@ class CacheSource(Protocol):
 
 
 def short_digest(digest: str) -> str:
-    """Return a digest as the table writes it: `9f3ac21e 04d1… b07e`."""
-    return f"{digest[:8]} {digest[8:12]}… {digest[-4:]}"
+    """Return a digest as the table writes it: `9f3ac21e…b07e`."""
+    return f"{digest[:8]}…{digest[-4:]}"

@@ -81,7 +81,7 @@ class ChangeDetail(Themed, QWidget):
         self.empty = EmptyState("diff", tr("Select a file to see its changes."))
         self.summary = SelectableText("", 13, "muted")
         self.summary.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.summary.setContentsMargins(18, 12, 18, 12)
+        self.summary.setContentsMargins(12, 12, 12, 12)
         self.body = QStackedWidget(self)
         self._summary_page = VerticalScrollArea(self.summary)
         for part in (self.empty, self._summary_page):
@@ -208,7 +208,7 @@ class ChangeDetail(Themed, QWidget):
         title = row(self._icon, self._title, self._added, self._removed, self._status, None, gap=8)
         buttons = row(self.accept, self.revert, self.open, self.patch, self.more, None, gap=6)
         self._head = QWidget()
-        self._head.setLayout(column(title, self._note, buttons, margins=(18, 10, 14, 10), gap=6))
+        self._head.setLayout(column(title, self._note, buttons, margins=(12, 10, 12, 10), gap=6))
 
     def _show_file(self, file: FileRow) -> None:
         icon, color = KIND_ICONS[file.kind]

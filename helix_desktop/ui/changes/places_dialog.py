@@ -9,7 +9,7 @@ from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredPl
 from helix_desktop.ui.changes.texts import file_coverage_text, path_text, place_note
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
-from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
@@ -48,7 +48,7 @@ class PlacesDialog(Themed, SizedDialog):
         close.clicked.connect(self.reject)
         words = column(label(tr("What can't be undone"), "title", wrap=True), self._lead, gap=5)
         buttons = FlowBox([close], right_from=0)
-        layout = column(words, self._summary, scroll, buttons, margins=(22, 20, 22, 16), gap=12)
+        layout = column(words, self._summary, scroll, buttons, margins=DIALOG_MARGINS, gap=12)
         layout.setStretch(2, 1)
         self.setLayout(layout)
 

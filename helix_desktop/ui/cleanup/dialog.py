@@ -10,7 +10,7 @@ from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, RetentionR
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo, NarrowDelegate
-from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.ui.design.form_field import FormField, align_labels
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -156,7 +156,10 @@ class CleanupDialog(SizedDialog):
         words = column(label(tr("Clean up"), "title"), label(lead, "muted", wrap=True), gap=5)
         choice = card(
             column(
-                FormField(tr("Age"), self.age), FormField(tr("Maximum size"), self.quota), self.automatic,
+                *align_labels(
+                    FormField(tr("Age"), self.age), FormField(tr("Maximum size"), self.quota)
+                ),
+                self.automatic,
                 margins=(16, 12, 16, 13), gap=9,
             )
         )  # fmt: skip

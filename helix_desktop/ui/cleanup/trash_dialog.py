@@ -13,7 +13,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.fields import NarrowDelegate
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.words.direction import dotted
@@ -66,7 +66,7 @@ class TrashDialog(SizedDialog):
         buttons = FlowBox([self.empty_button, self.close_button, self.restore_button], right_from=1)
         pages = (self.entry_list, self.empty_state)  # one of them is in sight
         layout = column(
-            words, self.summary, *pages, self.confirm_note, buttons, margins=(22, 20, 22, 16), gap=12
+            words, self.summary, *pages, self.confirm_note, buttons, margins=DIALOG_MARGINS, gap=12
         )
         for page in pages:
             layout.setStretchFactor(page, 1)

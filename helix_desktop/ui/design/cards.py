@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, SelectableText
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+
+_SENTENCE_PX, _MIN_SENTENCE_PX, _MAX_SENTENCE_PX = 14, 200, 400  # at 100 %: the font, the lines of a sentence
+_LINE_SLACK = 1.15  # times a line's share of the text: words do not break where a share ends
 
 
 class Card(Themed, QFrame):
@@ -30,6 +37,31 @@ class Card(Themed, QFrame):
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 12, 12)
 
 
+class BalancedText(SelectableText):
+    """A centered sentence whose lines are about as long as one another: no last word stands alone."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, _SENTENCE_PX, "muted")
+        self.setAlignment(Qt.AlignmentFlag.AlignCenter)
+
+    def setText(self, text: str) -> None:
+        """Show another text."""
+        super().setText(text)
+        self._balance()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the text size in force."""
+        super().tint(theme)
+        self._balance()
+
+    def _balance(self) -> None:
+        one_line = QFontMetricsF(ui_font(_SENTENCE_PX)).horizontalAdvance(self.text())
+        lines = max(1, ceil(one_line / scaled(_MAX_SENTENCE_PX)))
+        width = ceil(one_line / lines * _LINE_SLACK)
+        self.setMaximumWidth(max(width, scaled(_MIN_SENTENCE_PX)))
+        self.setMinimumWidth(min(width, _MIN_SENTENCE_PX))
+
+
 class EmptyState(QWidget):
     """Fills an empty page: an icon, one sentence and one button."""
 
@@ -37,10 +69,7 @@ class EmptyState(QWidget):
 
     def __init__(self, icon_name: str, sentence: str, button: str = "") -> None:
         super().__init__()
-        self._sentence = SelectableText(sentence, 14, "muted")
-        self._sentence.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._sentence.setMaximumWidth(400)
-        self._sentence.setMinimumWidth(200)
+        self._sentence = BalancedText(sentence)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 24, 12, 24)
         column.setSpacing(14)

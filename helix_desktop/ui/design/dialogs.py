@@ -16,7 +16,7 @@ from helix_desktop import APP_NAME
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import Theme
@@ -67,7 +67,7 @@ class QuestionDialog(TabsInReadingOrder, QDialog):
         first = face.itemAt(0)
         if first is not None:
             first.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.setLayout(column(face, 10, FlowBox(buttons, right_from=0), margins=(20, 18, 20, 16)))
+        self.setLayout(column(face, 10, FlowBox(buttons, right_from=0), margins=DIALOG_MARGINS))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Set the height that the wrapped words need."""
@@ -125,7 +125,7 @@ class TextInputDialog(TabsInReadingOrder, QDialog):
                 self.field,
                 8,
                 FlowBox([cancel, self._ok], right_from=0),
-                margins=(20, 18, 20, 16),
+                margins=DIALOG_MARGINS,
                 gap=10,
             )
         )

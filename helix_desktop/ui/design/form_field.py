@@ -9,7 +9,8 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.themed import restyle
 
-_LABEL_PX = 190
+_LABEL_PX, _SHORT_LABEL_PX = 190, 72  # the label's column on a page; the least of it in a dialog
+_LABEL_GAP_PX = 12  # from the longest label of a dialog to the controls, besides the gap that every field has
 _TOP_PX, _MANY_LINES = 6, 3  # above the label beside a control that is as high as so many lines
 _UNLIMITED_PX = 10_000
 
@@ -55,6 +56,14 @@ class FormField(QWidget):
             first.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.setLayout(body)
 
+    def label_width(self) -> int:
+        """Return the width in pixels that the label takes in one line."""
+        return self._words.fontMetrics().horizontalAdvance(self._words.text())
+
+    def set_label_width(self, width: int) -> None:
+        """Set the width of the label's column in pixels."""
+        self._words.setFixedWidth(width)
+
     def event(self, event: QEvent) -> bool:
         """Keep the label at the middle of its control, which grows with the text size."""
         if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
@@ -78,3 +87,14 @@ class FormField(QWidget):
     def error_text(self) -> str:
         """Return what is shown as wrong, or an empty text."""
         return self._note_label.text() if self._control.property("invalid") else ""
+
+
+def align_labels(*fields: FormField) -> tuple[FormField, ...]:
+    """Give the labels of a dialog's fields the width of the longest one; return the fields.
+
+    A page of settings has one column of labels for all its cards: dialogs are too narrow for that.
+    """
+    width = max(field.label_width() for field in fields) + _LABEL_GAP_PX
+    for field in fields:
+        field.set_label_width(max(_SHORT_LABEL_PX, min(width, _LABEL_PX)))
+    return fields

@@ -12,7 +12,7 @@ from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.sized_dialog import SizedDialog
@@ -107,7 +107,7 @@ class CompareDialog(Themed, SizedDialog):
             pickers.addLayout(column(label(name, "muted"), box, gap=4), 1)
         buttons = FlowBox([self.close_button], right_from=0)
         title = label(tr("Compare handovers"), "title")
-        layout = column(title, margins=(22, 20, 22, 16), gap=10)
+        layout = column(title, margins=DIALOG_MARGINS, gap=10)
         layout.addLayout(pickers)
         for widget in (self.counts, self.reason):
             layout.addWidget(widget)

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo, TextField
-from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.ui.design.form_field import FormField, align_labels
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import card, column
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, column
 from helix_desktop.ui.design.layout.fitted_stack import FittedStack
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.shell_data import error_level
@@ -173,8 +173,9 @@ class HandoverDialog(Themed, SizedDialog):
     def _lay_out(self) -> None:
         choice = card(
             column(
-                FormField(tr("Range"), self.range_box),
-                FormField(tr("Focus"), self.focus_input),
+                *align_labels(
+                    FormField(tr("Range"), self.range_box), FormField(tr("Focus"), self.focus_input)
+                ),
                 margins=(16, 12, 16, 13),
                 gap=9,
             )
@@ -184,7 +185,7 @@ class HandoverDialog(Themed, SizedDialog):
             [self.estimate_label, self.cancel_button, self.draft_button, self.commit_button], right_from=1
         )
         words = column(self._title, self._lead, gap=5)
-        layout = column(words, choice, self._pages, self._problem, buttons, margins=(22, 20, 22, 16), gap=12)
+        layout = column(words, choice, self._pages, self._problem, buttons, margins=DIALOG_MARGINS, gap=12)
         layout.setStretch(2, 1)
         self.setLayout(layout)
 

@@ -14,7 +14,7 @@ from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import FocusableScrollArea
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import clear_layout, column
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
@@ -203,7 +203,7 @@ class EditDialog(Themed, SizedDialog):
         head = FlowBox([label(tr("Edit handover"), "title"), self._title])
         words = column(head, self._lead, gap=5)
         check = column(FlowBox([self.tokens]), self.coverage, gap=6)
-        layout = column(words, self._reason_row, margins=(22, 20, 22, 16), gap=12)
+        layout = column(words, self._reason_row, margins=DIALOG_MARGINS, gap=12)
         layout.addWidget(self._pages, 1)
         layout.addLayout(check)
         for below in (self._problem, buttons):

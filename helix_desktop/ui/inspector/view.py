@@ -13,7 +13,7 @@ from helix_desktop.ui.design.cards import Card, EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
-from helix_desktop.ui.design.layout.boxes import line
+from helix_desktop.ui.design.layout import boxes
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -46,7 +46,8 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Inspector")
 
 _MIN_TITLE_PX = 120
-_MARGINS, _BAR_MARGINS = (16, 14, 16, 16), (16, 14, 4, 16)
+_HEAD_MARGINS = (16, 14, 16, 6)
+_MARGINS, _BAR_MARGINS = (16, 6, 16, 16), (16, 6, 4, 16)
 
 
 class Inspector(Themed, QWidget):
@@ -134,8 +135,6 @@ class Inspector(Themed, QWidget):
         column = QVBoxLayout(page)
         set_margins(column, *_MARGINS)
         column.setSpacing(12)
-        column.addWidget(self._title())
-        column.addWidget(self._past_card())
         column.addWidget(self._window_card())
         column.addWidget(self._cache_card())
         column.addWidget(self.provider_cache)
@@ -152,7 +151,10 @@ class Inspector(Themed, QWidget):
         bar.rangeChanged.connect(
             lambda _, end: set_margins(column, *(_MARGINS if end == 0 else _BAR_MARGINS))
         )
-        return self._scroll
+        overview = QWidget()
+        head = boxes.column(self._title(), self._past_card(), margins=_HEAD_MARGINS, gap=12)
+        overview.setLayout(boxes.column(head, self._scroll, gap=0))
+        return overview
 
     def _title(self) -> QWidget:
         self.share = Pill("", "accent")
@@ -197,7 +199,7 @@ class Inspector(Themed, QWidget):
         self._legend_box.setSpacing(5)
         card.body.addLayout(self._legend_box)
         card.body.addSpacing(4)
-        card.body.addWidget(line())
+        card.body.addWidget(boxes.line())
         card.body.addSpacing(3)
         foot = QHBoxLayout()
         foot.setSpacing(8)
@@ -300,7 +302,7 @@ class Inspector(Themed, QWidget):
         left = state.until_handover
         threshold = format_whole_percent(state.threshold)
         due = (
-            tr("Compacts at {share} · {tokens} left", share=threshold, tokens=format_token_count(left))
+            tr("Compacts at {share} · {tokens} left", share=threshold, tokens=format_tokens(left))
             if left
             else tr("Compacts at {share} · due now", share=threshold)
         )

@@ -12,7 +12,7 @@ from helix_desktop.domain.redaction.text_variants import MIN_BASE64_BYTES
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
@@ -222,7 +222,7 @@ class RedactDialog(Themed, TabsInReadingOrder, QDialog):
                 self.confirm_input,
                 self._problem,
                 buttons,
-                margins=(22, 20, 22, 16),
+                margins=DIALOG_MARGINS,
                 gap=12,
             )
         )

@@ -128,7 +128,7 @@ async def _find(workspace: OpenWorkspace, digests: Sequence[str], part: RecallPa
 def _summary(part: RecallPart, found: _RecallResult, count: int) -> str:
     """Return how much a part is, and what it costs."""
     if not found.attachments:
-        return tr("No line matches.") if part.how == "pattern" else tr("It has fewer lines.")
+        return tr("No matching lines") if part.how == "pattern" else tr("It has fewer lines.")
     tokens = format_token_count(sum(attachment.tokens for attachment in found.attachments))
     cost = tr("≈ {tokens}", tokens=tokens)
     if part.how != "pattern":

@@ -15,7 +15,7 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, row
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import retint
@@ -90,7 +90,7 @@ class LogDialog(SizedDialog):
                 self.text,
                 6,
                 row(self.copy, self.open_folder, None, close),
-                margins=(20, 18, 20, 16),
+                margins=DIALOG_MARGINS,
                 gap=8,
             )
         )

@@ -167,10 +167,8 @@ def _node_y(card: TimelineCard) -> int:
             return 22
         case ObservationsCard() | FoldCard():
             return 18
-        case UndoCard():
-            return 10
-        case ManualActionCard():
-            return 12
+        case UndoCard() | ManualActionCard():
+            return 13
     return 17
 
 

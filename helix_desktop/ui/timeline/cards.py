@@ -386,7 +386,8 @@ class PlacedView(Card):
         self.body.addWidget(rewrite_line(*_headline("eye", title, card.is_undone), card, signals, now_ms))
 
 
-_QUIET_MARGINS = (14, 2, 14, 2)  # of a line without a card around it
+_QUIET_MARGINS = (14, 0, 14, 0)  # of a line without a card around it
+_UNDO_MARGINS = (14, 5, 14, 5)  # of one without a button, too: as high as the others
 _GLYPHS = {
     "pin": "pin",
     "unpin": "pin-off",
@@ -402,7 +403,7 @@ class ManualActionView(QWidget):
 
     def __init__(self, card: ManualActionCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__()
-        end: list[QWidget] = [*state_pills(card)]
+        end: list[QWidget] = [*state_pills(card), TimeLabel(card.at_ms, now_ms)]
         show = PushButton(tr("Show", "button: show this in the chat"), "link", name="show")
         show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         show.setAccessibleName(tr("Show in chat: {title}", title=card.text))
@@ -410,7 +411,6 @@ class ManualActionView(QWidget):
         end.append(show)
         if card.kind in ("form", "exclude"):
             end.append(undo_button(signals, card.seq, card.is_undone, card.inside))
-        end.append(TimeLabel(card.at_ms, now_ms))
         words = SelectableText(card_title(card), 12, "muted")
         line = icon_line(IconLabel(_GLYPHS[card.kind], px=13, color_token="faint"), words, end)
         self.setLayout(row(line, margins=_QUIET_MARGINS))
@@ -425,5 +425,5 @@ class UndoView(QWidget):
         icon = IconLabel("undo-2" if card.kind == "undo" else "redo-2", px=13, color_token="faint")
         words = TextLine(card_title(card), 12, role="muted")
         line = icon_line(icon, words, (TimeLabel(card.at_ms, now_ms),))
-        self.setLayout(row(line, margins=_QUIET_MARGINS))
+        self.setLayout(row(line, margins=_UNDO_MARGINS))
         self.setAccessibleName(card_title(card))

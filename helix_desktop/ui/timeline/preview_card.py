@@ -10,8 +10,7 @@ from helix_desktop.context.summaries.handover_preview import HandoverPreview, Ha
 from helix_desktop.domain.events.summary import SummaryCoverage
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.timeline.card_data import PreviewCard
-from helix_desktop.words.numbers import format_integer
-from helix_desktop.words.summary_coverage import coverage_text
+from helix_desktop.words.summary_coverage import coverage_text, list_names
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
@@ -41,9 +40,7 @@ def _missing_text(coverage: Sequence[SummaryCoverage]) -> str:
     names = [fact.text for kind in coverage for fact in kind.missing]
     if not names:
         return ""
-    listed = ", ".join(ellipsize(name, _MAX_NAME_CHARS) for name in names[:_MAX_NAMES])
-    if names[_MAX_NAMES:]:
-        listed = tr("{names} and {count} more", names=listed, count=format_integer(len(names) - _MAX_NAMES))
+    listed = list_names([ellipsize(name, _MAX_NAME_CHARS) for name in names], _MAX_NAMES)
     return tr("Not in it, but can be recalled: {names}", names=listed)
 
 

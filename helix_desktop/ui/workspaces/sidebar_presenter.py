@@ -213,7 +213,7 @@ def _item(
     others: Sequence[SessionSummary],
 ) -> SessionItem:
     here = workspace.find_open(session.id)
-    name = model_name(session.model, session.model.startswith(_DEMO_PROVIDER))
+    is_demo = session.model.startswith(_DEMO_PROVIDER)
     origin = next((other.title for other in others if other.id == session.origin), "")
     parts = [tr("From “{title}”", title=session_title(origin))] if origin else []
     parts += _branch_words(session)
@@ -223,7 +223,8 @@ def _item(
     spent = sum((Spending(other.spent, other.cost, other.estimated) for other in paid), Spending())
     if cost := CostState(spent).cost_text:
         parts.append(cost)
-    parts.append(name)  # last: where room ends, a name may be cut, a sum may not
+    # Last: where room ends, a name may be cut, a sum may not.
+    parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))
     gauge = workspace.usage.of(session)
     return SessionItem(
         id=session.id,

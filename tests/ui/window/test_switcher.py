@@ -85,7 +85,7 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         commands.switch_workspace.trigger()
         await until(lambda: "Larger text" in lines(switcher), "the command that was used")
         switcher.search.setText("zzzz")
-        await until(lambda: switcher.empty_text == "Nothing found", "the end of the search")
+        await until(lambda: switcher.empty_text == "No results", "the end of the search")
 
         # Ctrl+Enter begins a session in the workspace of the line.
         switcher.search.setText("second")

@@ -21,8 +21,8 @@ def test_what_a_summary_names_and_what_was_added() -> None:
         == "Mentions 2 of 5 instructions, 3 kept word for word · 0 of 1 conclusion, 1 kept word for word"
         " · 41 of 50 files · 1 of 1 command"
     )
-    listed = ", ".join(f"src/module_{n}.py" for n in range(6))
-    assert missing_text(coverage) == f"Added below it: {listed} and 3 more"
+    listed = " · ".join(f"src/module_{n}.py" for n in range(6))
+    assert missing_text(coverage) == f"Added below it: {listed} · 3 more"
     assert missing_text(coverage[:1]) == ""
     assert coverage_text(()) == ""
 

@@ -10,7 +10,7 @@ from helix_desktop.ui.cache.recall.part import CONTEXTS, RecallPart, parse_lines
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo, TextField
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import mono
@@ -113,7 +113,7 @@ class RecallDialog(Themed, SizedDialog):
             self.summary,
             self.sample,
             FlowBox([cancel, self.recall_button], right_from=0),
-            margins=(22, 20, 22, 16),
+            margins=DIALOG_MARGINS,
             gap=12,
         )
         layout.setStretch(4, 1)

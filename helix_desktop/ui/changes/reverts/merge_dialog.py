@@ -13,7 +13,7 @@ from helix_desktop.ui.changes.reverts.merge_sides import SideView
 from helix_desktop.ui.changes.texts import path_text
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.labels import TextLine, label
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.theme import Theme
@@ -118,7 +118,7 @@ class MergeDialog(Themed, SizedDialog):
         title = label(tr("Merge {file}", file=path_text(path)), "title", wrap=True)
         words = column(title, label(lead, "muted", wrap=True), gap=5)
         buttons = FlowBox([self._cancel, self.save], right_from=0)
-        over = column(words, split, buttons, margins=(22, 20, 22, 16), gap=12)
+        over = column(words, split, buttons, margins=DIALOG_MARGINS, gap=12)
         over.setStretch(1, 1)
         self.setLayout(over)
 

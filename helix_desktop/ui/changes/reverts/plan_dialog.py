@@ -15,7 +15,7 @@ from helix_desktop.ui.changes.reverts.plan_texts import (
 from helix_desktop.ui.changes.reverts.plan_view import PlanView
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.words.translation import Translator
@@ -47,7 +47,7 @@ class PlanDialog(SizedDialog):
             label(plan_title(plan), "title", wrap=True), label(plan_lead(plan), "muted", wrap=True), gap=5
         )
         buttons = FlowBox([cancel, self.revert_button], right_from=0)
-        layout = column(words, self.files, buttons, margins=(22, 20, 22, 16), gap=12)
+        layout = column(words, self.files, buttons, margins=DIALOG_MARGINS, gap=12)
         layout.setStretch(1, 1)
         self.setLayout(layout)
         self.files.show_plan(plan)

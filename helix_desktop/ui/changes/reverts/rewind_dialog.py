@@ -16,9 +16,9 @@ from helix_desktop.ui.changes.reverts.plan_texts import files_changed
 from helix_desktop.ui.changes.reverts.plan_view import PlanView
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
-from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.ui.design.form_field import FormField, align_labels
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.themed import Themed
@@ -126,14 +126,14 @@ class RewindDialog(Themed, SizedDialog):
         buttons = FlowBox([cancel, self.rewind_button], right_from=0)
         layout = column(
             words,
-            FormField(tr("Before"), self.message_box),
+            *align_labels(FormField(tr("Before"), self.message_box)),
             parts,
             self._conversation_note,
             self._files_note,
             self.files,
             None,
             buttons,
-            margins=(22, 20, 22, 16),
+            margins=DIALOG_MARGINS,
             gap=12,
         )
         layout.setStretch(5, 100)

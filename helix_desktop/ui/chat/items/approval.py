@@ -53,7 +53,7 @@ _LINES: tuple[tuple[tuple[Answer, UserText], ...], ...] = (
 )
 _MAX_DETAIL_LINES = 60
 _ONE_RULE = text("A session or workspace answer saves this rule:")
-_CHOICE = text("Rule that a session or workspace answer saves:")
+_CHOICE = text("Rule to save for the session or workspace:")
 
 
 class ApprovalItem(RowItem):
@@ -283,7 +283,7 @@ class ApprovalItem(RowItem):
     def _paint_mark(self, painter: QPainter, mark: QRectF, is_selected: bool) -> None:
         theme, style = self.style.theme, self.style
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(style.color(theme.accent if is_selected else theme.border_strong), 1.5))
+        painter.setPen(QPen(style.color(theme.accent if is_selected else theme.faint), 1.5))
         painter.drawEllipse(mark)
         if is_selected:
             painter.setPen(Qt.PenStyle.NoPen)

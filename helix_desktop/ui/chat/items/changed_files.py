@@ -17,7 +17,13 @@ from helix_desktop.ui.chat.items.painting import (
     paint_line,
 )
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
-from helix_desktop.ui.chat.rows.changed_files import FOLDED_LINES, CardLine, ChangedFilesContent, FileLines
+from helix_desktop.ui.chat.rows.changed_files import (
+    FOLDED_LINES,
+    SIGNS,
+    CardLine,
+    ChangedFilesContent,
+    FileLines,
+)
 from helix_desktop.ui.chat.rows.row_types import CallChanges
 from helix_desktop.ui.chat.style import MEDIUM, SEMIBOLD, SMALL, TINY, ChatStyle
 from helix_desktop.ui.design.document_units import count_units
@@ -43,6 +49,7 @@ class FileBlock:
             words = "\n".join(line.text for line in self._lines)
             self.text = tools.writer.write_plain(words, mono=True, size=SMALL)
             self.text.wrap_at_words()  # prose is changed, too
+            self.text.hang_wrapped_lines(self._style.width(SIGNS["same"], self._style.font(SMALL, mono=True)))
             self._color_lines(self.text)
         self._frame = QRectF()
 

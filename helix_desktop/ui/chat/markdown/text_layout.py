@@ -13,6 +13,7 @@ from PySide6.QtGui import (
     QFont,
     QPainter,
     QTextBlock,
+    QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
@@ -91,6 +92,15 @@ class TextLayout:
         option = self.document.defaultTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.document.setDefaultTextOption(option)
+
+    def hang_wrapped_lines(self, indent: float) -> None:
+        """Begin what goes on of a wrapped line `indent` pixels further in than the line itself."""
+        form = QTextBlockFormat()
+        form.setLeftMargin(indent)
+        form.setTextIndent(-indent)
+        cursor = QTextCursor(self.document)
+        cursor.select(QTextCursor.SelectionType.Document)
+        cursor.mergeBlockFormat(form)
 
     def layout(self, width: float) -> float:
         """Wrap to a width in pixels; the height that takes."""

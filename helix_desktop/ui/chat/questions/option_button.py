@@ -108,7 +108,7 @@ class OptionButton(EnterActivates, QAbstractButton):
         side = style.px(_BADGE)
         badge = QRectF(style.px(_PAD), style.px(_PAD - 2), side, side)
         checked = self.isChecked()
-        fill, border = (theme.accent, theme.accent) if checked else (theme.raised, theme.border_strong)
+        fill, border = (theme.accent, theme.accent) if checked else (theme.raised, theme.faint)
         paint_box(painter, badge, style.color(fill), style.color(border), 6)
         if checked:
             inset = side * 0.18

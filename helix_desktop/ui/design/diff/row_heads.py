@@ -20,7 +20,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Changes")
 
 FOLD_HEIGHT, HEAD_HEIGHT = 24, 30  # pixels at 100 %
-_ICON_PX, _PAD = 13, 10
+_ICON_PX, _PAD = 13, 12
 
 
 class FoldRow(EnterActivates, Themed, QAbstractButton):

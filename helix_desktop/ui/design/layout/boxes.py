@@ -8,6 +8,9 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QVBoxLay
 
 from helix_desktop.ui.design.mirror import set_margins
 
+DIALOG_MARGINS = (22, 20, 22, 16)
+"""Pixels around what stands in a dialog."""
+
 LayoutItem = QWidget | QLayout | int | None
 """What a row or column takes: a widget, a layout, a gap in pixels, or None for a stretch."""
 

@@ -20,7 +20,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Controls")
 
 _CHEVRON_PX, _NOTE_GAP = 14, 8  # pixels: the chevron's edge, and from the title's end to the note
-_CHEVRON_X = 3  # pixels: the focus ring is around it too
+_CHEVRON_X, _TITLE_GAP_PX = 0, 6  # pixels: its icon has room around the chevron, where the focus ring is
 
 
 class DisclosureHead(EnterActivates, Themed, QAbstractButton):
@@ -91,7 +91,7 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
 
 def _title_x() -> int:
     """Return where the title begins, in pixels."""
-    return 2 * _CHEVRON_X + scaled(_CHEVRON_PX)
+    return _CHEVRON_X + scaled(_CHEVRON_PX) + _TITLE_GAP_PX
 
 
 class Disclosure(Themed, QWidget):

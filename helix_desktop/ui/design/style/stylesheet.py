@@ -88,8 +88,8 @@ QPushButton[kind="primary"]:disabled { background: $raised; color: $faint; borde
 QPushButton[kind="danger"] { color: $error; }
 QPushButton[kind="danger"]:hover { background: $error_soft; }
 QPushButton[kind="danger"]:disabled { color: $faint; background: $raised; }
-QPushButton[kind="link"] { background: transparent; border: 2px solid transparent; color: $accent_text;
-    padding: 3px 5px; }
+QPushButton[kind="link"] { background: transparent; border: 2px solid transparent; border-radius: 6px;
+    color: $accent_text; padding: 3px 1px; }
 QPushButton[kind="link"]:hover { background: $accent_soft; }
 QPushButton[kind="link"]:focus { border: 2px solid $accent; }
 QPushButton[kind="link"]:disabled { color: $faint; }

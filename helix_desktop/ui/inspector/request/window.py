@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QListView, QPlainTextEdit, QSplitter, QWid
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.theme import Theme
@@ -153,7 +153,7 @@ class RequestWindow(Themed, SizedDialog):
         splitter.setStretchFactor(1, 1)
         splitter.setSizes([_LIST_PX, _SIZE[0] - _LIST_PX])
         buttons = [self.refresh_button, self.json_button, self.curl_button, self.close_button]
-        layout = column(self._title, self._note, margins=(20, 16, 20, 16), gap=8)
+        layout = column(self._title, self._note, margins=DIALOG_MARGINS, gap=8)
         layout.addWidget(splitter, 1)
         layout.addWidget(FlowBox(buttons, right_from=0))
         self.setLayout(layout)

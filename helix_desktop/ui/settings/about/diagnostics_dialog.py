@@ -11,7 +11,7 @@ from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import CheckBoxDelegate
 from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.theme import Theme
@@ -133,7 +133,7 @@ class DiagnosticsDialog(Themed, SizedDialog):
             self._error,
             self._status,
             FlowBox([cancel, self.save], right_from=0),
-            margins=(20, 18, 20, 16),
+            margins=DIALOG_MARGINS,
             gap=10,
         )
         body.setStretchFactor(split, 1)

@@ -158,7 +158,7 @@ class AdvancedFields(Themed, QWidget):
     def __init__(self) -> None:
         """Start closed, without fields."""
         super().__init__()
-        self.head = DisclosureHead(tr("Advanced"), tr("every number of the policy"))
+        self.head = DisclosureHead(tr("Advanced"), tr("Every number of the policy"))
         self.head.setObjectName("advanced")
         self.head.toggled.connect(self._on_toggled)
         self._body = QWidget()

@@ -71,7 +71,7 @@ class _ModelTableModel(QAbstractTableModel):
         return getter() if getter is not None else None
 
     def _star(self, row: ModelRow) -> QIcon:
-        return icon("star", self.theme.accent_text if row.is_default else self.theme.border_strong, 14)
+        return icon("star", self.theme.accent_text if row.is_default else self.theme.faint, 14)
 
     def _text_color(self, row: ModelRow, column: int) -> QColor | None:
         assumed = column == 1 and row.spec.values["window"].origin == "usual"

@@ -57,7 +57,7 @@ class Switcher(QuickPicker):
             window,
             tr("Go to"),
             tr("Search workspaces, sessions, messages and commands"),
-            tr("Nothing found"),
+            tr("No results"),
             tr("open", "what the Enter key does"),
             _MAX_LINES,
             (hint, add),
@@ -172,7 +172,7 @@ class Switcher(QuickPicker):
             accessibility.announce(self, tr.plural(count, "%n message found", "%n messages found"))
 
     def _show_empty_text(self) -> None:
-        nothing = tr("Nothing found yet") if self._opening else tr("Nothing found")
+        nothing = tr("No results yet") if self._opening else tr("No results")
         self.set_empty_text(tr("Searching messages…") if self._is_searching else nothing)
 
     def search_again(self) -> None:

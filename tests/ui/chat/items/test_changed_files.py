@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+from PySide6.QtGui import QFontMetricsF
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.diff import diff_contents
@@ -106,3 +108,22 @@ def test_what_does_not_fit_into_a_card_is_left_to_changes() -> None:
     content = changed_files_content([(change, diff)], 4)
     assert (content.lines, content.hidden_files, content.is_cut) == (600, 3, True)
     assert content.files[0].note == "created"
+
+
+def test_a_wrapped_line_goes_on_below_its_code(view: ChatView) -> None:
+    """Not below its sign, where it would read as a line of its own."""
+    change = (
+        FileChange("a.py", None, FileState(digest="1")),
+        diff_contents(None, b"word " * 60 + b"\n"),
+    )
+    view.chat_viewport.model.reset([CARD])
+    press(view, "open:changes")
+    view.chat_viewport.model.replace(
+        CARD.key, replace(CARD, changed_files=changed_files_content([change], 1))
+    )
+    (text,) = card(view).texts
+    block = text.document.firstBlock().layout()
+    starts = [block.lineAt(number).naturalTextRect().x() for number in range(block.lineCount())]
+    sign = QFontMetricsF(text.document.defaultFont()).horizontalAdvance("+ ")
+    assert len(starts) > 1
+    assert [start - starts[0] for start in starts[1:]] == [pytest.approx(sign, abs=0.5)] * (len(starts) - 1)
