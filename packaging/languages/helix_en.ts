@@ -10814,11 +10814,6 @@
             <source>{command} asks the model a side question, also while it works. It answers from the current context; question and answer are never sent again.</source>
             <translation type="unfinished" />
         </message>
-        <message>
-            <location filename="../../helix_desktop/ui/help/guide_messages.py" />
-            <source>{command}: {what}</source>
-            <translation type="unfinished" />
-        </message>
     </context>
     <context>
         <name>Inspector</name>
@@ -15507,6 +15502,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/data/page.py" />
             <source>Back up all workspaces…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/data/page.py" />
+            <source>Cached outputs</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -90,7 +90,7 @@ def test_in_a_line_from_right_to_left_facts_and_numbers_keep_their_order() -> No
     assert tr("Stored in {path}", path="/srv/a") == "Stored in \u2066/srv/a\u2069"
     assert tr("Stored in {path}", path="תיקייה") == "Stored in תיקייה"
     assert dotted(("פתוח", "/srv/a", "")) == "פתוח · \u2066/srv/a\u2069"
-    assert commands_sections()[0].paragraphs[0].startswith("\u2066/archive\u2069: ")
+    assert commands_sections()[0].rows[0][0] == "\u2066/archive\u2069"
     assert format_tokens(-6_200) == "\u200e\N{MINUS SIGN}6.2k"
     assert line_counts_texts(12, 4) == ("\u200e+12", "\u200e\N{MINUS SIGN}4")
 

@@ -47,7 +47,7 @@ QUOTAS = (
     (text("{number} GB", number=20), 20480 * _MB),
 )
 _MAX_LISTED = 200  # entries that are listed; more are counted
-_SIZE = (620, 700)
+_SIZE, _EMPTY_PX = (620, 700), 480  # pixels; the height with nothing to list
 
 
 class CleanupDialog(SizedDialog):
@@ -60,7 +60,7 @@ class CleanupDialog(SizedDialog):
 
     def __init__(self, parent: QWidget, rule: RetentionRule, automatic: bool) -> None:
         """Begin with what was chosen before."""
-        super().__init__(parent, _SIZE, (520, 480))
+        super().__init__(parent, _SIZE, (520, _EMPTY_PX))
         self.setWindowTitle(tr("Clean up"))
         self.setModal(True)
         self.age, self.quota = Combo(), Combo()
@@ -133,6 +133,7 @@ class CleanupDialog(SizedDialog):
         if count > _MAX_LISTED:
             self.entry_list.addItem(tr.plural(count - _MAX_LISTED, "and %n more", "and %n more", "entries"))
         self.entry_list.setVisible(bool(count))
+        self.fit_height(_SIZE[1] if count else _EMPTY_PX)
         self.collect_button.setEnabled(bool(count))
 
     def show_history(self, totals: HistoryTotals, plan: HistoryCleanup, quota: int) -> None:

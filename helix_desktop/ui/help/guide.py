@@ -97,6 +97,8 @@ def _topic_page(topic: Topic, shortcuts: QLayout) -> QWidget:
     ]
     for section in topic_sections(topic):
         parts += [6, label(section.heading, "strong"), *map(_paragraph, section.paragraphs)]
+        if section.rows:
+            parts.append(_grid([(label(name, "mono"), _paragraph(text)) for name, text in section.rows]))
     if topic == "keys":
         parts.append(shortcuts)
     inner = QWidget()
@@ -120,12 +122,24 @@ def _paragraph(text: str, role: str = "") -> QWidget:
 
 
 def _shortcut_grid(shortcuts: Sequence[tuple[str, str]]) -> QGridLayout:
+    rows = [
+        (_paragraph(words, "muted"), row(None, *(key_label(key) for key in keys.split(", ")), gap=4))
+        for words, keys in shortcuts
+    ]
+    return _grid(rows, wide=0)
+
+
+def _grid(rows: Sequence[tuple[QWidget, QWidget | QLayout]], wide: int = 1) -> QGridLayout:
+    """Return rows of two columns, of which the one numbered `wide` takes the room there is."""
     grid = QGridLayout()
     grid.setContentsMargins(0, 0, 0, 0)
     grid.setHorizontalSpacing(14)
     grid.setVerticalSpacing(9)
-    grid.setColumnStretch(0, 1)
-    for place, (words, keys) in enumerate(shortcuts):
-        grid.addWidget(label(words, "muted", wrap=True), place, 0)
-        grid.addLayout(row(None, *(key_label(key) for key in keys.split(", ")), gap=4), place, 1)
+    grid.setColumnStretch(wide, 1)
+    for place, (first, second) in enumerate(rows):
+        grid.addWidget(first, place, 0)
+        if isinstance(second, QWidget):
+            grid.addWidget(second, place, 1)
+        else:
+            grid.addLayout(second, place, 1)
     return grid

@@ -6,7 +6,7 @@ from helix_desktop.domain.prompt_file import WORKSPACE_FOLDERS
 from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.ui.help.guide_section import Section
 from helix_desktop.words.slash_commands import SLASH_COMMANDS
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, current_language, translate
 
 tr = Translator("Guide")
 
@@ -129,16 +129,13 @@ def messages_sections() -> tuple[Section, ...]:
 
 def commands_sections() -> tuple[Section, ...]:
     """Return the slash commands, and prompt files."""
+    show = current_language().show_fact
     built_in = tuple(
-        tr(
-            "{command}: {what}",
-            command=f"{SLASH}{command.name} {command.arguments}".rstrip(),
-            what=translate(command.summary),
-        )
+        (show(f"{SLASH}{command.name} {command.arguments}".rstrip()), translate(command.summary))
         for command in SLASH_COMMANDS
     )
     return (
-        Section(tr("Built-in commands"), built_in),
+        Section(tr("Built-in commands"), rows=built_in),
         Section(
             tr("Your own commands"),
             (

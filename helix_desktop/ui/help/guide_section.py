@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a topic: its heading, and paragraphs below it."""
+    """A part of a topic: its heading, and paragraphs or rows of two columns below it."""
 
     heading: str
-    paragraphs: tuple[str, ...]
+    paragraphs: tuple[str, ...] = ()
+    rows: tuple[tuple[str, str], ...] = ()

@@ -54,6 +54,7 @@ class DataPage(QWidget):
                 self.removable,
                 self.trashed,
                 self.shortfall,
+                5,
                 self.history,
                 margins=(16, 12, 16, 13),
                 gap=5,
@@ -61,6 +62,7 @@ class DataPage(QWidget):
         )
         self._rule_card = card(
             column(
+                label(tr("Cached outputs"), "strong"),
                 FormField(
                     tr("Move to trash"), self.age,
                     note=tr("When the workspace opens, outputs that no session uses move to the trash."),

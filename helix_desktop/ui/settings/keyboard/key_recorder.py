@@ -9,6 +9,8 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence
 
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.themed import restyle
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Keyboard")
@@ -30,6 +32,9 @@ _MODIFIERS = (
 )
 
 
+_HEIGHT_PX = 30  # at 100 %, with keys and without
+
+
 class KeyRecorder(PushButton):
     """Pressed, it waits for keys: Esc cancels, Backspace removes, others are emitted as portable text."""
 
@@ -40,6 +45,7 @@ class KeyRecorder(PushButton):
         """`command` are the words of the command that has the keys."""
         super().__init__("")
         self.setCheckable(True)  # down while it waits
+        self.setMinimumHeight(scaled(_HEIGHT_PX))
         self._command = command
         self._keys = ""
         self.toggled.connect(self._show_state)
@@ -52,6 +58,7 @@ class KeyRecorder(PushButton):
     def _show_state(self) -> None:
         waits = self.isChecked()
         self.setText(tr("Press keys…") if waits else self._keys or tr("Add keys"))
+        restyle(self, "kind", "" if waits or self._keys else "link")  # the keys that there are stand out
         self.setAccessibleName(
             tr("{command}: press new keys. Esc cancels, Backspace removes.", command=self._command)
             if waits

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, Switch
 from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.words.translation import Translator, translate
 
@@ -48,7 +48,7 @@ class SandboxGroup(QWidget):
         self._status = label("", "muted", wrap=True)
         sentence = row(self._shield, self._status, gap=10)
         sentence.setStretch(1, 1)
-        body = column(label(tr("Agent access"), "strong"), sentence, gap=8)
+        body = column(sentence, gap=8, margins=(14, 10, 14, 10))
         for name, words, note in _SWITCHES:
             switch = Switch(translate(words))
             switch.toggled.connect(lambda on, name=name: self.changed.emit(name, on))
@@ -59,7 +59,7 @@ class SandboxGroup(QWidget):
             part.setLayout(column(switch, below, gap=1))
             body.addWidget(part)
             self._parts[name] = part
-        self.setLayout(body)
+        self.setLayout(column(label(tr("Agent access"), "strong"), card(body), gap=8))
 
     @property
     def status_text(self) -> str:
