@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QDrag, QFontMetricsF, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtGui import QColor, QDrag, QDropEvent, QFontMetricsF, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design.mirror import draw_text
@@ -50,6 +50,12 @@ def read_drag(data: QMimeData) -> DragContent:
         folders = tuple(path for path in paths if path.is_dir())
         return DragContent(folders=folders, files=tuple(path for path in paths if path not in folders))
     return DragContent(has_image=data.hasImage())
+
+
+def answer_drag(event: QDropEvent, *, is_taken: bool) -> None:
+    """Take what is dragged as a copy, or refuse it: told of a move, its program may delete the original."""
+    event.setDropAction(Qt.DropAction.CopyAction)
+    event.setAccepted(is_taken)
 
 
 def entries_data(digests: Sequence[str], text: str) -> QMimeData:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.ui.design.drops import DragContent, DropHint, read_drag
+from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
@@ -30,13 +30,13 @@ class WindowDrops(QObject):
         if isinstance(event, QDragEnterEvent):
             dragged = read_drag(event.mimeData())
             self.hint.show_words(_words(dragged), is_refusal=not dragged.folders)
-            event.acceptProposedAction()
+            answer_drag(event, is_taken=True)
         elif isinstance(event, QDragMoveEvent):
-            event.setAccepted(not self.hint.is_refusal)
+            answer_drag(event, is_taken=not self.hint.is_refusal)
         elif isinstance(event, QDropEvent):
             self.hint.hide()
             folders = read_drag(event.mimeData()).folders
-            event.setAccepted(bool(folders))
+            answer_drag(event, is_taken=bool(folders))
             if folders:
                 self.folder_dropped.emit(str(folders[0]))
         elif event.type() is QEvent.Type.DragLeave:

@@ -16,6 +16,8 @@ from tests.support.window.window_rig import open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
+_MOVE_OR_COPY = Qt.DropAction.MoveAction | Qt.DropAction.CopyAction
+
 
 def urls(*addresses: str | Path) -> QMimeData:
     """Return what a file manager or a browser drags."""
@@ -35,10 +37,12 @@ def enter(place: QWidget, mime: QMimeData) -> bool:
 
 
 def drop(place: QWidget, mime: QMimeData) -> None:
-    """Drop on a place."""
+    """Drop on a place what its program would rather move; it must not be told that it was moved."""
     left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    dropped = QDropEvent(QPoint(5, 5), Qt.DropAction.CopyAction, mime, left, none)
+    dropped = QDropEvent(QPoint(5, 5), _MOVE_OR_COPY, mime, left, none)
+    dropped.setDropAction(Qt.DropAction.MoveAction)
     QGuiApplication.sendEvent(place, dropped)
+    assert dropped.dropAction() is Qt.DropAction.CopyAction
 
 
 def hints(places: Sequence[DropHint]) -> list[str]:

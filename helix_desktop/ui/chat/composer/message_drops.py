@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.chat.composer.added_files import AddedFile, files_from_mime
 from helix_desktop.ui.chat.composer.composer import Composer
-from helix_desktop.ui.design.drops import DragContent, DropHint, read_drag
+from helix_desktop.ui.design.drops import DragContent, DropHint, answer_drag, read_drag
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -35,12 +35,12 @@ class MessageDrops(QObject):
             is_refusal = not self._composer.isEnabled()
             words = tr("No message can be written here now.") if is_refusal else _words(dragged)
             self._hint.show_words(words, is_refusal=is_refusal)
-            event.acceptProposedAction()
+            answer_drag(event, is_taken=True)
         elif isinstance(event, QDragMoveEvent):
-            event.setAccepted(not self._hint.is_refusal)
+            answer_drag(event, is_taken=not self._hint.is_refusal)
         elif isinstance(event, QDropEvent):
             self._hint.hide()
-            event.setAccepted(self._composer.isEnabled())
+            answer_drag(event, is_taken=self._composer.isEnabled())
             if self._composer.isEnabled():
                 self._drop(event, read_drag(event.mimeData()))
         elif event.type() is QEvent.Type.DragLeave:
