@@ -298,7 +298,7 @@ class TurnEngine:
         """
         try:
             await self.response.record_partial()
-            await self._context_manager.early_rewrites.wait()
+            await self._context_manager.early_rewrites.cancel()
             await self._runtime.session.close_calls(ended.how)
             await self._changes.end_open_calls()
             if not await self._runtime.session.end_turn(ended) and ended.how == "failed":

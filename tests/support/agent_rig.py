@@ -11,7 +11,7 @@ import msgspec
 
 from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports import Approver, InstructionSource, Store
+from helix_desktop.agent.ports import Approver, InstructionSource, Store, TokenCounter
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import Update
 from helix_desktop.config.paths import resources_dir
@@ -202,6 +202,7 @@ class AgentRig(ConversationRig):
 
     delegate_tool_spec: ToolSpec | None = None
     instructions: InstructionSource | None = None
+    counter: TokenCounter = WordCounter()
     requires_spend_approval = False
     """Whether background work that reads much asks first; windows as small as these would ask each time."""
 
@@ -232,7 +233,7 @@ class AgentRig(ConversationRig):
     def create_workspace(self, store: Store, policy: ContextPolicy) -> OpenWorkspace:
         """Create another workspace on the same model and tools, as after a restart."""
         parts = SessionServices(
-            *(store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver),
+            *(store, self.tools, self.counter, self.rules, self.clock, PROMPTS, self._approver),
             is_trusted=lambda: self.is_trusted,
             delegate_spec=self.delegate_tool_spec,
             file_checker=self.files,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -163,15 +164,20 @@ def _each_once(observations: Iterable[Observation]) -> tuple[Observation, ...]:
 
     Words that end in an ellipsis say the same as longer ones that begin like them.
     """
+    # By how they begin: words that say the same share this much, and comparing all with all takes seconds.
+    beginnings: defaultdict[str, dict[str, None]] = defaultdict(dict)
     facts: dict[str, Observation] = {}
     for fact in observations:
         words = _plain_words(fact.text)
-        same = words if words in facts else _cut_or_longer(words, facts)
+        alike = beginnings[words[:_MIN_STEM]]
+        same = words if words in facts else _cut_or_longer(words, alike)
         if same is None:
-            facts[words] = fact
+            facts[words], alike[words] = fact, None
             continue
         other = facts.pop(same)
+        del alike[same]
         longest, text = (words, fact.text) if len(words) > len(same) else (same, other.text)
+        alike[longest] = None
         facts[longest] = Observation(
             max(other.at, fact.at),
             min(other.priority, fact.priority),
@@ -200,9 +206,12 @@ def leave_out_known(
     """
     facts: list[Observation] = []
     ended = dict.fromkeys(over)
+    known: defaultdict[str, list[Observation]] = defaultdict(list)
+    for fact in standing:
+        if fact not in ended:
+            known[_plain_words(fact.text)].append(fact)
     for observation in observations:
-        words = _plain_words(observation.text)
-        same = [fact for fact in standing if fact not in over and words == _plain_words(fact.text)]
+        same = known.get(_plain_words(observation.text), ())
         if all(observation.priority < fact.priority for fact in same):
             facts.append(observation)
             ended |= dict.fromkeys(same)
@@ -217,13 +226,17 @@ def _plain_words(text: str) -> str:
 def merge_observations(generations: Sequence[ObservationsMade]) -> tuple[Observation, ...]:
     """Merge observations without a model: each fact once, the least vital and oldest dropped to half size."""
     observations = _still_holding(generations)
-    merged = [*_each_once(observations)]
+    merged = _each_once(observations)
     max_chars = _MERGED_SHARE * sum(len(observation.text) for observation in observations)
-    for observation in sorted(merged, key=lambda observation: (-observation.priority, observation.at)):
-        if sum(len(other.text) for other in merged) <= max_chars or len(merged) == 1:
+    chars = sum(len(observation.text) for observation in merged)
+    least_first = sorted(range(len(merged)), key=lambda n: (-merged[n].priority, merged[n].at))
+    dropped: set[int] = set()
+    for place in least_first[:-1]:
+        if chars <= max_chars:
             break
-        merged.remove(observation)
-    return tuple(sorted(merged, key=lambda observation: observation.at))
+        dropped.add(place)
+        chars -= len(merged[place].text)
+    return tuple(observation for n, observation in enumerate(merged) if n not in dropped)
 
 
 def still_ended(generations: Sequence[ObservationsMade]) -> tuple[Observation, ...]:

@@ -11,6 +11,7 @@ import hashlib
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +19,7 @@ import msgspec
 
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, InvalidArchive
-from helix_desktop.domain.events.session import RecordedEvent, SessionBranched
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SessionBranched, TurnEnded
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ImportResult
 from helix_desktop.domain.store.branch_point import BranchPoint
@@ -156,6 +157,7 @@ class _Importer:
             outcome = "busy"
         if outcome != "busy":
             await self._write_session(session, archived, max(0, len(stored) - len(shared)))
+            await self._keep_partial_answer(session, archived, max(stored, events, key=len))
         session_ids: tuple[str, ...] = (*getattr(self._result, outcome), session)
         self._result = msgspec.structs.replace(self._result, **{outcome: session_ids})
 
@@ -168,12 +170,19 @@ class _Importer:
         for group in leading:
             await self._append_events(session, group, None, point)
         await self._append_events(session, last, summary, point)
-        draft = Draft(archived.header.draft, archived.header.attachments, archived.header.partial_answer)
-        stored_draft = await self._store.draft(session)
-        if draft and not stored_draft:
+        draft = Draft(archived.header.draft, archived.header.attachments)
+        if draft and not await self._store.draft(session):
             await self._store.save_draft(session, draft.text, draft.attachments)
-        if draft.partial_answer is not None and stored_draft.partial_answer is None:
-            await self._store.save_partial_answer(session, draft.partial_answer)
+
+    async def _keep_partial_answer(
+        self, session: str, archived: ArchivedSession, log: Sequence[RecordedEvent]
+    ) -> None:
+        """Keep what came of an answer, here or else in the archive, unless the log has all of it by now."""
+        stored = (await self._store.draft(session)).partial_answer
+        candidates = (answer for answer in (stored, archived.header.partial_answer) if answer is not None)
+        partial = next((answer for answer in candidates if not _is_answered(log, answer.seq)), None)
+        if partial != stored:
+            await self._store.save_partial_answer(session, partial)
 
     async def _append_events(
         self,
@@ -206,6 +215,12 @@ def _outcome_of(stored: Sequence[RecordedEvent], archived: Sequence[RecordedEven
     if not stored:
         return "new"
     return "extended" if len(archived) > len(stored) else "unchanged"
+
+
+def _is_answered(log: Sequence[RecordedEvent], seq: int) -> bool:
+    """Return True if a log has an answer, or the end of its turn, after event `seq`."""
+    later = takewhile(lambda recorded: recorded.seq > seq, reversed(log))
+    return any(isinstance(recorded.event, AssistantSpoke | TurnEnded) for recorded in later)
 
 
 def _with_parent(archived: ArchivedSession, session_ids: Mapping[str, str]) -> ArchivedSession:

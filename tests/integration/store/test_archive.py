@@ -496,5 +496,15 @@ async def test_what_came_of_an_answer_goes_along(tmp_path: Path) -> None:
     await other.save_partial_answer("s", longer)
     await import_store(other, archive)
     assert (await other.draft("s")).partial_answer == longer
+
+    answered = RecordedEvent(2, START_MS, AssistantSpoke("So far so good.", "m", 4))
+    await store.commit(Commit("s", [answered]))
+    await store.save_partial_answer("s", None)
+    await import_store(store, archive)
+    assert (await store.draft("s")).partial_answer is None, "an older archive brings back no part of it"
+    await export_store(store, archive, "Name", START_MS)
+    await import_store(other, archive)
+    assert (await other.draft("s")).partial_answer is None, "the archive has all of it"
+    assert (await other.events("s"))[1:] == [answered]
     await store.close()
     await other.close()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import msgspec
 import pytest
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.summary import ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.user_text import verbatim
@@ -21,6 +22,7 @@ from tests.support.scripted_model import (
     OBSERVATIONS,
     ScriptedModel,
     ScriptedReply,
+    WordCounter,
     replies_in_order,
     text_reply,
     tool_call_reply,
@@ -36,6 +38,7 @@ def say(number: int) -> ScriptedReply:
     return tool_call_reply(("say", {"text": f"word{number}", "times": 200}), id_prefix=f"s{number}")
 
 
+FOLDS = msgspec.structs.replace(AT_ONCE, fold_after_steps=2, fold_least=0, sweep_min=0)
 WAIT = tool_call_reply(("wait", {}), id_prefix="w")
 
 
@@ -160,6 +163,33 @@ async def test_what_the_store_refused_is_made_before_the_next_request() -> None:
     first = next(number for number, entry in enumerate(log) if isinstance(entry.event, SweepMade))
     assert isinstance(log[first - 1].event, ToolAnswered)
     await rig.assert_consistent()
+
+
+async def test_a_stop_does_not_wait_for_those_that_hang() -> None:
+    """They are made again before the next request."""
+
+    class HangingCounter(WordCounter):
+        async def count(self, texts: Sequence[str]) -> list[int]:
+            task = asyncio.current_task()
+            if task is not None and task.get_name().startswith("rewrites ") and not hanging.is_set():
+                hanging.set()
+                await asyncio.Event().wait()
+            return await super().count(texts)
+
+    class HangingRig(AgentRig):
+        counter = HangingCounter()
+
+    hanging = asyncio.Event()
+    rig = HangingRig(ScriptedModel(replies_in_order(*map(say, range(6)), text_reply("Done."))), FOLDS)
+    await rig.begin()
+    await rig.conversation.send("Look.")
+    await hanging.wait()
+    async with asyncio.timeout(5):
+        await rig.conversation.stop()
+    assert rig.events(TurnEnded) == [TurnEnded("stopped")]
+    await rig.assert_consistent()
+    assert (await rig.conversation.run("Go on.")).how == "done"
+    assert rig.events(FoldMade)
 
 
 async def test_a_stop_while_they_are_made_leaves_nothing_behind() -> None:
