@@ -86,6 +86,7 @@ class PolicyEngine:
         self.origins: dict[int, int] = {}
         self.scope = TaskScope()
         self._facts = facts
+        self._request_seq = 0  # the last event before the newest request
         self._frames: dict[str, PromptFrame] = {}
         self._session = _UnstoredSession(lambda: self.now_ms, self.scope, on_rewrite)
         self.transcript = self._session.transcript
@@ -140,7 +141,9 @@ class PolicyEngine:
         if answer.model != self._settings[1].info.label:
             policy, _, roles = self._settings
             self._settings = (policy, self._frame_of(answer.model), roles)
-        return await self._manager.apply_due_work()
+        gauge = await self._manager.apply_due_work()
+        self._request_seq = self.transcript.last_seq
+        return gauge
 
     async def step(self, recorded: RecordedEvent) -> None:
         """Feed the next event of the session."""
@@ -170,6 +173,9 @@ class PolicyEngine:
                 return replace(event, targets=tuple(self.seqs.get(seq, 0) for seq in targets))
             case TurnRetried(after=seq):
                 return replace(event, after=self.seq_at(seq))
+            case AssistantSpoke(sent_after=seq):
+                reached = self.transcript.rewritten_after(self._request_seq)
+                return event if seq == reached else replace(event, sent_after=reached)
         return event
 
     def seq_at(self, seq: int) -> int:

@@ -19,7 +19,7 @@ from helix_desktop.domain.events.session import (
     TurnRetried,
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.messages import ModelInfo, Usage
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.coverage import CoverageCounter, find_uses
 from helix_desktop.replay.message_tokens import MessageTokenCounter
@@ -122,6 +122,29 @@ def test_a_policy_is_replayed_as_the_live_engine_would_have_managed_the_session(
     for rewrite in replay.rewrites:
         after = [point.tokens for point in replay.points if point.seq >= rewrite.seq]
         assert not after or after[0] < rewrite.tokens_before, "it stands at the first request with it"
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_which_event_a_request_was_sent_after_is_not_that_of_a_replay(name: str) -> None:
+    """Other rewrites have other numbers there, and each request comes right before its answer."""
+    log = run_live(session(7, 24), POLICIES["lean"]).log
+
+    def replayed(*, is_rewritten_meanwhile: bool) -> PolicyReplay:
+        def reported(seq: int, event: Event) -> Event:
+            if not isinstance(event, AssistantSpoke):
+                return event
+            return msgspec.structs.replace(
+                event,
+                model=MODEL.label,
+                estimate=100 * seq,
+                usage=Usage(100 * seq + 3_000, 10),
+                sent_after=seq - 1 if is_rewritten_meanwhile else 0,
+            )
+
+        events = [msgspec.structs.replace(entry, event=reported(entry.seq, entry.event)) for entry in log]
+        return replay_policy(events, POLICIES[name], MODEL, 0)
+
+    assert replayed(is_rewritten_meanwhile=True) == replayed(is_rewritten_meanwhile=False)
 
 
 def test_what_the_user_did_to_single_outputs_stays_whatever_the_policy() -> None:
