@@ -206,12 +206,12 @@ def leave_out_known(
     """
     facts: list[Observation] = []
     ended = dict.fromkeys(over)
-    known: defaultdict[str, list[Observation]] = defaultdict(list)
+    by_words: defaultdict[str, list[Observation]] = defaultdict(list)
     for fact in standing:
         if fact not in ended:
-            known[_plain_words(fact.text)].append(fact)
+            by_words[_plain_words(fact.text)].append(fact)
     for observation in observations:
-        same = known.get(_plain_words(observation.text), ())
+        same = by_words.get(_plain_words(observation.text), ())
         if all(observation.priority < fact.priority for fact in same):
             facts.append(observation)
             ended |= dict.fromkeys(same)

@@ -163,10 +163,8 @@ class PolicyEngine:
     def _renumbered(self, event: Event) -> Event:
         """Return an event that names others by their numbers with the numbers of this run."""
         match event:
-            case Pinned(target=seq) | Unpinned(target=seq) | FormChosen(target=seq):
-                return replace(event, target=self.seqs.get(seq, 0))
-            case Undone(target=seq) | Redone(target=seq):
-                return replace(event, target=self.seqs.get(seq, 0))
+            case Pinned() | Unpinned() | FormChosen() | Undone() | Redone():
+                return replace(event, target=self.seqs.get(event.target, 0))
             case HoldSet():
                 return HoldSet(on=False)  # the user's choice, whatever the policy
             case Excluded(targets=targets):

@@ -479,32 +479,3 @@ async def test_an_archive_contains_no_path_and_no_rule(
     plain = zstandard.ZstdDecompressor().stream_reader(archive.read_bytes()).read()
     assert str(tmp_path).encode() not in plain
     assert WORKSPACE.encode() in plain
-
-
-async def test_what_came_of_an_answer_goes_along(tmp_path: Path) -> None:
-    """An archive made while an answer is received has what is saved of it; what is there already stays."""
-    store = await opened(tmp_path / "store")
-    await store.commit(Commit("s", [user_message_event(1)]))
-    partial = RecordedEvent(1, START_MS, AssistantSpoke("So far", "m", 2))
-    await store.save_partial_answer("s", partial)
-    archive = str(tmp_path / "a.helix")
-    await export_store(store, archive, "Name", START_MS)
-    other = await opened(tmp_path / "other", OTHER_WORKSPACE)
-    await import_store(other, archive)
-    assert (await other.draft("s")).partial_answer == partial
-    longer = RecordedEvent(1, START_MS, AssistantSpoke("So far so good", "m", 4))
-    await other.save_partial_answer("s", longer)
-    await import_store(other, archive)
-    assert (await other.draft("s")).partial_answer == longer
-
-    answered = RecordedEvent(2, START_MS, AssistantSpoke("So far so good.", "m", 4))
-    await store.commit(Commit("s", [answered]))
-    await store.save_partial_answer("s", None)
-    await import_store(store, archive)
-    assert (await store.draft("s")).partial_answer is None, "an older archive brings back no part of it"
-    await export_store(store, archive, "Name", START_MS)
-    await import_store(other, archive)
-    assert (await other.draft("s")).partial_answer is None, "the archive has all of it"
-    assert (await other.events("s"))[1:] == [answered]
-    await store.close()
-    await other.close()
