@@ -113,6 +113,11 @@ def sentences_in(text: str) -> tuple[Sentence, ...]:
     return tuple(found)
 
 
+def only_announces(sentence: str) -> bool:
+    """Return True for a sentence that says what comes next, or asks."""
+    return sentence.endswith(("?", ":")) or _ANNOUNCES.match(sentence) is not None
+
+
 def states_anything(text: str) -> bool:
     """Return False for a message that only announces what the agent does next."""
     return any(sentence.worth for sentence in sentences_in(text))
@@ -258,7 +263,7 @@ def statements_in(text: str, count: int) -> list[Sentence]:
 
 
 def _sentence(text: str, needs: int, heading: str) -> Sentence:
-    if _ANNOUNCES.match(text) or text.endswith(("?", ":")):
+    if only_announces(text):
         return Sentence(text, 0, False, needs)
     part = text[:_NAMED_CHARS]
     names = _count_names(part)

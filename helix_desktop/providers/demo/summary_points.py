@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from helix_desktop.context.summaries.conclusions import main_statement
+from helix_desktop.context.summaries.conclusions import main_statement, only_announces
 from helix_desktop.domain.typed_text import typed_text
 from helix_desktop.providers.demo.position import newest_position
 from helix_desktop.providers.demo.script import Script
@@ -29,7 +29,7 @@ _PREFERENCE = re.compile(
 _DETAIL = re.compile(r"\d|`")
 _TEST_COUNT = re.compile(r"Ran (\d+) tests?")
 _VERDICT = re.compile(r"(?m)^(OK|FAILED \([^)\n]*\))\s*$")
-_MAX_CHARS = 150  # characters of a bullet's sentence
+_MIN_CHARS, _MAX_CHARS = 30, 150  # characters of a bullet's sentence
 _CONCLUSION_CHARS = 320  # characters of what an answer came to, which may be several sentences
 _MAX_TYPED = 1_500  # characters of a message: a longer one was pasted, and its rules are a template's
 _MAX_CONCLUSIONS = 3  # newest that stand for work of which no call is known
@@ -82,7 +82,11 @@ def _sentences(text: str) -> list[str]:
         if not line.startswith("|")
         for part in re.split(r"(?<=[.;])\s+(?=[A-Z])", line)
     ]
-    return [_shorten(part) for part in parts if len(part) > 30 and _DETAIL.search(part)]  # noqa: PLR2004 - too short to tell
+    return [_shorten(part) for part in parts if _is_detail(part)]
+
+
+def _is_detail(sentence: str) -> bool:
+    return len(sentence) > _MIN_CHARS and bool(_DETAIL.search(sentence)) and not only_announces(sentence)
 
 
 def _completed(lines: Sequence[Line]) -> list[Point]:

@@ -29,7 +29,7 @@ e4 assistant: I begin with the README. -> calls read_file {"path":"README.md"}
 e5 tool read_file README.md: # Thing
 |
 | It does a thing with 3 parts.
-e6 assistant: The cause is an offset of 12 bytes in `src/a.py`.
+e6 assistant: The cause is an offset of 12 bytes in `src/a.py`. Now let me see how `src/b.py` is read.
 e7 tool edit_file src/a.py: Edited src/a.py: 1 place
 e8 tool run_command make test exit 1 FAILED: Ran 9 tests in 0.1s
 | FAIL: test_offset (tests.A)
@@ -60,6 +60,7 @@ def test_important_facts_are_noted_in_order() -> None:
     assert "- (2) Edited src/a.py: 1 place [e7]" in text
     assert "- (2) Failing test: test_offset. [e8]" in text
     assert "-> calls" not in text
+    assert "let me" not in text, "what only announces the next step is no fact"
 
 
 def test_known_facts_are_not_repeated() -> None:
