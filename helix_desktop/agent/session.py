@@ -170,6 +170,7 @@ class Session:
             pinned=state.place.pinned,
             archived=state.place.archived,
             estimated=state.spending.estimated,
+            failure=(state.failed_end.what, state.failed_end.why) if state.failed_end is not None else (),
         )
 
     async def correct_summary(self, summary: SessionSummary) -> None:

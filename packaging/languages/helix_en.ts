@@ -22130,6 +22130,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/top_bar.py" />
+            <source>Last turn failed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Light theme</source>
             <translation type="unfinished" />
@@ -23125,6 +23130,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/quit.py" />
             <source>Keep running in tray</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
+            <source>Last turn failed</source>
             <translation type="unfinished" />
         </message>
         <message>

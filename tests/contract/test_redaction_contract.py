@@ -114,7 +114,9 @@ async def test_redaction_removes_the_text_everywhere_and_leaves_a_marker(store: 
                 output(3, clean),
             ],
             [make_content(leaky), marked],
-            summary=make_summary("s", title=f"about {SECRET}"),
+            summary=msgspec.structs.replace(
+                make_summary("s", title=f"about {SECRET}"), failure=("Refused", SECRET)
+            ),
         )
     )
     attached = Attachment(digest_of(clean), "notes", f"see {SECRET}", 3, 10)
@@ -132,7 +134,8 @@ async def test_redaction_removes_the_text_everywhere_and_leaves_a_marker(store: 
     assert third.text == "shown"
     entry = await store.entry(digest_of(clean))
     assert (entry.target, entry.first_line, entry.references) == (f"curl -H {MARK}", MARK, 1)
-    assert (await store.sessions())[0].title == f"about {MARK}"
+    (summary,) = await store.sessions()
+    assert (summary.title, summary.failure) == (f"about {MARK}", ("Refused", MARK))
     draft = await store.draft("s")
     assert (draft.text, draft.attachments[0].text) == (f"and {MARK}", f"see {MARK}")
     assert draft.partial_answer == recorded_at(3, AssistantSpoke(f"It is {MARK}", "m", 0))

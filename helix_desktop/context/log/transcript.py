@@ -97,7 +97,7 @@ class Transcript(WindowMessages):
         self.place = ListPlace()
         self.created_at_ms = self.last_seq = self.last_event_at_ms = 0
         self.turn_open = False
-        self.image_refusal: TurnEnded | None = None  # the newest turn's end, if an image was refused
+        self.failed_end: TurnEnded | None = None  # the newest turn's end, if it failed
         self.unfinished_end_seq = 0  # the event that ended the newest turn before it was done; 0: none did
         self.open_calls: dict[str, ToolCall] = {}
         self.pending_outputs: dict[str, ToolAnswered] = {}
@@ -222,9 +222,9 @@ class Transcript(WindowMessages):
         if isinstance(event, TurnEnded):
             self.turn_open = False
             self.unfinished_end_seq = 0 if event.how == "done" else seq
-            self.image_refusal = event if event.images else None
+            self.failed_end = event if event.how == "failed" else None
             return
-        self.turn_open, self.unfinished_end_seq, self.image_refusal = True, 0, None
+        self.turn_open, self.unfinished_end_seq, self.failed_end = True, 0, None
         if self.items and self.items[-1].seq > event.after:
             self._drop_after(event.after)
             messages = ((item.seq, item.event) for item in self.items)
@@ -252,7 +252,7 @@ class Transcript(WindowMessages):
             case UserSpoke(queued=queued, steered=steered, mode=mode):
                 self.turns += not steered
                 self.place = self.place.after(event)
-                self.turn_open, self.unfinished_end_seq, self.image_refusal = True, 0, None
+                self.turn_open, self.unfinished_end_seq, self.failed_end = True, 0, None
                 self.queued_messages.pop(queued, None)
                 self.announced_mode = mode
             case AssistantSpoke(calls=calls, model=model, cache_lifetime_s=cache_lifetime_s):
@@ -302,6 +302,11 @@ class Transcript(WindowMessages):
             self.last_rearranging_seq = recorded.seq
         elif not isinstance(rewrite, SweepMade):
             self.rearrange()
+
+    @property
+    def image_refusal(self) -> TurnEnded | None:
+        """Return the newest turn's end if an image was refused in it."""
+        return self.failed_end if self.failed_end is not None and self.failed_end.images else None
 
     def retry_event(self) -> TurnRetried | None:
         """Return the event that repeats the last step of the newest turn; None if that turn is done or runs.

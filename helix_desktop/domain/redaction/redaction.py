@@ -39,7 +39,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction.output_copies import OutputCopies
 from helix_desktop.domain.redaction.removed_arguments import removed_texts, without_descriptions
 from helix_desktop.domain.redaction.text_variants import encoded_variants, without_cut
-from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
 from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.user_text import TextContext
@@ -200,6 +200,11 @@ class Redaction:
         if self.new_digests and len(text) >= MIN_PREFIX:
             text = _HANDLE.sub(lambda match: self._new_handle(match[0]), text)
         return text
+
+    def redact_summary(self, summary: SessionSummary) -> SessionSummary:
+        """Return a session's line in the list redacted: its title, and what its newest turn failed with."""
+        failure = tuple(map(self.redact_text, summary.failure))
+        return msgspec.structs.replace(summary, title=self.redact_text(summary.title), failure=failure)
 
     def _new_handle(self, handle: str) -> str:
         """Return the handle of an index entry's redacted data, of as many digits; others as they are."""

@@ -190,7 +190,8 @@ class SessionSummary(msgspec.Struct, frozen=True):
     `used` and `window` are what the gauge said when it was stored; `count` is what it says it from, whichever
     model and policy hold now. None: an older version stored it. `updated` is when it was last used: pinning
     and archiving do not count. `messages` have a text of the user or the agent, `calls` are the tool calls
-    with an output. None: an older version stored it, and counted these among the messages.
+    with an output. None: an older version stored it, and counted these among the messages. `failure` is what
+    the newest turn failed with, and why; empty while one runs, and if none failed.
     """
 
     id: str
@@ -217,6 +218,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     archived: bool = False
     calls: int | None = None
     estimated: bool = False
+    failure: tuple[str, ...] = ()
 
     @property
     def counts(self) -> MessageCounts | None:

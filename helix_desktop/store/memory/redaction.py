@@ -123,10 +123,8 @@ class _RedactionPass:
 
     def matches(self) -> RedactionMatches:
         """Return what matches the request."""
-        redact = self._redaction.redact_text
-        titles = (
-            summary.id for summary in self._data.summaries.values() if redact(summary.title) != summary.title
-        )
+        redact = self._redaction.redact_summary
+        titles = (summary.id for summary in self._data.summaries.values() if redact(summary) != summary)
         drafts = (
             session
             for session, draft in self._data.drafts.items()
@@ -153,9 +151,7 @@ class _RedactionPass:
         for entry in self.labels:
             data.entries[entry.digest] = self._with_clean_labels(data.entries[entry.digest])
         for session in matches.titles:
-            summary = data.summaries[session]
-            clean = self._redaction.redact_text(summary.title)
-            data.summaries[session] = msgspec.structs.replace(summary, title=clean)
+            data.summaries[session] = self._redaction.redact_summary(data.summaries[session])
         for session in matches.drafts:
             data.drafts[session] = self._redaction.redact_draft(data.drafts[session])
         for entry in (*self.contents, *self.indexes):

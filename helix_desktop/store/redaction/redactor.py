@@ -45,7 +45,7 @@ class Redactor:
         for digest in search_result.labels:
             self._clean_labels(digest)
         for session in search_result.titles:
-            self._redact_title(session)
+            self._redact_summary(session)
         for session in search_result.drafts:
             self._redact_draft(session)
         for entry in search_result.contents:
@@ -96,11 +96,10 @@ class Redactor:
         for digest in after - before:
             add_reference(self._batch, session, redacted.seq, digest)
 
-    def _redact_title(self, session: str) -> None:
+    def _redact_summary(self, session: str) -> None:
         summary = ROWS.summary.get(self._batch, session)
         if summary is not None:
-            clean = msgspec.structs.replace(summary, title=self._redaction.redact_text(summary.title))
-            ROWS.summary.put(self._batch, clean, session)
+            ROWS.summary.put(self._batch, self._redaction.redact_summary(summary), session)
 
     def _redact_draft(self, session: str) -> None:
         draft = ROWS.draft.get(self._batch, session)

@@ -172,7 +172,7 @@ def _search_logs(view: ReadView, redaction: Redaction, matches: SecretMatches) -
         if redaction.redact_event(recorded, matches.removed.get(session, {})) is not recorded:
             matches.events.append(ContentReference(session, recorded.seq))
     for key, summary in ROWS.summary.scan(view, keys.SUMMARIES):
-        if redaction.redact_text(summary.title) != summary.title:
+        if redaction.redact_summary(summary) != summary:
             matches.titles.append(key[1:].decode())
     for key, draft in ROWS.draft.scan(view, keys.DRAFTS):
         if redaction.redact_draft(draft) != draft:

@@ -118,13 +118,16 @@ class WrappedLabel(QLabel):
 
 
 class ElidedLabel(QLabel):
-    """A one-line label that shortens its text to the room it has; the whole text is its tooltip then."""
+    """A one-line label that shortens its text to the room it has.
+
+    The tooltip has the whole text if it is shortened, and the note if there is one.
+    """
 
     def __init__(self, text: str = "", role: str = "") -> None:
         """Show a text in one of the style sheet's roles."""
         super().__init__()
         align_with_window(self)
-        self._full_text = ""
+        self._full_text = self._note = ""
         self._fallbacks: tuple[str, ...] = ()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("role", role)
@@ -140,6 +143,12 @@ class ElidedLabel(QLabel):
         self._full_text = text
         self._fallbacks = fallbacks
         self.setAccessibleName(text)
+        self._shorten()
+
+    def set_note(self, note: str) -> None:
+        """Set what the tooltip says besides the text; empty: nothing."""
+        self._note = note
+        self.setAccessibleDescription(note)
         self._shorten()
 
     def full_width(self) -> int:
@@ -163,7 +172,8 @@ class ElidedLabel(QLabel):
         last = (self._full_text, *self._fallbacks)[-1]
         elided = next(fitting, "") or metrics.elidedText(last, Qt.TextElideMode.ElideRight, room)
         self.setText(elided)
-        self.setToolTip(self._full_text if elided != self._full_text else "")
+        shortened_text = self._full_text if elided != self._full_text else ""
+        self.setToolTip("\n".join(filter(None, (shortened_text, self._note))))
 
 
 class TextLine(Themed, QWidget):

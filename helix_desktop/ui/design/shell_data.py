@@ -58,7 +58,10 @@ class GaugeState:
 
 @dataclass(frozen=True, slots=True)
 class SessionHeader:
-    """The session that is open: title, and what the status line says."""
+    """The session that is open: title, and what the status line says.
+
+    `failure` says why the newest turn failed, until the next one begins.
+    """
 
     session_id: str
     title: str
@@ -67,6 +70,7 @@ class SessionHeader:
     demo: bool
     messages: int
     waiting: bool = False  # for the user
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)

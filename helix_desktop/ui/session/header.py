@@ -10,7 +10,7 @@ from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.words.efforts import with_effort
 from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.models import model_name
-from helix_desktop.words.sessions import session_title
+from helix_desktop.words.sessions import failure_reason, session_title
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -20,6 +20,7 @@ def session_header(conversation: Conversation) -> SessionHeader:
     """Return title, state, model and size of a conversation."""
     transcript = conversation.session.transcript
     name, demo = answering_model(conversation)
+    ended = transcript.failed_end
     return SessionHeader(
         conversation.session.id,
         session_title(transcript.title),
@@ -28,6 +29,7 @@ def session_header(conversation: Conversation) -> SessionHeader:
         demo,
         transcript.counts().messages,
         bool(conversation.asks),
+        failure_reason((ended.what, ended.why)) if ended is not None else "",
     )
 
 

@@ -324,6 +324,7 @@ class TopBar(Themed, QWidget):
         self._is_demo = header is not None and header.demo
         self._badge.setVisible(self._is_demo)
         self._status.set_full_text(*self._status_texts(header))
+        self._status.set_note(header.failure if header is not None and not header.running else "")
         for part in (self.pages, self.gauge, self.mode, self.compact, self.inspector):
             part.setVisible(header is not None)
         self.shorten()
@@ -365,7 +366,12 @@ class TopBar(Themed, QWidget):
         """Return the status as text, the longest first."""
         if header is None:
             return (tr("No session open"),)
-        state = tr("Waiting for you") if header.waiting else tr("Running") if header.running else tr("Ready")
+        if header.waiting:
+            state = tr("Waiting for you")
+        elif header.running:
+            state = tr("Running")
+        else:
+            state = tr("Last turn failed") if header.failure else tr("Ready")
         model = (header.model,) if header.model and not header.demo else ()
         count = tr.plural(header.messages, "%n message", "%n messages")
         return dotted((state, *model, count)), dotted((state, *model)), state
@@ -424,4 +430,6 @@ def _dot_color_token(header: SessionHeader | None) -> str:
     """Return the token of the dot before the status."""
     if header is not None and header.waiting:
         return "seg_output"
-    return "seg_assistant" if header is not None and header.running else "border_strong"
+    if header is not None and header.running:
+        return "seg_assistant"
+    return "error" if header is not None and header.failure else "border_strong"

@@ -27,7 +27,7 @@ from helix_desktop.words.direction import dotted
 from helix_desktop.words.git import git_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.sessions import session_title
+from helix_desktop.words.sessions import failure_reason, session_title
 from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.record import WorkspaceRecord
 
@@ -215,7 +215,10 @@ def _item(
     here = workspace.find_open(session.id)
     is_demo = session.model.startswith(_DEMO_PROVIDER)
     origin = next((other.title for other in others if other.id == session.origin), "")
-    parts = [tr("From “{title}”", title=session_title(origin))] if origin else []
+    is_running = here is not None and here.is_running
+    failure = "" if is_running else failure_reason(session.failure)
+    parts = [tr("Last turn failed")] if failure else []
+    parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
     parts += _branch_words(session)
     if session.counts is not None:
         parts.append(tr.plural(session.messages, "%n message", "%n messages"))
@@ -233,11 +236,12 @@ def _item(
         updated_ms=session.updated,
         used=gauge.share if gauge else None,
         pressure=pressure_of(gauge) if gauge else "calm",
-        running=here is not None and here.is_running,
+        running=is_running,
         active=session.id == active_session_id,
         waiting=here is not None and bool(here.asks),
         parent=session.parent,
         created_ms=session.created,
         branch_of=session.branch_of,
         place=session.place,
+        failure=failure,
     )

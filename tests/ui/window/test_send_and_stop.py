@@ -250,6 +250,7 @@ async def _check_retry(rig: WindowRig) -> None:
         await rig.run_turn("Anybody?")
         (notice,) = rig.rows(NoticeRow)
         assert "retry" in action_names(notice)
+        assert _failure(rig) == ("Last turn failed", f"{notice.what} {notice.why}")
         press_action(rig.chat.view, notice, "retry")
         await until(lambda: len(rig.events(TurnEnded)) == 2, "the second attempt ended")
         await rig.wait_for_turn_end()
@@ -257,8 +258,17 @@ async def _check_retry(rig: WindowRig) -> None:
         assert [row.text for row in rig.rows(UserRow)] == ["Anybody?"]
         assert [row.text for row in rig.rows(DividerRow)] == ["Attempt 1 failed"]
         assert not rig.rows(NoticeRow)
+        assert _failure(rig) == ("Ready", "")
         assert server.requests[0].body == server.requests[1].body
         assert await rig.stored_events() == rig.conversation.session.log
+
+
+def _failure(rig: WindowRig) -> tuple[str, str]:
+    """Return the session's state in words, and why its newest turn failed, as header and list say it."""
+    state = rig.window.top_bar.status().split(" · ")[0]
+    (item,) = [item for item in rig.window.sidebar.session_list.sessions() if item.active]
+    assert item.subtitle.startswith("Last turn failed · ") == (state == "Last turn failed")
+    return state, item.failure
 
 
 async def _check_a_server_that_is_down(rig: WindowRig) -> None:

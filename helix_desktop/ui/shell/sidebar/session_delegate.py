@@ -21,7 +21,7 @@ _Index = QModelIndex | QPersistentModelIndex
 _BAR_PX = 40
 _DOT = " · "  # between the parts of the second line
 _INDENT_PX, _MAX_DEPTH = 16, 4
-_MARK_PX = 13  # an icon before the title: archived, branch
+_MARK_PX = 13  # an icon before the title: failed, archived, branch
 
 
 class SessionDelegate(QStyledItemDelegate):
@@ -116,7 +116,8 @@ class SessionDelegate(QStyledItemDelegate):
         side = fonts.scaled(14)
         ratio = painter.device().devicePixelRatioF()
         top = box.center().y() - side / 2
-        draw_pixmap(painter, box.x() + 9, top, pixmap("bot", color, side, ratio))
+        icon = pixmap("circle-alert", self.theme.error, side, ratio) if item.failure else None
+        draw_pixmap(painter, box.x() + 9, top, icon or pixmap("bot", color, side, ratio))
         busy = item.running or item.waiting
         font = fonts.sized(self._base(), 12, QFont.Weight.Medium if item.active else QFont.Weight.Normal)
         painter.setFont(font)
@@ -147,10 +148,14 @@ class SessionDelegate(QStyledItemDelegate):
         painter.setFont(bold)
         painter.setPen(QColor(self.theme.text))
         left = 12.0
-        marks = (("archive", item.place.archived), ("git-branch", bool(item.branch_of)))
-        for name in (name for name, is_marked in marks if is_marked):
+        marks = (
+            ("circle-alert", self.theme.error, bool(item.failure)),
+            ("archive", self.theme.muted, item.place.archived),
+            ("git-branch", self.theme.muted, bool(item.branch_of)),
+        )
+        for name, color in ((name, color) for name, color, is_marked in marks if is_marked):
             side = fonts.scaled(_MARK_PX)
-            mark = pixmap(name, self.theme.muted, side, painter.device().devicePixelRatioF())
+            mark = pixmap(name, color, side, painter.device().devicePixelRatioF())
             draw_pixmap(painter, box.x() + left, top + (height - side) / 2, mark)
             left += side + 6
         room = box.width() - left - 12 - width - 10

@@ -124,7 +124,8 @@ class SessionModel(QAbstractListModel):
             return format_short_time(entry.updated_ms, self._now)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return _accessible_text(entry)
-        return f"{entry.title}\n{entry.subtitle}" if role == Qt.ItemDataRole.ToolTipRole else None
+        tooltip = "\n".join(filter(None, (entry.title, entry.subtitle, entry.failure)))
+        return tooltip if role == Qt.ItemDataRole.ToolTipRole else None
 
     def _heading_data(self, group: ListGroup, role: int) -> object:
         is_archive = group == "archived"

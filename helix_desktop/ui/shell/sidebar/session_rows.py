@@ -25,6 +25,7 @@ class SessionItem:
     """One session in the list, of a subagent if it has a `parent`, a branch if it has a `branch_of`.
 
     `depth` says below how many others it is listed, `tree_updated_ms` when it or a session below it changed.
+    `failure` says why the newest turn failed, until the next one begins.
     `used` is the share of the context window that its next request would fill, also above 1. None: not known.
     """
 
@@ -43,6 +44,7 @@ class SessionItem:
     depth: int = 0
     tree_updated_ms: int = 0
     place: ListPlace = _DATED
+    failure: str = ""
 
 
 def list_group(item: SessionItem, now: datetime) -> ListGroup:
