@@ -12,8 +12,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
 
-_LISTED = 6  # names of a list
-_NAME_CHARS = 70  # characters of a name, which may be a sentence
+_LINE_CHARS = 160  # characters of the facts of a kind that are listed; the first is always
+_NAME_CHARS = 70  # characters of a fact, which may be a sentence
 
 
 def coverage_text(coverage: Sequence[SummaryCoverage]) -> str:
@@ -23,17 +23,41 @@ def coverage_text(coverage: Sequence[SummaryCoverage]) -> str:
 
 
 def missing_text(coverage: Sequence[SummaryCoverage]) -> str:
-    """Return what was added below the summary because it does not name it; empty if nothing was."""
-    names = [ellipsize(fact.text, _NAME_CHARS) for kind in coverage for fact in kind.missing]
-    if not names:
-        return ""
-    return tr("Added below it: {names}", names=list_names(names, _LISTED))
+    """Return what was added below the summary because it does not name it, a line per kind; empty if none."""
+    lines = missing_lines(coverage)
+    return "\n".join((tr("Added below it:"), *lines)) if lines else ""
 
 
-def list_names(names: Sequence[str], limit: int) -> str:
-    """Return names, some of which are sentences with commas of their own, and how many more there are."""
-    more = len(names) - limit
-    return dotted((*names[:limit], tr.plural(more, "%n more", "%n more")) if more > 0 else names)
+def missing_lines(coverage: Sequence[SummaryCoverage]) -> Sequence[str]:
+    """Return the facts that a summary does not name: of each kind a line with as many as it has room for."""
+    return [_missing_line(kind) for kind in coverage if kind.missing]
+
+
+def _missing_line(coverage: SummaryCoverage) -> str:
+    listed: list[str] = []
+    room = _LINE_CHARS
+    for fact in coverage.missing:
+        name = ellipsize(" ".join(fact.text.split()), _NAME_CHARS)
+        if listed and len(name) > room:
+            break
+        listed.append(name)
+        room -= len(name)
+    more = len(coverage.missing) - len(listed)
+    if more:
+        listed.append(tr.plural(more, "and %n more", "and %n more"))
+    return tr("{kind}: {facts}", kind=_kind_name(coverage.kind), facts=dotted(listed))
+
+
+def _kind_name(kind: FactKind) -> str:
+    return {
+        "instructions": tr("Instructions"),
+        "tasks": tr("Left to do on the todo list"),
+        "conclusions": tr("Conclusions"),
+        "files": tr("Files"),
+        "hashes": tr("Digests"),
+        "numbers": tr("Numbers"),
+        "commands": tr("Commands"),
+    }[kind]
 
 
 def _count(coverage: SummaryCoverage) -> str:

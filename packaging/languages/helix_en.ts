@@ -20102,7 +20102,6 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
-            <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>%n more</source>
             <translation>
                 <numerusform>%n more</numerusform>
@@ -20156,7 +20155,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/summary_coverage.py" />
-            <source>Added below it: {names}</source>
+            <source>Added below it:</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20220,6 +20219,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>Commands</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Compacting</source>
             <translation type="unfinished" />
@@ -20241,6 +20245,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>Conclusions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
             <source>Context management is off.</source>
             <translation type="unfinished" />
@@ -20258,6 +20267,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/preview_view.py" />
             <source>Copy the whole handover as Markdown</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>Digests</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20308,6 +20322,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/card_texts.py" />
             <source>Failed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>Files</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20385,6 +20404,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>Instructions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/timeline/cards.py" />
             <source>Instructions: “{instructions}”</source>
             <translation type="unfinished" />
@@ -20397,6 +20421,11 @@
         <message>
             <location filename="../../helix_desktop/words/fallbacks.py" />
             <source>Latest reason:</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>Left to do on the todo list</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20457,7 +20486,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/preview_card.py" />
-            <source>Not in it, but can be recalled: {names}</source>
+            <source>Not in it, but can be recalled:</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20521,6 +20550,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/chart/scrubber.py" />
             <source>Now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>Numbers</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20901,6 +20935,14 @@
             <source>after you sent an output in another form</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>and %n more</source>
+            <translation>
+                <numerusform>and %n more</numerusform>
+                <numerusform>and %n more</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/handover_view.py" />
             <source>empty</source>
@@ -20924,6 +20966,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/filter_bar.py" />
             <source>{kind} {count}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/summary_coverage.py" />
+            <source>{kind}: {facts}</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -8,14 +8,11 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.edited_handover import to_markdown
 from helix_desktop.context.summaries.handover_preview import HandoverPreview, HandoverPreviewWriter
 from helix_desktop.domain.events.summary import SummaryCoverage
-from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.timeline.card_data import PreviewCard
-from helix_desktop.words.summary_coverage import coverage_text, list_names
+from helix_desktop.words.summary_coverage import coverage_text, missing_lines
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
-
-_MAX_NAMES, _MAX_NAME_CHARS = 4, 60  # missing facts that are listed
 
 
 def build_preview_card(
@@ -37,11 +34,8 @@ def build_preview_card(
 
 def _missing_text(coverage: Sequence[SummaryCoverage]) -> str:
     """Return what the handover does not name; empty if it names all."""
-    names = [fact.text for kind in coverage for fact in kind.missing]
-    if not names:
-        return ""
-    listed = list_names([ellipsize(name, _MAX_NAME_CHARS) for name in names], _MAX_NAMES)
-    return tr("Not in it, but can be recalled: {names}", names=listed)
+    lines = missing_lines(coverage)
+    return "\n".join((tr("Not in it, but can be recalled:"), *lines)) if lines else ""
 
 
 def _markdown(preview: HandoverPreview) -> str:

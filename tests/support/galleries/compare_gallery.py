@@ -64,7 +64,10 @@ def edit_dialog(parent: QWidget, reason: str = "", *, comparing: bool = False) -
     fields = [EditedField(title, text, original[title]) for title, text in to_fields(_AFTER).items()]
     dialog.show_handover("Handover 3, edited", fields)
     coverage = "Mentions 3 of 4 instructions · 11 of 14 files · 2 of 2 digests · 5 of 6 commands"
-    missing = "Added below it: Never push to main · docs/plan.md · src/helix/margin.py · make bench"
+    missing = (
+        "Added below it:\nInstructions: Never push to main\nFiles: docs/plan.md · src/helix/margin.py\n"
+        "Commands: make bench"
+    )
     dialog.show_check(RevisionCheck("1.4k tokens (+212)", coverage, missing))
     if reason:
         dialog.show_refusal(EditRefusal(reason, "redo", 210, "Redo"))

@@ -254,7 +254,7 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
         "duration_ms": 1_240, "is_undone": undone,
         "coverage": "Mentions 2 of 5 instructions, 3 kept word for word · 1 of 3 conclusions, "
         "1 kept word for word · 41 of 44 files",
-        "missing": "Added below it: docs/plan.md · src/helix/margin.py · #4711",
+        "missing": "Added below it:\nFiles: docs/plan.md · src/helix/margin.py\nNumbers: #4711",
     }  # fmt: skip
     return HandoverCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
 
@@ -266,7 +266,7 @@ def preview_card() -> PreviewCard:
         _SECTIONS,
         "rwe src/helix/stream.py 9f3a1c04 e37\n$ pytest -q (exit 0) 1d29c0aa e41",
         "Mentions 14 of 16 files · 9 of 9 commands · 3 of 3 instructions",
-        "Not in it, but can be recalled: docs/DESIGN.md · tests/test_stream.py",
+        "Not in it, but can be recalled:\nFiles: docs/DESIGN.md · tests/test_stream.py",
         "# Handover",
     )
 

@@ -21,16 +21,31 @@ def test_what_a_summary_names_and_what_was_added() -> None:
         == "Mentions 2 of 5 instructions, 3 kept word for word · 0 of 1 conclusion, 1 kept word for word"
         " · 41 of 50 files · 1 of 1 command"
     )
-    listed = " · ".join(f"src/module_{n}.py" for n in range(6))
-    assert missing_text(coverage) == f"Added below it: {listed} · 3 more"
+    listed = " · ".join(f"src/module_{n}.py" for n in range(9))
+    assert missing_text(coverage) == f"Added below it:\nFiles: {listed}"
     assert missing_text(coverage[:1]) == ""
     assert coverage_text(()) == ""
 
 
 def test_a_long_name_is_shortened() -> None:
     """An instruction may be a sentence; the card shows its beginning."""
-    (line,) = missing_text(
+    line = missing_text(
         (SummaryCoverage("instructions", 0, 1, (Bullet("Never push " * 20, (3,)),)),)
-    ).splitlines()
+    ).splitlines()[-1]
     assert line.endswith("…")
     assert len(line) < 100
+
+
+def test_each_kind_has_a_line_that_ends_at_a_fact() -> None:
+    """A task left is not read as a file; what a line has no room for is counted."""
+    tasks = tuple(Bullet(f"Write chapter {n} of the manual\nfor testers", (n,)) for n in range(7))
+    coverage = (
+        SummaryCoverage("tasks", 0, 7, tasks),
+        SummaryCoverage("files", 0, 1, (Bullet("docs/plan.md", (9,)),)),
+    )
+    listed = " · ".join(f"Write chapter {n} of the manual for testers" for n in range(3))
+    assert missing_text(coverage).splitlines() == [
+        "Added below it:",
+        f"Left to do on the todo list: {listed} · and 4 more",
+        "Files: docs/plan.md",
+    ]
