@@ -250,16 +250,23 @@ class SettingsFile:
         self._write_lock = threading.Lock()
         self._newest: Settings | None = None
         self._saved: Settings | None = None
+        self._is_damaged = False
 
     def load(self) -> tuple[Settings, SettingsDamaged | None]:
         """Return the settings, and the error of a damaged file; unreadable settings get their defaults.
 
-        A damaged file is backed up first, as settings.damaged-N.toml. Blocks for a few milliseconds.
+        A damaged file is backed up first, as settings.damaged-N.toml; `save` leaves one that cannot be read
+        as it is until the user changes one. Blocks for a few milliseconds.
         """
         try:
             fields = self._files.read(self._path)
         except SettingsDamaged as damaged:
-            return Settings(), damaged
+            self._is_damaged = True
+            fix = text(
+                "All settings have their defaults, without your providers. To get them back, quit "
+                "Helix Desktop, correct the file and start again. Changing a setting replaces the file."
+            )
+            return Settings(), SettingsDamaged(damaged.what, damaged.why, fix)
         settings, errors = _convert_fields(fields)
         if not errors:
             return settings, None
@@ -289,9 +296,15 @@ class SettingsFile:
     def _write_newest(self) -> None:
         with self._write_lock:
             settings = self._newest
-            if settings is not None and settings != self._saved:
-                self.save_now(settings)
-                self._saved = settings
+            if settings is None or settings == self._saved:
+                return
+            if self._is_damaged:
+                if msgspec.structs.replace(settings, recent=()) == Settings():
+                    return  # an opened workspace is no reason to lose what a user can still correct
+                backup_damaged(self._path)  # it may have been corrected since
+                self._is_damaged = False
+            self.save_now(settings)
+            self._saved = settings
 
     def save_now(self, settings: Settings) -> None:
         """Write the settings, blocking; the file is replaced whole or not at all. Raises HelixError."""

@@ -15207,6 +15207,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/config/settings.py" />
+            <source>All settings have their defaults, without your providers. To get them back, quit Helix Desktop, correct the file and start again. Changing a setting replaces the file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/config/settings.py" />
             <source>Check that {folder} is writable and has free space.</source>
             <translation type="unfinished" />
         </message>

@@ -105,6 +105,21 @@ def test_a_damaged_file_is_set_aside_and_reported(file: Path, content: bytes) ->
     assert SettingsFile(file).load() == (SETTINGS, None)
 
 
+def test_a_damaged_file_stays_until_a_setting_is_changed(file: Path) -> None:
+    """An opened workspace does not replace it; what was corrected in between has a copy too."""
+    file.write_text("[[providers]\n", encoding="utf-8")
+    settings_file = SettingsFile(file)
+    settings, damaged = settings_file.load()
+    assert damaged is not None
+    assert "correct the file and start again" in str(damaged.fix)
+    asyncio.run(settings_file.save(settings.with_recent("w1")))
+    assert file.read_text(encoding="utf-8") == "[[providers]\n"
+    file.write_text('theme = "dark"\n', encoding="utf-8")
+    asyncio.run(settings_file.save(SETTINGS))
+    assert file.with_name("settings.damaged-2.toml").read_text(encoding="utf-8") == 'theme = "dark"\n'
+    assert SettingsFile(file).load() == (SETTINGS, None)
+
+
 def test_invalid_values_reset_only_their_own_keys(file: Path) -> None:
     text = 'theme = "purple"\ntext_size = 900\n[[providers]]\nname = "x"\nbase_url = "y"\n'
     file.write_text(text, encoding="utf-8")
