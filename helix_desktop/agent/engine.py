@@ -294,19 +294,21 @@ class TurnEngine:
     async def _end(self, ended: TurnEnded, error_raised: ErrorRaised | None = None) -> TurnEnded:
         """Record the partial answer, answers for open calls, and the turn's end; `error_raised` caused it.
 
-        A failure to record, such as a full disk, is published and not raised.
+        A failure to record, such as a full disk, is published and not raised. Work due at a turn's end starts
+        only behind a recorded one: what it costs would be lost too.
         """
         try:
             await self.response.record_partial()
             await self._context_manager.early_rewrites.cancel()
             await self._runtime.session.close_calls(ended.how)
             await self._changes.end_open_calls()
-            if not await self._runtime.session.end_turn(ended) and ended.how == "failed":
+            if await self._runtime.session.end_turn(ended):
+                self._context_manager.after_turn()
+            elif ended.how == "failed":
                 failure = ErrorRaised(ended.what, ended.why, ended.fix, ended.remedies, details=ended.details)
                 self._runtime.session.publish(error_raised or failure)
         except HelixError as error:
             self._runtime.session.publish(ErrorRaised.from_error(error))
-        self._context_manager.after_turn()
         return ended
 
 

@@ -118,11 +118,13 @@ class TurnPrinter:
         self._on_output_error = on_output_error
         self.output_error: OSError | None = None
         self.had_error = False
+        self._last_error: tuple[str, str, str] | None = None
 
     def on_update(self, session_id: str, update: Update) -> None:
         """Print an update."""
         if isinstance(update, ErrorRaised):
             self.had_error |= not update.is_warning
+            self._last_error = update.what, update.why, update.fix
             print_notice(translate(join_sentences(update.what, update.why, update.fix)))
             _print_details(update.details)
         if isinstance(update, ResponseReset):
@@ -162,8 +164,8 @@ class TurnPrinter:
                 pass
 
     def print_end(self, ended: TurnEnded) -> None:
-        """Print why a turn did not end well, if it did not."""
-        if ended.how != "done":
+        """Print why a turn did not end well, if it did not; a reason that was printed last is not repeated."""
+        if ended.how != "done" and (ended.what, ended.why, ended.fix) != self._last_error:
             reason = translate(join_sentences(ended.what, ended.why, ended.fix))
             print_notice(translate(join_sentences(_end_text(ended), reason)))
             _print_details(ended.details)

@@ -40,7 +40,10 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Command line")
 text = TextContext("Command line")
 
-_HINT = text("Leave out {session} to start a new one.", session="--session")
+_HINTS = {
+    option: text("Leave out {session} to start a new one.", session=option)
+    for option in ("--session", "--from-handover")
+}
 _MAX_EVENT_DIGITS = 9
 _MCP_START_TIMEOUT_S = 30.0  # MCP servers get so long before a turn begins without them
 
@@ -210,8 +213,8 @@ async def _open_session(workspace: OpenWorkspace, args: argparse.Namespace) -> C
                 fix=text("Write {form}; {command} lists the events.", form="ID:e12", command="timeline"),
             )
         return await workspace.continue_session(
-            await find_session(workspace, session_prefix, _HINT), int(seq or "0")
+            await find_session(workspace, session_prefix, _HINTS["--from-handover"]), int(seq or "0")
         )
     if not args.session:
         return await workspace.open_session(uuid.uuid4().hex)  # begins once its message is complete
-    return await workspace.open_session(await find_session(workspace, args.session, _HINT))
+    return await workspace.open_session(await find_session(workspace, args.session, _HINTS["--session"]))

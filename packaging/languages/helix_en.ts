@@ -18738,11 +18738,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/store/remote/session_leases.py" />
-            <source>A command started outside the window is working in it.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/store/open/repair_ladder.py" />
             <source>A file of its database is missing or truncated</source>
             <translation type="unfinished" />
@@ -18840,11 +18835,6 @@
         <message>
             <location filename="../../helix_desktop/store/remote/open_store.py" />
             <source>Close the other one, or use the same version.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/store/remote/session_leases.py" />
-            <source>Continue it there, or start another session.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19157,14 +19147,14 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/store/remote/session_leases.py" />
-            <source>Only one process at a time can write a session.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/store/files/owner_lock.py" />
             <location filename="../../helix_desktop/store/remote/open_store.py" />
             <source>Only one process at a time can write workspace data.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/store/remote/session_leases.py" />
+            <source>Only one program at a time can write to a session.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19360,12 +19350,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/store/remote/session_leases.py" />
-            <source>The session {session} is being written by another process.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/store/remote/session_leases.py" />
-            <source>The session {session} is open in the window of this workspace.</source>
+            <source>The session {session} is in use by another Helix program: a window or a run.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19493,7 +19478,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/store/remote/session_leases.py" />
-            <source>Wait until it ends, or start another session.</source>
+            <source>Wait until the run ends or close the session there, or start another session.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -22,3 +22,4 @@ async def test_a_turn_starts_a_session_with_the_handover_of_another_one(tmp_path
     assert "What is in this folder?" in start["event"]["quotes"][0]["text"]
     (await cli.run("x", "--from-handover", f"{first}:e3")).assert_refused(2, "e3 isn't a handover")
     (await cli.run("x", "--from-handover", f"{first}:now")).assert_refused(2, "'now'", "ID:e12")
+    (await cli.run("x", "--from-handover", "nope")).assert_refused(2, "'nope'", "Leave out --from-handover")

@@ -31,14 +31,9 @@ class SessionLeases:
     def acquire(self, session: str, client: object) -> None:
         """Lease a session to a client from now on. Raise StoreLocked if another process writes it."""
         if self._is_open_here(session):
-            raise StoreLocked(
-                text("The session {session} is open in the window of this workspace.", session=session[:8]),
-                os.getpid(),
-                text("Only one process at a time can write a session."),
-                text("Continue it there, or start another session."),
-            )
+            raise self._session_locked(session, os.getpid())
         if self._clients.setdefault(session, client) is not client:
-            raise self._session_locked(session)
+            raise self._session_locked(session, None)
 
     def is_available(self, session: str, client: object = None) -> bool:
         """Return True if nobody writes this session, except for `client`."""
@@ -52,7 +47,7 @@ class SessionLeases:
     def check_not_leased(self, session: str) -> None:
         """Raise StoreLocked if a client writes a session."""
         if session in self._clients:
-            raise self._session_locked(session)
+            raise self._session_locked(session, None)
 
     def refusal(self, why: UserText) -> StoreLocked:
         """Return the error for a client that may not do something while this process owns the store."""
@@ -73,10 +68,13 @@ class SessionLeases:
     def _is_open_here(self, session: str) -> bool:
         return session in self._own_sessions or self.is_open_here(session)
 
-    def _session_locked(self, session: str) -> StoreLocked:
+    def _session_locked(self, session: str, process: int | None) -> StoreLocked:
         return StoreLocked(
-            text("The session {session} is being written by another process.", session=session[:8]),
-            None,
-            text("A command started outside the window is working in it."),
-            text("Wait until it ends, or start another session."),
+            text(
+                "The session {session} is in use by another Helix program: a window or a run.",
+                session=session[:8],
+            ),
+            process,
+            text("Only one program at a time can write to a session."),
+            text("Wait until the run ends or close the session there, or start another session."),
         )

@@ -110,7 +110,7 @@ async def test_a_store_is_read_and_written_through_its_owner(tmp_path: Path) -> 
         assert isinstance(store, RemoteStore)
         assert store.owner_pid == owner.pid
         await store.commit(Commit("s", [user_message_event(1)], [content], summary=make_summary("s")))
-        with pytest.raises(StoreLocked, match="open in the window"):
+        with pytest.raises(StoreLocked, match="in use by another"):
             await store.commit(Commit("open here", [user_message_event(1)]))
         await store.commit(Commit("open here", contents=[make_content(b"contents are welcome")]))
         await store.close()
@@ -229,11 +229,11 @@ async def test_a_session_has_one_writer(tmp_path: Path) -> None:
     store.set_open_sessions(lambda session: session == "mine")
     first, second = await connect(tmp_path, WORKSPACE), await connect(tmp_path, WORKSPACE)
     await store.commit(Commit("mine", [user_message_event(1)]))
-    with pytest.raises(StoreLocked, match="open in the window"):
+    with pytest.raises(StoreLocked, match="in use by another"):
         await first.commit(Commit("mine", [user_message_event(2)]))
     await first.commit(Commit("theirs", [user_message_event(1)], summary=make_summary("theirs")))
     for other in (second, store):
-        with pytest.raises(StoreLocked, match="another process"):
+        with pytest.raises(StoreLocked, match="in use by another"):
             await other.commit(Commit("theirs", [user_message_event(2)]))
         assert await other.events("theirs") == [user_message_event(1)]
         await other.commit(Commit("theirs", contents=[make_content(b"anybody's")]))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
+from helix_desktop.agent.session_updates import ErrorRaised
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites.forecast import NOTHING_DUE, make_forecast
 from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.agent_rig import AgentRig
+from tests.support.observation_rig import rig_after_turns, run_turns
 from tests.support.scripted_model import ScriptedModel, thinking_script
 
 EAGER = msgspec.structs.replace(
@@ -52,3 +55,20 @@ async def test_an_undone_handover_comes_again_only_without_hold() -> None:
     assert rig.events(HandoverMade)[2].trigger is HandoverTrigger.THRESHOLD
     assert rig.events(HoldSet) == [HoldSet(), HoldSet(on=False)]
     await rig.assert_consistent()
+
+
+@pytest.mark.expect_errors("task record .* failed")
+async def test_a_turn_that_could_not_be_recorded_starts_no_work_on_the_window() -> None:
+    """What is due waits for a turn that is: the request would be paid for, and its result lost."""
+    rig = await rig_after_turns(0)
+    await rig.conversation.hold(True)
+    await run_turns(rig, 4)
+    await rig.conversation.hold(False)
+    first_failing_write, rig.store.first_failing_write = rig.store.first_failing_write, 0
+    await rig.conversation.run("And now?")
+    await rig.wait_until_idle()
+    assert len(rig.updates_of(ErrorRaised)) == 1
+    assert not rig.model.observation_requests
+    rig.store.first_failing_write = first_failing_write
+    await run_turns(rig, 1)
+    assert rig.model.observation_requests
