@@ -164,7 +164,7 @@ class TurnPrinter:
                 pass
 
     def print_end(self, ended: TurnEnded) -> None:
-        """Print why a turn did not end well, if it did not; a reason that was printed last is not repeated."""
+        """Print why a turn did not end well, if it did not; a reason printed last is not repeated."""
         if ended.how != "done" and (ended.what, ended.why, ended.fix) != self._last_error:
             reason = translate(join_sentences(ended.what, ended.why, ended.fix))
             print_notice(translate(join_sentences(_end_text(ended), reason)))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from helix_desktop.domain.permission_mode import PermissionMode
 
 UNKNOWN_MODE = ""
-"""The announced mode when the note that announced it may have left the window."""
+"""The announced mode when the note that announced it left the window."""
 _NOTES: Mapping[PermissionMode, str] = {
     "plan": (
         "[Mode: plan] Only read and search from now on: every call that would change something or run a "
@@ -29,3 +29,8 @@ REFUSED_IN_PLAN = (
 def mode_note(announced_mode: PermissionMode | str, mode: PermissionMode) -> str:
     """Return the note on the mode for the next message; empty if the model knows this mode."""
     return "" if announced_mode == mode else _NOTES[mode]
+
+
+def announces_mode(note: str, mode: PermissionMode) -> bool:
+    """Return True if the note before a message tells the model this mode."""
+    return note.startswith(f"[Mode: {mode}]")

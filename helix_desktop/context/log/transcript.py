@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
-from helix_desktop.context.log.mode_notes import UNKNOWN_MODE
+from helix_desktop.context.log.mode_notes import UNKNOWN_MODE, announces_mode
 from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_layout import (
@@ -87,7 +87,8 @@ class Transcript(WindowMessages):
         self.opening_seq = 0  # the event of `opening`; 0: it was not told yet
         self._opening: tuple[StandingText, ...] | None = None  # told at the first message; None: not yet
         self.mode: PermissionMode = "ask"
-        self.announced_mode: PermissionMode | str = "ask"
+        self._announced_mode: PermissionMode = "ask"
+        self._mode_note_seq = 0  # the message whose note announced it; 0: no note did
         self.model_role: ModelRole = "main"
         self.chosen_model = ""  # PROVIDER/NAME for this session alone; empty: the workspace's default
         self.on_hold = False  # nothing rewrites the window by itself while it fits
@@ -249,12 +250,13 @@ class Transcript(WindowMessages):
 
     def _add_message(self, recorded: RecordedEvent, event: UserSpoke | AssistantSpoke | ToolAnswered) -> None:
         match event:
-            case UserSpoke(queued=queued, steered=steered, mode=mode):
+            case UserSpoke(queued=queued, steered=steered, mode=mode, note=note):
                 self.turns += not steered
                 self.place = self.place.after(event)
                 self.turn_open, self.unfinished_end_seq, self.failed_end = True, 0, None
                 self.queued_messages.pop(queued, None)
-                self.announced_mode = mode
+                if announces_mode(note, mode):
+                    self._announced_mode, self._mode_note_seq = mode, recorded.seq
             case AssistantSpoke(calls=calls, model=model, cache_lifetime_s=cache_lifetime_s):
                 self.steps += 1
                 self.cache_lifetime_s = cache_lifetime_s
@@ -292,9 +294,6 @@ class Transcript(WindowMessages):
         self.last_rewrite_seq = recorded.seq
         self._changes.append((recorded.seq, self.rewrites.first_changed(rewrite)))
         self.changed_from = min(self.changed_from, self._changes[-1][1])
-        may_hide_note = isinstance(rewrite, HandoverMade | FoldMade | ObservationsPlaced | Excluded)
-        if may_hide_note and self.announced_mode != "ask":
-            self.announced_mode = UNKNOWN_MODE  # the note may be among what left the window
         if isinstance(rewrite, FoldMade):
             self._add_cover(Cover(recorded.seq, rewrite.after, rewrite.upto, rewrite))
         elif isinstance(rewrite, FormChosen | Excluded):
@@ -302,6 +301,16 @@ class Transcript(WindowMessages):
             self.last_rearranging_seq = recorded.seq
         elif not isinstance(rewrite, SweepMade):
             self.rearrange()
+
+    @property
+    def announced_mode(self) -> PermissionMode | str:
+        """Return the mode that the model knows: it is "ask" until a note says otherwise.
+
+        UNKNOWN_MODE if the message with that note left the window, until an undo brings it back. A mask does
+        not hide a note.
+        """
+        is_known = self._announced_mode == "ask" or self._is_shown(self._mode_note_seq)
+        return self._announced_mode if is_known else UNKNOWN_MODE
 
     @property
     def image_refusal(self) -> TurnEnded | None:

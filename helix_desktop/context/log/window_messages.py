@@ -116,6 +116,11 @@ class WindowMessages(MessageLog):
         place = bisect_left(self._covers, seq, key=_after)
         return place > 0 and seq <= self._covers[place - 1].upto
 
+    def _is_shown(self, seq: int) -> bool:
+        """Return True if a message stands in the window: whole, or as markers."""
+        left_out = {cover.event.kept for cover in self._covers if isinstance(cover.event, HandoverMade)}
+        return seq not in self.rewrites.excluded and (seq in left_out or not self._is_covered(seq))
+
     def swept_since(self, seq: int) -> Set[int] | None:
         """Return the messages whose form rewrites after event `seq` changed; None: perhaps all entries."""
         if self.last_rearranging_seq > seq:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.context.log.mode_notes import UNKNOWN_MODE, mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem, PinnedCopy, SummaryBlock, active_covers
-from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from tests.support.histories import SessionSimulator, histories
 
@@ -120,3 +122,26 @@ def test_the_layout_of_any_history(simulator: SessionSimulator) -> None:
     check_every_message_is_shown_once_or_covered(simulator)
     check_no_step_is_split(simulator)
     check_the_newest_user_message_stays_while_its_turn_runs(simulator)
+
+
+def test_a_mode_is_announced_again_only_when_its_note_left_the_window() -> None:
+    """A fold of other messages leaves it known; one of its own message hides it until that is undone."""
+    note = mode_note("ask", "auto")
+    events: tuple[tuple[Event, str], ...] = (
+        (UserSpoke("One.", 1), "ask"),
+        (UserSpoke("Two.", 1, mode="auto", note=note), "auto"),
+        (msgspec.structs.replace(_FOLDED, after=0, upto=1), "auto"),
+        (msgspec.structs.replace(_FOLDED, after=0, upto=2), UNKNOWN_MODE),
+        (Undone(4), "auto"),
+        (Excluded((1,), "", 0, ""), "auto"),
+        (Excluded((2,), "", 0, ""), UNKNOWN_MODE),
+        (UserSpoke("Three.", 1, mode="auto", note=note), "auto"),
+        (msgspec.structs.replace(_HANDOVER, upto=8), UNKNOWN_MODE),
+        (msgspec.structs.replace(_HANDOVER, upto=8, kept=8, replaces=(9,)), "auto"),
+        (UserSpoke("Four.", 1, mode="ask", note=mode_note("auto", "ask")), "ask"),
+        (msgspec.structs.replace(_HANDOVER, upto=11), "ask"),
+    )
+    transcript = Transcript()
+    for seq, (event, announced_mode) in enumerate(events, 1):
+        transcript.apply(RecordedEvent(seq, 0, event))
+        assert transcript.announced_mode == announced_mode, seq
