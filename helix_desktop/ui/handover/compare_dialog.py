@@ -76,7 +76,9 @@ class CompareDialog(Themed, SizedDialog):
         self.reason.setText(pair.reason)
         self.reason.setVisible(bool(pair.reason))
         self.compared.show_sections(pair.sections, can_put_back=pair.can_put_back)
-        self.fit_height((_SIZE if compared_counts(pair.sections) else _MIN_SIZE)[1])
+        height = (_SIZE if compared_counts(pair.sections) else _MIN_SIZE)[1]
+        if not self.isVisible() or self.height() < height:  # it does not shrink under the pointer
+            self.fit_height(height)
 
     def show_notice(self, text: str, *, has_undo: bool = False) -> None:
         """Say what was done, if it can be undone with a button."""

@@ -18,9 +18,10 @@ from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.handover.compare_rows import ComparedPair
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import DraftRow, HandoverRange, handover_ranges
-from tests.support.galleries.compare_gallery import edit_dialog
+from tests.support.galleries.compare_gallery import compare_dialog, edit_dialog
 from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.window.buttons import find_button
 
@@ -211,3 +212,15 @@ def test_esc_cancels_what_is_composed_in_any_section_and_leaves_the_editor_open(
         assert (section.editor.composition, section.text) == ("", before)
     assert editing.isVisible()
     editing.done(0)
+
+
+def test_a_comparison_keeps_its_height_when_nothing_differs_any_more(qtbot: QtBot) -> None:
+    """The last sentence was put back: what is under the pointer stays there."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    comparison = compare_dialog(parent)
+    with qtbot.waitExposed(comparison):
+        comparison.show()
+    height = comparison.height()
+    comparison.show_pair(ComparedPair((), "No differences"))
+    assert comparison.height() == height
