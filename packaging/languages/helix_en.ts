@@ -8531,6 +8531,11 @@
             <source>Drop to attach the image</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/composer/message_drops.py" />
+            <source>Drop to insert the text into the message</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/chat/composer/message_drops.py" />
             <source>Drop to recall %n cached outputs into the message</source>
@@ -22304,12 +22309,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/window_drops.py" />
-            <source>Only a folder can be opened here. Drop files and cached outputs on the chat.</source>
+            <source>Only a folder can be opened here. Drop files, text and cached outputs on the chat.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/window_drops.py" />
-            <source>Only files, folders and images on this computer can be dropped.</source>
+            <source>Only files, folders, images and text can be dropped.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -27,17 +27,21 @@ _PILL_TEXT_PX, _PILL_PAD_PX, _PILL_ROOM_PX = 12, 11, 280  # at 100 %; around the
 
 @dataclass(frozen=True, slots=True)
 class DragContent:
-    """What is dragged: cached contents by digest, local folders and files, an image, or something else."""
+    """What is dragged: cached contents by digest, local folders and files, an image, text, or something else.
+
+    A link is text.
+    """
 
     digests: tuple[str, ...] = ()
     folders: tuple[Path, ...] = ()
     files: tuple[Path, ...] = ()
     has_image: bool = False
+    has_text: bool = False
 
     @property
     def is_for_message(self) -> bool:
         """Return True if it can go along with a message."""
-        return bool(self.digests or self.folders or self.files or self.has_image)
+        return bool(self.digests or self.folders or self.files or self.has_image or self.has_text)
 
 
 def read_drag(data: QMimeData) -> DragContent:
@@ -48,8 +52,9 @@ def read_drag(data: QMimeData) -> DragContent:
     if data.hasUrls():
         paths = [Path(url.toLocalFile()) for url in data.urls()[:_MAX_PATHS] if url.isLocalFile()]
         folders = tuple(path for path in paths if path.is_dir())
-        return DragContent(folders=folders, files=tuple(path for path in paths if path not in folders))
-    return DragContent(has_image=data.hasImage())
+        files = tuple(path for path in paths if path not in folders)
+        return DragContent(folders=folders, files=files, has_text=not paths)
+    return DragContent(has_image=data.hasImage(), has_text=data.hasText() and not data.hasImage())
 
 
 def answer_drag(event: QDropEvent, *, is_taken: bool) -> None:

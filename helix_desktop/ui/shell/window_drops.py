@@ -52,5 +52,5 @@ def _words(dragged: DragContent) -> str:
         folder = escape_hidden_name(dragged.folders[0].name)
         return tr("Drop to open “{folder}” as a workspace", folder=folder)
     if dragged.is_for_message:
-        return tr("Only a folder can be opened here. Drop files and cached outputs on the chat.")
-    return tr("Only files, folders and images on this computer can be dropped.")
+        return tr("Only a folder can be opened here. Drop files, text and cached outputs on the chat.")
+    return tr("Only files, folders, images and text can be dropped.")

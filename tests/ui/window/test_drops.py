@@ -38,8 +38,8 @@ def enter(place: QWidget, mime: QMimeData) -> bool:
 
 def drop(place: QWidget, mime: QMimeData) -> None:
     """Drop on a place what its program would rather move; it must not be told that it was moved."""
-    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    dropped = QDropEvent(QPoint(5, 5), _MOVE_OR_COPY, mime, left, none)
+    left, moves = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier
+    dropped = QDropEvent(QPoint(5, 5), _MOVE_OR_COPY, mime, left, moves)
     dropped.setDropAction(Qt.DropAction.MoveAction)
     QGuiApplication.sendEvent(place, dropped)
     assert dropped.dropAction() is Qt.DropAction.CopyAction
@@ -82,8 +82,12 @@ async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Pa
         assert enter(rig.chat, urls(folder))
         assert hints(signs) == ["Drop to open “src” as a workspace"]
         assert enter(rig.window, urls("https://example.org/a.png"))
-        assert hints(signs) == ["Only files, folders and images on this computer can be dropped."]
+        assert hints(signs) == [
+            "Only a folder can be opened here. Drop files, text and cached outputs on the chat."
+        ]
         drop(rig.window, urls("https://example.org/a.png"))
+        assert enter(rig.window, QMimeData())
+        assert hints(signs) == ["Only files, folders, images and text can be dropped."]
         assert enter(rig.window, urls(folder))
         QGuiApplication.sendEvent(rig.window, QDragLeaveEvent())
         assert hints(signs) == []
@@ -91,6 +95,26 @@ async def test_each_place_takes_what_is_its_own(qapp: QApplication, tmp_path: Pa
         assert enter(rig.window, urls(folder))
         drop(rig.window, urls(folder))
         await until(lambda: rig.wiring.active_workspace.id != before, "the folder is a workspace")
+
+
+async def test_text_and_links_are_copied_into_the_message(qapp: QApplication, tmp_path: Path) -> None:
+    """On the chat and on the field itself; the program they come from keeps its own."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        text, editor = QMimeData(), rig.composer.editor
+        text.setText("See ")
+        assert enter(rig.chat, text)
+        assert hints([rig.chat.drop_hint]) == ["Drop to insert the text into the message"]
+        drop(rig.chat, text)
+        assert editor.toPlainText() == "See "
+        link = urls("https://example.org/a")
+        assert enter(rig.chat, link)
+        drop(rig.chat, link)
+        assert editor.toPlainText() == "See https://example.org/a"
+        editor.clear()
+        assert enter(editor.viewport(), text)
+        drop(editor.viewport(), text)
+        assert editor.toPlainText() == "See "
 
 
 def test_a_list_of_a_folder_is_bounded_and_follows_no_link(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import (
     QDragEnterEvent,
+    QDragMoveEvent,
+    QDropEvent,
     QFocusEvent,
     QGuiApplication,
     QInputMethodEvent,
@@ -14,7 +16,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.ui.chat.composer.added_files import files_from_mime, is_long
-from helix_desktop.ui.design.drops import read_drag
+from helix_desktop.ui.design.drops import answer_drag, read_drag
 from helix_desktop.ui.design.fields import TextArea
 
 _MAX_LINES = 8
@@ -142,10 +144,26 @@ class Editor(TextArea):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take a text where it is dropped; what goes along with the message is the composer's."""
-        if read_drag(event.mimeData()).is_for_message:
-            event.ignore()
-        else:
+        if read_drag(event.mimeData()).has_text:
             super().dragEnterEvent(event)
+            self._answer_copy(event)
+        else:
+            event.ignore()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Show where the text would be put in."""
+        super().dragMoveEvent(event)
+        self._answer_copy(event)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Put the text in."""
+        super().dropEvent(event)
+        self._answer_copy(event)
+
+    def _answer_copy(self, event: QDropEvent) -> None:
+        """Take text of others as a copy; within the field it can be moved."""
+        if event.isAccepted() and event.source() not in {self, self.viewport()}:
+            answer_drag(event, is_taken=True)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
         """Text, files, and images."""

@@ -1,8 +1,8 @@
-"""Drops on the chat: cached outputs are recalled, files and images attached, folders as a list of files."""
+"""Drops on the chat: outputs are recalled, files and images attached, folders listed, text is inserted."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
@@ -56,6 +56,10 @@ class MessageDrops(QObject):
         if dragged.digests:
             self._composer.entries_dropped.emit(list(dragged.digests))
             return
+        if dragged.has_text:
+            self._composer.editor.insertFromMimeData(event.mimeData())
+            self._composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
+            return
         paths = (*dragged.files, *dragged.folders)
         files = [AddedFile(path.name, path) for path in paths] or files_from_mime(event.mimeData())
         if files:
@@ -75,6 +79,8 @@ def _words(dragged: DragContent) -> str:
             "Drop to attach a list of the files in “{folder}”",
             folder=escape_hidden_name(dragged.folders[0].name),
         )
+    if dragged.has_text:
+        return tr("Drop to insert the text into the message")
     count = len(dragged.files) + len(dragged.folders)
     return (
         tr.plural(count, "Drop to attach %n file", "Drop to attach %n files")
