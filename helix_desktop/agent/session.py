@@ -171,6 +171,7 @@ class Session:
             archived=state.place.archived,
             estimated=state.spending.estimated,
             failure=(state.failed_end.what, state.failed_end.why) if state.failed_end is not None else (),
+            budget_spent=state.failed_end is not None and state.failed_end.cause == "budget",
         )
 
     async def correct_summary(self, summary: SessionSummary) -> None:

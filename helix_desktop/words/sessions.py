@@ -15,6 +15,11 @@ def session_title(title: str) -> str:
     return tr("New session") if title in {"", NEW_TITLE} else title
 
 
+def failure_text(budget_spent: bool) -> str:
+    """Return what the list and the header say of a turn that failed, or ended because the budget is spent."""
+    return tr("Budget spent") if budget_spent else tr("Last turn failed")
+
+
 def failure_reason(texts: Iterable[str]) -> str:
     """Return what a turn failed with, and why, as the user reads it."""
     return " ".join(translate(text) for text in texts if text)

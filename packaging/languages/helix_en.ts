@@ -15179,6 +15179,16 @@
         <name>Sessions</name>
         <message>
             <location filename="../../helix_desktop/words/sessions.py" />
+            <source>Budget spent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/sessions.py" />
+            <source>Last turn failed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/sessions.py" />
             <source>New session</source>
             <translation type="unfinished" />
         </message>
@@ -22172,11 +22182,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/top_bar.py" />
-            <source>Last turn failed</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Light theme</source>
             <translation type="unfinished" />
@@ -23172,11 +23177,6 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/quit.py" />
             <source>Keep running in tray</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/workspaces/sidebar_presenter.py" />
-            <source>Last turn failed</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -191,7 +191,8 @@ class SessionSummary(msgspec.Struct, frozen=True):
     model and policy hold now. None: an older version stored it. `updated` is when it was last used: pinning
     and archiving do not count. `messages` have a text of the user or the agent, `calls` are the tool calls
     with an output. None: an older version stored it, and counted these among the messages. `failure` is what
-    the newest turn failed with, and why; empty while one runs, and if none failed.
+    the newest turn failed with, and why; empty while one runs, and if none failed. `budget_spent` says that
+    it failed because the budget is spent.
     """
 
     id: str
@@ -219,6 +220,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
     calls: int | None = None
     estimated: bool = False
     failure: tuple[str, ...] = ()
+    budget_spent: bool = False
 
     @property
     def counts(self) -> MessageCounts | None:

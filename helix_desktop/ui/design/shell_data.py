@@ -60,7 +60,7 @@ class GaugeState:
 class SessionHeader:
     """The session that is open: title, and what the status line says.
 
-    `failure` says why the newest turn failed, until the next one begins.
+    `failure` says why the newest turn failed, until the next one begins; `budget_spent`: only for that.
     """
 
     session_id: str
@@ -71,6 +71,7 @@ class SessionHeader:
     messages: int
     waiting: bool = False  # for the user
     failure: str = ""
+    budget_spent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

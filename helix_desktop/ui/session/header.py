@@ -30,6 +30,7 @@ def session_header(conversation: Conversation) -> SessionHeader:
         transcript.counts().messages,
         bool(conversation.asks),
         failure_reason((ended.what, ended.why)) if ended is not None else "",
+        ended is not None and ended.cause == "budget",
     )
 
 

@@ -38,6 +38,7 @@ from helix_desktop.ui.shell.menus import mode_menu, more_menu
 from helix_desktop.ui.shell.mode_button import ModeButton
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.git import NO_GIT, GitText
+from helix_desktop.words.sessions import failure_text
 from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Window")
@@ -371,7 +372,7 @@ class TopBar(Themed, QWidget):
         elif header.running:
             state = tr("Running")
         else:
-            state = tr("Last turn failed") if header.failure else tr("Ready")
+            state = failure_text(header.budget_spent) if header.failure else tr("Ready")
         model = (header.model,) if header.model and not header.demo else ()
         count = tr.plural(header.messages, "%n message", "%n messages")
         return dotted((state, *model, count)), dotted((state, *model)), state
@@ -432,4 +433,6 @@ def _dot_color_token(header: SessionHeader | None) -> str:
         return "seg_output"
     if header is not None and header.running:
         return "seg_assistant"
-    return "error" if header is not None and header.failure else "border_strong"
+    if header is None or not header.failure:
+        return "border_strong"
+    return "warn" if header.budget_spent else "error"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QEvent, QObject, QTimer
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import ResponseDelta, Update
@@ -27,7 +27,7 @@ from helix_desktop.words.direction import dotted
 from helix_desktop.words.git import git_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.sessions import failure_reason, session_title
+from helix_desktop.words.sessions import failure_reason, failure_text, session_title
 from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.record import WorkspaceRecord
 
@@ -54,7 +54,14 @@ class SidebarPresenter(QObject):
         )
         session_controller.composer.attachments.content_stored.connect(self.schedule_refresh)
         sessions = context.window.sidebar.session_list
+        context.window.installEventFilter(self)
         MinuteClock(sessions).ticked.connect(lambda: sessions.update_time(datetime.now()))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Look at the folders when the window gets the focus: the user may have moved one meanwhile."""
+        if event.type() == QEvent.Type.WindowActivate:
+            self.show_workspaces()
+        return False
 
     def on_update(self, _workspace: OpenWorkspace, _session: str, update: Update) -> None:
         """Follow an update of any session of an open workspace."""
@@ -217,7 +224,7 @@ def _item(
     origin = next((other.title for other in others if other.id == session.origin), "")
     is_running = here is not None and here.is_running
     failure = "" if is_running else failure_reason(session.failure)
-    parts = [tr("Last turn failed")] if failure else []
+    parts = [failure_text(session.budget_spent)] if failure else []
     parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
     parts += _branch_words(session)
     if session.counts is not None:
@@ -244,4 +251,5 @@ def _item(
         branch_of=session.branch_of,
         place=session.place,
         failure=failure,
+        budget_spent=session.budget_spent,
     )

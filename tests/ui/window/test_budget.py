@@ -95,6 +95,9 @@ async def _check_a_budget(rig: WindowRig) -> None:
         (notice,) = rig.rows(NoticeRow)
         assert (notice.level, action_names(notice)) == ("warning", ("set_budget", "retry"))
         assert "3,000 of 3,000 tokens" in notice.why
+        assert rig.window.top_bar.status().startswith("Budget spent · ")
+        (item,) = rig.window.sidebar.session_list.sessions()
+        assert item.subtitle.startswith("Budget spent · ")
         press_action(rig.chat.view, notice, "set_budget")
         await set_to(rig, "4,500")
         press_action(rig.chat.view, notice, "retry")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.domain.digest import digest_of
@@ -46,6 +47,12 @@ async def test_a_workspace_that_is_missing_in_use_or_named_like_another_is_repor
         second = await rig.open_folder("second")
         missing = await rig.open_folder("project", {"README.md": "# Here"})
         await rig.run_turn("Look")
+        assert "folder-missing" not in rig.window.banners.banner_ids()
+        (tmp_path / "project").rename(tmp_path / "moved")
+        QApplication.sendEvent(rig.window, QEvent(QEvent.Type.WindowActivate))
+        assert "folder-missing" in rig.window.banners.banner_ids()
+        (tmp_path / "moved").rename(tmp_path / "project")
+        QApplication.sendEvent(rig.window, QEvent(QEvent.Type.WindowActivate))
         assert "folder-missing" not in rig.window.banners.banner_ids()
         (tmp_path / "project").rename(tmp_path / "moved")
         await rig.wiring.workspace_controller.open_workspace(missing)

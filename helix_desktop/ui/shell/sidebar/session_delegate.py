@@ -110,13 +110,19 @@ class SessionDelegate(QStyledItemDelegate):
         if background or focused:
             painter.drawRoundedRect(box.adjusted(1, 1, -1, -1) if focused else box, 9, 9)
 
+    def _failure_mark(self, item: SessionItem) -> tuple[str, str]:
+        """Return icon and color for a turn that failed, or ended because the budget is spent."""
+        if item.budget_spent:
+            return "triangle-alert", self.theme.warn
+        return "circle-alert", self.theme.error
+
     def _paint_nested(self, painter: QPainter, box: QRectF, item: SessionItem) -> None:
         """Paint a subagent's session on one line: icon, title, and a dot while it works."""
         color = self.theme.text if item.active else self.theme.muted
         side = fonts.scaled(14)
         ratio = painter.device().devicePixelRatioF()
         top = box.center().y() - side / 2
-        icon = pixmap("circle-alert", self.theme.error, side, ratio) if item.failure else None
+        icon = pixmap(*self._failure_mark(item), side, ratio) if item.failure else None
         draw_pixmap(painter, box.x() + 9, top, icon or pixmap("bot", color, side, ratio))
         busy = item.running or item.waiting
         font = fonts.sized(self._base(), 12, QFont.Weight.Medium if item.active else QFont.Weight.Normal)
@@ -149,7 +155,7 @@ class SessionDelegate(QStyledItemDelegate):
         painter.setPen(QColor(self.theme.text))
         left = 12.0
         marks = (
-            ("circle-alert", self.theme.error, bool(item.failure)),
+            (*self._failure_mark(item), bool(item.failure)),
             ("archive", self.theme.muted, item.place.archived),
             ("git-branch", self.theme.muted, bool(item.branch_of)),
         )

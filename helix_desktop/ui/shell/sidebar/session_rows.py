@@ -25,7 +25,7 @@ class SessionItem:
     """One session in the list, of a subagent if it has a `parent`, a branch if it has a `branch_of`.
 
     `depth` says below how many others it is listed, `tree_updated_ms` when it or a session below it changed.
-    `failure` says why the newest turn failed, until the next one begins.
+    `failure` says why the newest turn failed, until the next one begins; `budget_spent`: only for that.
     `used` is the share of the context window that its next request would fill, also above 1. None: not known.
     """
 
@@ -45,6 +45,7 @@ class SessionItem:
     tree_updated_ms: int = 0
     place: ListPlace = _DATED
     failure: str = ""
+    budget_spent: bool = False
 
 
 def list_group(item: SessionItem, now: datetime) -> ListGroup:
