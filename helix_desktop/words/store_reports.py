@@ -248,7 +248,7 @@ def summary_lines(matches: RedactionMatches) -> tuple[str, ...]:
             n, "%n session event: rewritten", "%n session events: rewritten"
         )),
         (n := len(matches.titles), tr.plural(
-            n, "%n session title: rewritten", "%n session titles: rewritten"
+            n, "%n line of the session list: rewritten", "%n lines of the session list: rewritten"
         )),
         (n := len(matches.drafts), tr.plural(
             n, "%n unsent message: rewritten", "%n unsent messages: rewritten"

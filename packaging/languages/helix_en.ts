@@ -19694,6 +19694,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n lines of the session list: rewritten</source>
+            <translation>
+                <numerusform>%n line of the session list: rewritten</numerusform>
+                <numerusform>%n lines of the session list: rewritten</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>%n lists of changed files are lost.</source>
             <translation>
                 <numerusform>%n list of changed files is lost.</numerusform>
@@ -19773,14 +19781,6 @@
             <translation>
                 <numerusform>%n session event: rewritten</numerusform>
                 <numerusform>%n session events: rewritten</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/store_reports.py" />
-            <source>%n session titles: rewritten</source>
-            <translation>
-                <numerusform>%n session title: rewritten</numerusform>
-                <numerusform>%n session titles: rewritten</numerusform>
             </translation>
         </message>
         <message numerus="yes">

@@ -112,8 +112,9 @@ async def test_a_secret_is_previewed_and_removed_after_confirmation(cli: Cli) ->
 
     await run_turn(cli, "env.txt")
     assert digest not in {entry["digest"] for entry in (await cli("cache", "list", *here, "--json")).json}
-    lifted = await cli("cache", "forget", "--lift", digest, *here, "--json")
-    assert lifted.json == {"lifted": [digest]}
+    lifted = await cli("cache", "forget", "--lift", digest, "f" * 64, *here, "--json")
+    lifted.assert_refused(2, f"No removed output has the digest {'f' * 64}.")
+    assert lifted.json == {"lifted": [digest]}, "what was allowed is said too"
     again = await cli("cache", "forget", "--lift", digest, *here)
     again.assert_refused(2, f"No removed output has the digest {digest}.")
     await run_turn(cli, "env.txt")

@@ -219,17 +219,18 @@ async def _allow_again(args: argparse.Namespace, services: AppServices, workspac
     redaction = services.redaction(workspace.id)
     digests = tuple(dict.fromkeys(args.sha))
     lifted = [digest for digest in digests if await redaction.lift(digest)]
+    if lifted:
+        print_out(
+            json.dumps({"lifted": lifted})
+            if args.json
+            else tr.plural(len(lifted), "%n output may be stored again", "%n outputs may be stored again")
+        )
     if unknown := [digest for digest in digests if digest not in lifted]:
         raise DigestUnknown(
             text("No removed output has the digest {digest}.", digest=unknown[0]),
             text("Nothing with this digest was removed here, or it may already be stored again."),
             text("Copy the 64 digits from the marker in the conversation."),
         )
-    print_out(
-        json.dumps({"lifted": lifted})
-        if args.json
-        else tr.plural(len(lifted), "%n output may be stored again", "%n outputs may be stored again")
-    )
     return 0
 
 

@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QStyle, QWidget
 
 from helix_desktop.ui.design.mirror import draw_text, is_right_to_left, mirror, text_direction
+from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -173,7 +174,7 @@ class ElidedLabel(QLabel):
         elided = next(fitting, "") or metrics.elidedText(last, Qt.TextElideMode.ElideRight, room)
         self.setText(elided)
         shortened_text = self._full_text if elided != self._full_text else ""
-        self.setToolTip("\n".join(filter(None, (shortened_text, self._note))))
+        self.setToolTip(plain_tooltip("\n".join(filter(None, (shortened_text, self._note)))))
 
 
 class TextLine(Themed, QWidget):

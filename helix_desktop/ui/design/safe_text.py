@@ -7,6 +7,7 @@ import re
 from PySide6.QtGui import Qt
 
 LINE_LIMIT = 2_000  # characters; one unbroken line of 200,000 takes seconds to lay out
+_TOOLTIP_CHARS = 100  # of a line of a tooltip that stays in one line
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -28,8 +29,13 @@ def escape_invisible(text: str) -> str:
 
 
 def plain_tooltip(text: str) -> str:
-    """Return a text for a tooltip that shows it as it is, also where Qt would take a name for markup."""
-    return Qt.convertFromPlainText(text) if Qt.mightBeRichText(text) else text
+    """Return a text for a tooltip that shows it as it is, also where Qt would take a name for markup.
+
+    Long lines wrap: Qt does that with markup only, and a sentence in one line is wider than the screen.
+    """
+    if Qt.mightBeRichText(text) or any(len(line) > _TOOLTIP_CHARS for line in text.splitlines()):
+        return Qt.convertFromPlainText(text, Qt.WhiteSpaceMode.WhiteSpaceNormal)
+    return text
 
 
 def wrap_long_line(line: str, limit: int = LINE_LIMIT) -> list[str]:

@@ -46,6 +46,7 @@ def test_every_topic_explains_itself(guide: GuideDialog, topic: str) -> None:
     assert topic_title(page) in text
     assert topic_lead(page) in text
     assert all(paragraph in text for section in topic_sections(page) for paragraph in section.paragraphs)
+    assert all(words in text for section in topic_sections(page) for line in section.rows for words in line)
     assert topic_sections(page) or all(words in text for words, _ in SHORTCUTS)
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
+from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.shell.sidebar.session_rows import (
     ListGroup,
     SessionItem,
@@ -124,8 +125,7 @@ class SessionModel(QAbstractListModel):
             return format_short_time(entry.updated_ms, self._now)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return _accessible_text(entry)
-        tooltip = "\n".join(filter(None, (entry.title, entry.subtitle, entry.failure)))
-        return tooltip if role == Qt.ItemDataRole.ToolTipRole else None
+        return _tooltip(entry) if role == Qt.ItemDataRole.ToolTipRole else None
 
     def _heading_data(self, group: ListGroup, role: int) -> object:
         is_archive = group == "archived"
@@ -177,6 +177,10 @@ class SessionModel(QAbstractListModel):
         self.endResetModel()
 
 
+def _tooltip(item: SessionItem) -> str:
+    return plain_tooltip("\n".join(filter(None, (item.title, item.subtitle, item.failure))))
+
+
 def _accessible_text(item: SessionItem) -> str:
     """Return what a screen reader says of a session."""
     used = (
@@ -185,5 +189,5 @@ def _accessible_text(item: SessionItem) -> str:
     state = tr("waiting for you") if item.waiting else tr("running") if item.running else ""
     kind = tr("subagent") if item.parent else tr("branch") if item.branch_of else ""
     place = tr("archived") if item.place.archived else tr("pinned") if item.place.pinned else ""
-    parts = (kind, item.title, item.subtitle, used, state, place)
+    parts = (kind, item.title, item.subtitle, item.failure, used, state, place)
     return ", ".join(filter(None, parts))
