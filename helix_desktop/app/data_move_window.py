@@ -18,12 +18,14 @@ from helix_desktop.app.data_move import move_data_dir
 from helix_desktop.app.window_frame import set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.config.settings import SettingsFile
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.app_command import app_command
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import show_error_dialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.motion import is_motion_reduced, reduce_motion
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.words.translation import Translator
@@ -51,7 +53,8 @@ class MoveDataWindow(QDialog):
         self._cancelled = threading.Event()
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
-        self._bar.setRange(0, 0)
+        self._bar.setRange(0, _BAR_STEPS if is_motion_reduced() else 0)  # 0..0 moves, as nothing is known
+        self._bar.setValue(0)
         self._bar.setAccessibleName(tr("Moving data"))
         self._cancel = PushButton(tr("Cancel"), name="cancel_move")
         self._cancel.clicked.connect(self.reject)
@@ -96,6 +99,7 @@ def move_in_window(args: argparse.Namespace) -> int:
     fonts.load(resources_dir() / "fonts")
     appearance = Appearance(app, *WindowStateFile(data.root / WINDOW_STATE_FILE).appearance())
     appearance.apply_stylesheet()
+    reduce_motion(SettingsFile(data.settings_file).load()[0].reduce_motion)
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
         root = runner.run(move_with_window(data, args.folder, args.remove_old, appearance))
     relaunch("--data-dir", str(root))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QProgressBar, QWidget
+from pytestqt.qtbot import QtBot
 
 from helix_desktop.app.data_move_window import MoveDataWindow, move_with_window
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -93,3 +95,16 @@ async def test_a_cancelled_move_changes_nothing(qapp: QApplication, tmp_path: Pa
     assert await move_with_window(data, tmp_path / "new", True, Appearance(qapp)) == data.root
     assert DataDir.locate(data.root, {}) == data
     assert data.settings_file.read_text() == 'theme = "dark"\n'
+
+
+def test_nothing_moves_before_the_first_file_with_reduced_motion(qtbot: QtBot, tmp_path: Path) -> None:
+    """The bar stands at its beginning then, instead of running to and fro."""
+    reduce_motion("on")
+    try:
+        window = MoveDataWindow(tmp_path)
+    finally:
+        reduce_motion("off")
+    qtbot.addWidget(window)
+    bar = window.findChild(QProgressBar)
+    assert isinstance(bar, QProgressBar)
+    assert bar.maximum() > bar.value() == 0
