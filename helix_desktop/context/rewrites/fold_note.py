@@ -21,7 +21,7 @@ from helix_desktop.context.summaries.conclusions import (
     telling_sentences,
 )
 from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, Repeat, quoted_tokens
-from helix_desktop.context.summaries.telling_lines import short_text
+from helix_desktop.context.summaries.telling_lines import described_result, short_text
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.files.command import is_test_command
@@ -236,7 +236,7 @@ def _short_result(answer: ToolAnswered) -> str:
         return ""
     if not result and _has_result_in_description(answer):
         about = without_direction_signs(answer.about)
-        source, result = about, _truncate(about.strip('"'), _SHORT_RESULT)
+        source, result = about, _truncate(described_result(about, answer.exit_code), _SHORT_RESULT)
     return f" → {_quote_result(result)}" if result and not _has_secret(source) else ""
 
 

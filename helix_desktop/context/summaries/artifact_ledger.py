@@ -12,7 +12,7 @@ import msgspec
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.command_lines import shown_command, tell_apart, whole_command
-from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line
+from helix_desktop.context.summaries.telling_lines import described_result, error_line, last_telling_line
 from helix_desktop.domain.digest import MARKER_START, digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, MaskedCall, ToolAnswered
 from helix_desktop.domain.files.lines import ALL_LINES
@@ -291,7 +291,8 @@ class Ledger(msgspec.Struct):
 
     def _add_command(self, answer: ToolAnswered, seq: int) -> None:
         ok = answer.ok and answer.exit_code in (0, None)
-        result_line = answer.about or last_telling_line(answer.text)
+        described = described_result(answer.about, answer.exit_code)
+        result_line = described if answer.about else last_telling_line(answer.text)
         result = (error_line(answer.text) or result_line) if not ok else result_line
         # The same command with another part of its output shown is one: else each `| tail -20` stands there.
         key = whole_command(answer.target)

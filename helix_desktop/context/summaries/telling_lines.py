@@ -39,6 +39,12 @@ def last_telling_line(text: str) -> str:
     return ""
 
 
+def described_result(about: str, exit_code: int | None) -> str:
+    """Return what the description of an output says besides its exit code, without the quotes around it."""
+    result = about if exit_code is None else about.removeprefix(f"exit {exit_code}").removeprefix(", ")
+    return result[1:].removesuffix('"') if result.startswith('"') else result
+
+
 def short_text(text: str, max_chars: int) -> str:
     """Return an output on one line if what it says has no more characters; else nothing."""
     if len(text) > 2 * max_chars:

@@ -11,6 +11,7 @@ from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.summaries.telling_lines import (
     ShortenOutput,
+    described_result,
     error_line,
     last_telling_line,
     shorten_output,
@@ -118,7 +119,8 @@ def _attached(attachment: Attachment) -> str:
 def _folded_line(item: LogItem) -> TranscriptLine:
     match item.event:
         case ToolAnswered() as answer:
-            body = answer.about or _first_and_telling_line(answer)
+            described = described_result(answer.about, answer.exit_code)
+            body = described if answer.about else _first_and_telling_line(answer)
             return TranscriptLine(_output_opening(item.seq, answer), body)
         case AssistantSpoke(text=text, calls=calls):
             names = ", ".join(dict.fromkeys(call.name for call in calls))

@@ -15,6 +15,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import fold_note
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Event,
@@ -249,6 +250,35 @@ def test_a_result_of_few_words_stands_in_the_note(
     note = fold_note.render_fold_note(items, INDEX, 1)
 
     assert note.splitlines()[-1] == f"did: {tool} {target}{shown}"
+
+
+@pytest.mark.parametrize(
+    ("code", "about", "in_note", "in_ledger"),
+    [
+        (0, 'exit 0, "25 passed in 1.31s"', "pytest -q 4K → 25 passed in 1.31s", "e3: 25 passed in 1.31s"),
+        (
+            1,
+            'exit 1, "1 failed, 2 passed"',
+            "pytest -q 4K exit 1 → “1 failed, 2 passed”",
+            "e3: 1 failed, 2 passed",
+        ),
+        (0, "exit 0", "pytest -q 4K", "e3"),
+    ],
+)
+def test_an_exit_code_is_said_once(code: int, about: str, in_note: str, in_ledger: str) -> None:
+    """The description of an output has it too, before a result in quotes."""
+    answer = ToolAnswered(
+        *("c0", "run_command", "." * 5_000, INDEX, 5_000, 5, 9),
+        target="pytest -q",
+        ok=code == 0,
+        exit_code=code,
+        about=about,
+    )
+    items = items_of(UserSpoke("Go.", 1), spoken_event("Look.", "run_command"), answer)
+    assert fold_note.render_fold_note(items, INDEX, 1).splitlines()[-1] == f"did: run_command {in_note}"
+    run = build_ledger(items).commands["pytest -q"].line
+    assert run.endswith(in_ledger)
+    assert run.count(f"exit {code}") == 1
 
 
 def test_a_path_stands_whole_once_and_then_by_its_last_part() -> None:
