@@ -197,9 +197,11 @@ class Tour(QObject):
             self._follow_timer.start()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow the window's size."""
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+        """Follow the window's size, and wait while a dialog is in front of it."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest, QEvent.Type.WindowUnblocked):
             self.follow()
+        elif event.type() == QEvent.Type.WindowBlocked:
+            self._follow()
         return False
 
     def _go(self, index: int) -> None:
@@ -219,13 +221,25 @@ class Tour(QObject):
         self.callout.show_stop(
             translate(stop.title), translate(stop.words), self._index + 1, len(self._stops)
         )
+        was_shown = not self.callout.isHidden()
         self._follow()
-        self.callout.take_focus()
+        if was_shown:
+            self.callout.take_focus()
         self.follow()
 
     def _follow(self) -> None:
         if not self._stops:
             return
+        if QApplication.activeModalWidget() is not None:  # a dialog is in front: it is answered first
+            self.ring.hide()
+            self.callout.hide()
+            return
+        was_shown = not self.callout.isHidden()
+        self._show_at_place()
+        if not was_shown:
+            self.callout.take_focus()
+
+    def _show_at_place(self) -> None:
         place = self._stops[self._index].place()
         self.ring.setVisible(not place.isEmpty())
         if place.isEmpty():  # its page or pane was left: the words stay where they were

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QWidget
 
 from helix_desktop.ui.onboarding.tour import Tour, place_next_to
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -55,6 +55,15 @@ async def test_the_stops_are_counted_right_from_the_first_one(qapp: QApplication
         rig.window.commands.tour.trigger()
         tour = rig.wiring.tour.tour
         assert tour is not None
+        dialog = QDialog(rig.window)
+        dialog.open()
+        assert tour.callout.isHidden()
+        rig.window.commands.tour.trigger()  # as when the sample is opened behind a question
+        tour = rig.wiring.tour.tour
+        assert tour is not None
+        assert tour.callout.isHidden()
+        dialog.close()
+        await until(tour.callout.isVisible, "the tour goes on after the dialog")
         counts = []
         while tour.stop:
             texts = [label.text() for label in tour.callout.findChildren(QLabel)]
