@@ -20959,6 +20959,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/timeline/view.py" />
+            <source>tokens sent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/words/summary_coverage.py" />
             <source>{counts}, {verbatim} kept word for word</source>
             <translation type="unfinished" />

@@ -59,6 +59,7 @@ from helix_desktop.ui.timeline.preview_texts import status_text
 from helix_desktop.ui.timeline.preview_view import PreviewView
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.timeline_row import TimelineRow
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.fallbacks import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.steps import about_tokens, looking_at_text
@@ -289,7 +290,8 @@ class Timeline(Themed, QWidget):
         self.now_button.setVisible(step is not None)
         if step is not None:
             self._used.set_text(about_tokens(step, format_tokens(step.tokens)))
-            self._window_text.set_text(looking_at_text(replace(step, tokens=0)))
+            sent = tr("tokens sent") if step.tokens else ""  # the chart's point has the answer, too
+            self._window_text.set_text(dotted((sent, looking_at_text(replace(step, tokens=0)))))
             return
         share = state.used / state.window if state.window else 0
         about = "≈ " if state.is_estimated else ""

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.ui.chat.actions import Undo
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, ToolRow, UserRow
+from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.timeline.chart.scrubber import Scrubber
 from tests.support.model_servers.chat_server import (
     Call,
@@ -137,6 +138,8 @@ async def _check_the_way_back(rig: WindowRig) -> None:
         await until(lambda: len(_scrubber(rig).steps) == 2, "the steps on the chart")
         await _look_at(rig, first)
         assert rig.views.timeline.now_button.isVisible()
+        header = [line.accessibleName() for line in rig.views.timeline.findChildren(TextLine)]
+        assert any(words.startswith("tokens sent · You're looking at turn") for words in header)
         QTest.keyClick(_scrubber(rig), Qt.Key.Key_Escape)
         assert past.step is None
         assert not rig.views.timeline.now_button.isVisible()
