@@ -228,10 +228,20 @@ class Transcript(WindowMessages):
         self.turn_open, self.unfinished_end_seq, self.failed_end = True, 0, None
         if self.items and self.items[-1].seq > event.after:
             self._drop_after(event.after)
+            self._find_mode_note()
             messages = ((item.seq, item.event) for item in self.items)
             self.staleness = Staleness(merge(messages, self.staleness.file_changes, key=itemgetter(0)))
         self.changed_from = min(self.changed_from, event.after + 1)
         self._arrange()
+
+    def _find_mode_note(self) -> None:
+        """Find the newest note on a mode again: the message that carried it may have been dropped."""
+        self._announced_mode, self._mode_note_seq = "ask", 0
+        for item in reversed(self.user_items):
+            event = item.event
+            if isinstance(event, UserSpoke) and announces_mode(event.note, event.mode):
+                self._announced_mode, self._mode_note_seq = event.mode, item.seq
+                return
 
     def _apply_attempt(
         self, recorded: RecordedEvent, event: HandoverFailed | ObservationsFailed | ObservationsMade

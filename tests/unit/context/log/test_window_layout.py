@@ -13,7 +13,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem, PinnedCopy, SummaryBlock, active_covers
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered, TurnRetried, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from tests.support.histories import SessionSimulator, histories
 
@@ -125,7 +125,7 @@ def test_the_layout_of_any_history(simulator: SessionSimulator) -> None:
 
 
 def test_a_mode_is_announced_again_only_when_its_note_left_the_window() -> None:
-    """A fold of other messages leaves it known; one of its own message hides it until that is undone."""
+    """A fold of other messages leaves it known; one of its own hides it until an undo, a retry drops it."""
     note = mode_note("ask", "auto")
     events: tuple[tuple[Event, str], ...] = (
         (UserSpoke("One.", 1), "ask"),
@@ -139,7 +139,9 @@ def test_a_mode_is_announced_again_only_when_its_note_left_the_window() -> None:
         (msgspec.structs.replace(_HANDOVER, upto=8), UNKNOWN_MODE),
         (msgspec.structs.replace(_HANDOVER, upto=8, kept=8, replaces=(9,)), "auto"),
         (UserSpoke("Four.", 1, mode="ask", note=mode_note("auto", "ask")), "ask"),
-        (msgspec.structs.replace(_HANDOVER, upto=11), "ask"),
+        (TurnRetried(of=11, after=10), "auto"),
+        (UserSpoke("Four.", 1, mode="ask", note=mode_note("auto", "ask")), "ask"),
+        (msgspec.structs.replace(_HANDOVER, upto=13), "ask"),
     )
     transcript = Transcript()
     for seq, (event, announced_mode) in enumerate(events, 1):
