@@ -15178,12 +15178,12 @@
     <context>
         <name>Sessions</name>
         <message>
-            <location filename="../../helix_desktop/words/sessions.py" />
+            <location filename="../../helix_desktop/words/failed_turns.py" />
             <source>Budget spent</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/words/sessions.py" />
+            <location filename="../../helix_desktop/words/failed_turns.py" />
             <source>Last turn failed</source>
             <translation type="unfinished" />
         </message>

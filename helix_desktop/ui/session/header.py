@@ -8,9 +8,10 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.design.shell_data import GaugeState, SessionHeader
 from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.words.efforts import with_effort
+from helix_desktop.words.failed_turns import failure_reason
 from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.models import model_name
-from helix_desktop.words.sessions import failure_reason, session_title
+from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")

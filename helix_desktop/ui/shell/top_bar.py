@@ -37,8 +37,8 @@ from helix_desktop.ui.shell.context_gauge import ContextGauge
 from helix_desktop.ui.shell.menus import mode_menu, more_menu
 from helix_desktop.ui.shell.mode_button import ModeButton
 from helix_desktop.words.direction import dotted
+from helix_desktop.words.failed_turns import failure_text
 from helix_desktop.words.git import NO_GIT, GitText
-from helix_desktop.words.sessions import failure_text
 from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Window")

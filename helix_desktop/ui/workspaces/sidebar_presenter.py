@@ -24,10 +24,11 @@ from helix_desktop.ui.shell.sidebar.rows import WorkspaceBadge, WorkspaceRow, di
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
+from helix_desktop.words.failed_turns import failure_reason, failure_text
 from helix_desktop.words.git import git_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.sessions import failure_reason, failure_text, session_title
+from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.record import WorkspaceRecord
 
