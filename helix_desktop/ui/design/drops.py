@@ -57,10 +57,10 @@ def read_drag(data: QMimeData) -> DragContent:
     return DragContent(has_image=data.hasImage(), has_text=data.hasText() and not data.hasImage())
 
 
-def answer_drag(event: QDropEvent, *, is_taken: bool) -> None:
+def answer_drag(event: QDropEvent, *, is_accepted: bool) -> None:
     """Take what is dragged as a copy, or refuse it: told of a move, its program may delete the original."""
     event.setDropAction(Qt.DropAction.CopyAction)
-    event.setAccepted(is_taken)
+    event.setAccepted(is_accepted)
 
 
 def entries_data(digests: Sequence[str], text: str) -> QMimeData:

@@ -60,7 +60,8 @@ class GaugeState:
 class SessionHeader:
     """The session that is open: title, and what the status line says.
 
-    `failure` says why the newest turn failed, until the next one begins; `budget_spent`: only for that.
+    `failure` says why the newest turn failed, until the next one begins; `budget_spent`
+    says that it ended because the budget is spent.
     """
 
     session_id: str

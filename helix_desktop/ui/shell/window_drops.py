@@ -30,13 +30,13 @@ class WindowDrops(QObject):
         if isinstance(event, QDragEnterEvent):
             dragged = read_drag(event.mimeData())
             self.hint.show_words(_words(dragged), is_refusal=not dragged.folders)
-            answer_drag(event, is_taken=True)
+            answer_drag(event, is_accepted=True)
         elif isinstance(event, QDragMoveEvent):
-            answer_drag(event, is_taken=not self.hint.is_refusal)
+            answer_drag(event, is_accepted=not self.hint.is_refusal)
         elif isinstance(event, QDropEvent):
             self.hint.hide()
             folders = read_drag(event.mimeData()).folders
-            answer_drag(event, is_taken=bool(folders))
+            answer_drag(event, is_accepted=bool(folders))
             if folders:
                 self.folder_dropped.emit(str(folders[0]))
         elif event.type() is QEvent.Type.DragLeave:

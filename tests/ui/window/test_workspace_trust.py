@@ -52,17 +52,18 @@ async def test_trust_is_asked_for_saved_and_taken_back(qapp: QApplication, tmp_p
 
 async def _check_questions_come_one_after_the_other(rig: WindowRig) -> None:
     """Of folders that are opened in quick succession; a folder that is opened twice is asked about once."""
-    asked = []
+    questions = []
     for name in ("one", "two", "two", "three"):
         (rig.folder / name).mkdir(exist_ok=True)
         await rig.wiring.workspace_controller.open_folder(rig.folder / name)
     for name in ("one", "two", "three"):
         await until(lambda: trust_dialog(rig), f"the question about {name}")
         (dialog,) = [dialog for dialog in rig.window.findChildren(TrustDialog) if dialog.isVisible()]
-        asked.append([label.text() for label in dialog.findChildren(QLabel) if "Do you" in label.text()])
+        labels = dialog.findChildren(QLabel)
+        questions.append([label.text() for label in labels if "Do you" in label.text()])
         press(dialog, "decline")
         await until(partial(_is_gone, rig, dialog), "the question gone")
-    assert asked == [["Do you trust one?"], ["Do you trust two?"], ["Do you trust three?"]]
+    assert questions == [["Do you trust one?"], ["Do you trust two?"], ["Do you trust three?"]]
 
 
 def _is_gone(rig: WindowRig, dialog: TrustDialog) -> bool:

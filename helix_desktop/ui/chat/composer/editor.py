@@ -163,7 +163,7 @@ class Editor(TextArea):
     def _answer_copy(self, event: QDropEvent) -> None:
         """Take text of others as a copy; within the field it can be moved."""
         if event.isAccepted() and event.source() not in {self, self.viewport()}:
-            answer_drag(event, is_taken=True)
+            answer_drag(event, is_accepted=True)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
         """Text, files, and images."""

@@ -35,12 +35,12 @@ class MessageDrops(QObject):
             is_refusal = not self._composer.isEnabled()
             words = tr("No message can be written here now.") if is_refusal else _words(dragged)
             self._hint.show_words(words, is_refusal=is_refusal)
-            answer_drag(event, is_taken=True)
+            answer_drag(event, is_accepted=True)
         elif isinstance(event, QDragMoveEvent):
-            answer_drag(event, is_taken=not self._hint.is_refusal)
+            answer_drag(event, is_accepted=not self._hint.is_refusal)
         elif isinstance(event, QDropEvent):
             self._hint.hide()
-            answer_drag(event, is_taken=self._composer.isEnabled())
+            answer_drag(event, is_accepted=self._composer.isEnabled())
             if self._composer.isEnabled():
                 self._drop(event, read_drag(event.mimeData()))
         elif event.type() is QEvent.Type.DragLeave:

@@ -25,7 +25,8 @@ class SessionItem:
     """One session in the list, of a subagent if it has a `parent`, a branch if it has a `branch_of`.
 
     `depth` says below how many others it is listed, `tree_updated_ms` when it or a session below it changed.
-    `failure` says why the newest turn failed, until the next one begins; `budget_spent`: only for that.
+    `failure` says why the newest turn failed, until the next one begins; `budget_spent`
+    says that it ended because the budget is spent.
     `used` is the share of the context window that its next request would fill, also above 1. None: not known.
     """
 
