@@ -37,7 +37,7 @@ def _missing_line(coverage: SummaryCoverage) -> str:
     listed: list[str] = []
     room = _LINE_CHARS
     for fact in coverage.missing:
-        name = ellipsize(" ".join(fact.text.split()), _NAME_CHARS)
+        name = ellipsize(" ".join(fact.text.split()).removeprefix("- "), _NAME_CHARS)
         if listed and len(name) > room:
             break
         listed.append(name)

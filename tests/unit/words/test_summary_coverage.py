@@ -28,10 +28,11 @@ def test_what_a_summary_names_and_what_was_added() -> None:
 
 
 def test_a_long_name_is_shortened() -> None:
-    """An instruction may be a sentence; the card shows its beginning."""
+    """An instruction may be a sentence of a list; the card shows its beginning, without the list's dash."""
     line = missing_text(
-        (SummaryCoverage("instructions", 0, 1, (Bullet("Never push " * 20, (3,)),)),)
+        (SummaryCoverage("instructions", 0, 1, (Bullet("- " + "Never push " * 20, (3,)),)),)
     ).splitlines()[-1]
+    assert line.startswith("Instructions: Never push")
     assert line.endswith("…")
     assert len(line) < 100
 
