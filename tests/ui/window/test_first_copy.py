@@ -47,7 +47,7 @@ async def test_the_copy_is_paused_and_resumed_and_a_command_says_what_it_lacks(
         identity = await rig.open_folder("project", {".gitignore": "made.txt\n", "made.txt": "made"})
         await until(lambda: rig.workspace.changes.coverage.is_complete, "the first copy")
         data = rig.wiring.services.registry.data_folder(identity)
-        with FileLock(data / "file-history-copy.lock"):  # else the copy is over before it can be paused
+        with FileLock(data / "file-history-copy.lock"):  # else the copy is over before the question
             await rig.workspace.changes.include("made.txt", True)
             await until(lambda: line(rig) == "Copying files for undo · 1 file", "the line")
             pause = button(rig, "pause")
@@ -55,12 +55,12 @@ async def test_the_copy_is_paused_and_resumed_and_a_command_says_what_it_lacks(
             pause.setFocus(Qt.FocusReason.TabFocusReason)
             QTest.keyClick(pause, Qt.Key.Key_Space)
             await until(lambda: line(rig) == PAUSED, "the pause")
-        assert button(rig, "resume").hasFocus()
-        await rig.use_server(server)
-        rig.type_message("Remove it")
-        await until(lambda: rig.rows(ApprovalRow), "a question")
-        assert rig.rows(ApprovalRow)[0].uncovered == "Can't be undone in 1 place: made.txt"
-        assert rig.rows(ApprovalRow)[0].uncovered_places[0] == "made.txt · Not copied yet"
+            assert button(rig, "resume").hasFocus()
+            await rig.use_server(server)
+            rig.type_message("Remove it")
+            await until(lambda: rig.rows(ApprovalRow), "a question")
+            assert rig.rows(ApprovalRow)[0].uncovered == "Can't be undone in 1 place: made.txt"
+            assert rig.rows(ApprovalRow)[0].uncovered_places[0] == "made.txt · Not copied yet"
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
     async with open_window(qapp, tmp_path) as rig:
