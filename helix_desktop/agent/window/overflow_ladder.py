@@ -19,11 +19,9 @@ class OverflowLadder:
 
     def __init__(self, runtime: SessionRuntime, rewriter: WindowRewriter, compactor: Compactor) -> None:
         self._runtime, self._rewriter, self._compactor = runtime, rewriter, compactor
-        self.run_count = 0
 
     async def make_fit(self, target_tokens: int) -> bool:
         """Run rungs until the window uses at most `target_tokens`. Return True if it does."""
-        self.run_count += 1
         rungs: tuple[Rung, ...] = (
             lambda: self._rewriter.sweep_all(SweepReason.OVERFLOW),
             lambda: self._rewriter.sweep_all(SweepReason.OVERFLOW, newest=1),

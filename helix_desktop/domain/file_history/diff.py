@@ -106,12 +106,6 @@ class FileDiff(msgspec.Struct, frozen=True):
         """True if there is no difference at all."""
         return self.before == self.after
 
-    @property
-    def changes_mode(self) -> bool:
-        """True if a path that stays has other permissions."""
-        before, after = self.before, self.after
-        return before is not None and after is not None and before.mode != after.mode
-
 
 def diff_contents(before: bytes | None, after: bytes | None, context: int = CONTEXT_LINES) -> FileDiff:
     """Return what differs between two contents (None: no file), with unchanged lines around each change."""

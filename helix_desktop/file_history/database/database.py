@@ -21,8 +21,6 @@ from helix_desktop.file_history.database.tree_rows import TreeRows
 text = TextContext("Changes")
 log = logging.getLogger(__name__)
 
-_BATCH_BYTES = 16 * 1024 * 1024  # of one transaction of a batch: other processes wait for it
-_BATCH_ITEMS = 2_000
 _PAGES_AT_ONCE = 2_000  # 8 MB
 _PURGE, _PURGE_WAIT_MS = "purge", 3_000
 _REPORTED = "reported-damage"
@@ -67,27 +65,6 @@ class HistoryDatabase:
         finally:
             self._depth = 0
             self._connection.roll_back()  # nothing, after a commit
-
-    @contextmanager
-    def write_many(self) -> Iterator[Callable[[int], None]]:
-        """Run a block as several transactions, none of them large.
-
-        The block calls what it gets with the bytes of each item that it stored; there the present
-        transaction may end. What it raises rolls the last one back.
-        """
-        size = items = 0
-        is_outermost = not self._depth
-
-        def stored(item_size: int) -> None:
-            nonlocal size, items
-            size, items = size + item_size, items + 1
-            if is_outermost and (size >= _BATCH_BYTES or items >= _BATCH_ITEMS):
-                self._connection.commit()
-                self._connection.begin()
-                size = items = 0
-
-        with self.write():
-            yield stored
 
     @property
     def version(self) -> int:

@@ -35,23 +35,6 @@ class ReplayStopped(Exception):
     """A replay was called off: nobody waits for it."""
 
 
-def replay_policy(
-    log: Sequence[RecordedEvent],
-    policy: ContextPolicy,
-    model: ModelInfo,
-    fixed_tokens: int,
-    ratio: float = 1.0,
-) -> PolicyReplay:
-    """Return the session of a log as a policy (its numbers as set, not scaled) would have managed it.
-
-    `fixed_tokens` stand in every request: system prompt and tools; `ratio` is the model's tokens per token of
-    ours, from earlier sessions.
-    """
-    replay = SessionReplay(SessionFacts(model, fixed_tokens, ratio), LineTokenCounter.bundled())
-    replay.add(log)
-    return replay.run(policy)
-
-
 class SessionReplay:
     """A session that is replayed again and again; what does not depend on the policy is read once."""
 

@@ -23,7 +23,6 @@ from helix_desktop.domain.file_history.state import ChangeKind, FileChange, File
 RowKind: TypeAlias = Literal["created", "changed", "deleted", "moved", "mode", "link", "folder", "same"]
 """What is drawn of a change; `same`: several changes that together left a file as it was."""
 Grouping: TypeAlias = Literal["turn", "file"]
-GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
 ListSource: TypeAlias = Literal["session", "commit"]
 """What the page lists: what the session did, or what differs from git's last commit."""
 Obstacle: TypeAlias = Literal["", "untrusted", "missing"]

@@ -143,11 +143,6 @@ class ModelSpecForm(QWidget):
         self._effort.setEnabled(self._effort.count() > 1)
         self._sources["effort"].set_full_text("" if levels else tr("this model has no reasoning effort"))
 
-    @property
-    def effort_choice(self) -> Combo:
-        """Return the choice of how much the model thinks."""
-        return self._effort
-
     def field(self, name: str) -> QLineEdit:
         """Return the field of a number, by its figure's name."""
         return self._fields[name]

@@ -106,7 +106,6 @@ def test_states_that_are_no_contents_are_described() -> None:
     assert diff_states(None, None, FileState("folder", mode=0o755), None).kind == "folder"
     changed = diff_states(text, None, FileState(digest="1" * 64, size=3, mode=0o755), None)
     assert changed.kind == "mode"
-    assert changed.changes_mode
     secret = FileState(digest="2" * 64, size=3, mode=0o644, stored=False)
     assert diff_states(text, b"abc", secret, None).kind == "hash_only"
     assert diff_states(text, b"abc", FileState(size=10**9, stored=False), None).kind == "too_large"

@@ -123,14 +123,11 @@ def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
 
 def test_damage_met_later_is_an_error_until_the_next_opening_saves_what_is_left(tmp_path: Path) -> None:
     database = open_history(tmp_path)
-    with database.write_many() as stored:
+    with database.write():
         database.contents.redact(digest_of(b"removed"))
         database.captures.add(Capture("1", "s", "tool", digest_of(b"list"), AT_MS))
         database.journal.put("r", "swapping", b"entry")
-        digests = []
-        for number in range(200):
-            digests.append(database.contents.put(random.Random(number).randbytes(2_000)))
-            stored(2_000)
+        digests = [database.contents.put(random.Random(number).randbytes(2_000)) for number in range(200)]
     database.close()
     path = tmp_path / "file-history.db"
     data = bytearray(path.read_bytes())
@@ -197,20 +194,6 @@ def test_a_refused_write_leaves_nothing_and_the_next_one_holds(tmp_path: Path) -
     with database.write():
         database.journal.put("r", "", b"")
     assert len(database.journal.all()) == 1
-
-
-def test_a_large_write_is_parted_but_never_within_another(tmp_path: Path) -> None:
-    database, other = open_history(tmp_path), open_history(tmp_path)
-    with database.write_many() as stored:
-        for number in range(2_500):
-            database.journal.put(f"{number}", "", b"")
-            stored(0)
-        assert len(other.journal.all()) == 2_000
-    assert len(other.journal.all()) == 2_500
-    with database.write(), database.write_many() as stored:
-        database.journal.put("more", "", b"")
-        stored(1 << 30)
-        assert len(other.journal.all()) == 2_500
 
 
 def test_a_file_that_was_replaced_is_written_by_nobody(tmp_path: Path) -> None:

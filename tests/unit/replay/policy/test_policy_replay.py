@@ -24,12 +24,13 @@ from helix_desktop.replay import Replayer
 from helix_desktop.replay.coverage import CoverageCounter, find_uses
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
-from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay, replay_policy
+from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy.traced_policy import THRESHOLDS
 from helix_desktop.replay.policy_replay import PolicyReplay
 from helix_desktop.replay.recording import as_message, with_turn_ends
 from helix_desktop.replay.request_totals import RequestTotals
+from tests.support.policy_replay import replay_policy
 from tests.support.synthetic_recordings import make_session
 
 WINDOW = 12_000

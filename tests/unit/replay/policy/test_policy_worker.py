@@ -30,11 +30,11 @@ from helix_desktop.replay.policy.messages import (
     encode,
 )
 from helix_desktop.replay.policy.process import _Server
-from helix_desktop.replay.policy.replay import replay_policy
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.policy_replay import PolicyReplay
 from helix_desktop.system.task_scope import TaskScope
+from tests.support.policy_replay import replay_policy
 
 USER_TEXT = TextContext("Agent")  # what a live log holds until it is read back
 MODEL = ModelInfo("test", "small", 12_000, reserve=0)

@@ -1,0 +1,22 @@
+"""The replay of a whole log under one policy, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.replay.policy.line_tokens import LineTokenCounter
+from helix_desktop.replay.policy.replay import SessionReplay
+from helix_desktop.replay.policy.session import SessionFacts
+from helix_desktop.replay.policy_replay import PolicyReplay
+
+
+def replay_policy(
+    log: Sequence[RecordedEvent], policy: ContextPolicy, model: ModelInfo, fixed_tokens: int
+) -> PolicyReplay:
+    """Return the session of a log under a policy; `fixed_tokens` stand in every request."""
+    replay = SessionReplay(SessionFacts(model, fixed_tokens), LineTokenCounter.bundled())
+    replay.add(log)
+    return replay.run(policy)
