@@ -54,6 +54,12 @@ class SessionUsage:
         ratio = self._models.ratios.get(info.label, 1.0)
         return usage_from_count(summary.count, policy, replace(frame, info=info, ratio=ratio))
 
+    async def measure(self, summary: SessionSummary) -> UsageGauge | None:
+        """Return what `of` does, also where the model chosen for the session was not looked up yet."""
+        if summary.count is not None and self._models.known_model(summary.count.chosen) is None:
+            await self._models.resolve_model(summary.count.chosen)
+        return self.of(summary)
+
     async def recount_missing(self) -> bool:
         """Count the listed sessions without a usage from their logs. Return True if any was counted.
 
@@ -72,10 +78,8 @@ class SessionUsage:
         return counted
 
     async def _recount(self, summary: SessionSummary) -> bool:
-        if summary.count is not None and self._models.known_model(summary.count.chosen) is None:
-            await self._models.resolve_model(summary.count.chosen)
-            if self.of(summary) is not None:
-                return True
+        if await self.measure(summary) is not None:
+            return True
         try:
             events = await self._store.events(summary.id)
             state = await asyncio.to_thread(Transcript, events)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.usage_gauge import model_ratio, output_tokens, ratio_before
+from helix_desktop.context.window.usage_gauge import output_tokens, ratio_before, tokenizer_ratio
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -53,16 +53,22 @@ Rewrite: TypeAlias = (
 )
 
 
-def rewrite_lines(log: Sequence[RecordedEvent]) -> Iterator[str]:
-    """Yield a line for each rewrite of a session's log, oldest first, with the event's number before it."""
+def rewrite_lines(log: Sequence[RecordedEvent], ratio: float | None = None) -> Iterator[str]:
+    """Yield a line for each rewrite of a session's log, oldest first, with the event's number before it.
+
+    `ratio`: the tokens of the session's gauge per token of ours, by which outputs count; None: those of the
+    model that answered last.
+    """
     transcript = Transcript(log)
+    if ratio is None:
+        ratio = tokenizer_ratio(transcript, transcript.last_model)
     for recorded in log:
         if isinstance(recorded.event, Rewrite):
-            counted = in_model_tokens(recorded.seq, recorded.event, transcript)
+            counted = in_model_tokens(recorded.seq, recorded.event, transcript, ratio)
             yield f"e{recorded.seq}  {rewrite_line(counted)}"
 
 
-def in_model_tokens(seq: int, event: Rewrite, transcript: Transcript) -> Rewrite:
+def in_model_tokens(seq: int, event: Rewrite, transcript: Transcript, output_ratio: float = 1.0) -> Rewrite:
     """Return an event with the tokens of its model and the messages of the chat, as in the window."""
     ratio = ratio_before(transcript, seq)
     match event:
@@ -72,7 +78,7 @@ def in_model_tokens(seq: int, event: Rewrite, transcript: Transcript) -> Rewrite
             messages = transcript.counts(event.after, event.upto).messages
             return replace(event, tokens=round(event.tokens * ratio), messages=messages)
         case FormChosen():
-            return replace(event, tokens=output_tokens(event.tokens, model_ratio(transcript)))
+            return replace(event, tokens=output_tokens(event.tokens, output_ratio))
         case SweepMade() | FoldMade() | ObservationsPlaced() | Excluded():
             return replace(event, saved=round(event.saved * ratio))
     return event

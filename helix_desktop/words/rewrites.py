@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.usage_gauge import model_ratio, output_tokens
+from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.events.choices import BudgetSet
 from helix_desktop.domain.events.files import FilesChanged
@@ -148,10 +148,10 @@ def observations_placed_text(event: ObservationsPlaced, transcript: Transcript, 
     return f"{change} · {_saved_text(event.saved * ratio)}"
 
 
-def form_text(event: FormChosen, transcript: Transcript) -> str:
-    """Return which form of an output the user sent, and its tokens as the model counts them."""
+def form_text(event: FormChosen, transcript: Transcript, ratio: float) -> str:
+    """Return which form of an output the user sent, and its tokens, `ratio` per token of ours."""
     choice = _form_choice_text(event.form, _output_name(event.target, transcript))
-    tokens = output_tokens(event.tokens, model_ratio(transcript))
+    tokens = output_tokens(event.tokens, ratio)
     return f"{choice} · {format_token_count(tokens)}"
 
 

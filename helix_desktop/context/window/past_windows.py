@@ -133,4 +133,5 @@ def _frame_of(answer: AssistantSpoke, frame: PromptFrame) -> PromptFrame:
         return frame
     vendor, _, name = answer.model.partition("/")
     info = msgspec.structs.replace(frame.info, provider=vendor, name=name, window=answer.window)
-    return msgspec.structs.replace(frame, info=info)
+    ratio = frame.ratio if answer.model == frame.info.label else 1.0  # it is of the model of `frame`
+    return msgspec.structs.replace(frame, info=info, ratio=ratio)

@@ -191,16 +191,11 @@ def ratio_before(transcript: Transcript, seq: int) -> float:
     return calibrated_ratio([report for report in reports if report[1].model == reports[-1][1].model])
 
 
-def model_ratio(transcript: Transcript) -> float:
-    """Return the tokens of the model that answered last per token of ours, by its reports until now."""
-    return tokenizer_ratio(transcript, transcript.last_model)
-
-
 def output_tokens(tokens: int, ratio: float) -> int:
     """Return `tokens` of an output's text, by our count, as the model counts them in a request.
 
-    Framing is included, as in the inspector's rows. `ratio` is that of now (`model_ratio`), wherever an
-    output is shown and whenever it came, so that it has one number.
+    Framing is included, as in the inspector's rows. `ratio` is the gauge's, wherever an output is shown and
+    whenever it came, so that it has one number.
     """
     return round((tokens + FRAMING_TOKENS) * ratio)
 

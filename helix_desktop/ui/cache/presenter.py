@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.file_history.diff import diff_contents
@@ -51,12 +51,12 @@ class CachePresenter:
         view.verify_all_requested.connect(self._start_verify_all)
         view.cancel_requested.connect(self._cancel)
 
-    def show(self, workspace: OpenWorkspace | None, transcript: Callable[[], Transcript | None]) -> None:
+    def show(self, workspace: OpenWorkspace | None, conversation: Callable[[], Conversation | None]) -> None:
         """Show the entries of a workspace, with the state they have in one session."""
         self._cancel()
         self._cancel_preview()
         self._workspace = workspace
-        self._source = WorkspaceCacheSource(workspace, transcript) if workspace is not None else None
+        self._source = WorkspaceCacheSource(workspace, conversation) if workspace is not None else None
         self._view.set_source(self._source)
 
     def _select(self, digest: str) -> None:

@@ -8,11 +8,12 @@ from time import monotonic
 
 import msgspec
 
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.message_states import MessageState, MessageStates, is_in_full
-from helix_desktop.context.window.usage_gauge import model_ratio, output_tokens
+from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
@@ -68,17 +69,16 @@ _RANK: dict[CacheState, int] = {
 
 
 class WorkspaceCacheSource:
-    """The entries of a workspace; their state is what they are in the session of `transcript`."""
+    """The entries of a workspace; state and tokens are those in the session of `conversation`."""
 
     def __init__(
         self,
         workspace: OpenWorkspace,
-        transcript: Callable[[], Transcript | None],
+        conversation: Callable[[], Conversation | None],
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._workspace, self._transcript, self._clock = workspace, transcript, clock
+        self._workspace, self._conversation, self._clock = workspace, conversation, clock
         self._states: dict[str, tuple[CacheState, int]] = {}
-        self._ratio = 1.0  # the tokens of the session's model per token of ours
         self._stale_digests: dict[str, int] = {}
         self._hits: dict[str, ContentHit] = {}
         self._terms: tuple[str, ...] = ()
@@ -145,9 +145,9 @@ class WorkspaceCacheSource:
         return [(session.id, session.title) for session in await self._workspace.store.sessions()]
 
     async def _read_window(self) -> None:
-        transcript = self._transcript()
+        conversation = self._conversation()
+        transcript = conversation.session.transcript if conversation is not None else None
         self._states = await asyncio.to_thread(content_states, transcript) if transcript else {}
-        self._ratio = model_ratio(transcript) if transcript else 1.0
         self._stale_digests = dict(transcript.stale_digests) if transcript else {}
 
     async def _by_hash(self, text: str, filters: EntryFilter) -> list[CacheEntry]:
@@ -222,7 +222,7 @@ class WorkspaceCacheSource:
         return CacheTotals(totals.entries, totals.size, totals.stored_size)
 
     def _row(self, entry: CacheEntry) -> CacheRow:
-        state, saved = self._states.get(entry.digest, ("stored", 0))
+        (state, saved), ratio = self._states.get(entry.digest, _STORED), self._ratio
         if entry.trashed:
             state = "in_trash"
         elif entry.kind == "index":
@@ -234,8 +234,8 @@ class WorkspaceCacheSource:
             target=f"{entry.tool} {entry.target}" if entry.kind == "argument" else entry.target,
             first_line=_first_line(entry),
             size=entry.size,
-            tokens=self._tokens(entry),
-            saved=round(saved * self._ratio),
+            tokens=self._tokens(entry, ratio),
+            saved=round(saved * ratio),
             recalls=entry.recalls,
             references=entry.references,
             created_at_ms=entry.created,
@@ -246,11 +246,17 @@ class WorkspaceCacheSource:
             hit=self._hit(entry.digest),
         )
 
-    def _tokens(self, entry: CacheEntry) -> int:
+    @property
+    def _ratio(self) -> float:
+        """The tokens per token of ours, as the session's gauge counts them."""
+        conversation = self._conversation()
+        return conversation.window.measure()[1].ratio if conversation is not None else 1.0
+
+    def _tokens(self, entry: CacheEntry, ratio: float) -> int:
         """Return the tokens of a content in a request; an output stands there as a message of its own."""
         if entry.kind == "output":
-            return output_tokens(entry.tokens, self._ratio)
-        return round(entry.tokens * self._ratio)
+            return output_tokens(entry.tokens, ratio)
+        return round(entry.tokens * ratio)
 
     def _hit(self, digest: str) -> str:
         hit = self._hits.get(digest)

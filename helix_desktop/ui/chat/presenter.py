@@ -115,15 +115,15 @@ class ChatPresenter:
         if conversation is None:
             self._reset([])
             return
-        log = list(conversation.session.log)
+        log, ratio = list(conversation.session.log), conversation.window.measure()[1].ratio
         if len(log) > _MAX_INLINE_EVENTS:
-            rows, folded = await asyncio.to_thread(rows_from_log, log)
+            rows, folded = await asyncio.to_thread(rows_from_log, log, ratio)
         else:
-            rows, folded = rows_from_log(log)
+            rows, folded = rows_from_log(log, ratio)
         if self._conversation is not conversation:
             return  # the user went on to another session meanwhile
         self._rows = rows
-        self._reset(folded)
+        self._reset(folded, ratio)
         for recorded in conversation.session.log[len(log) :]:
             self._on_recorded(recorded)
         self._catch_up(conversation)
@@ -131,16 +131,20 @@ class ChatPresenter:
             lambda update: self._update_unseen(update) if self._is_past else self._update(update)
         )
 
-    async def show_past(self, seq: int, below: Row) -> None:
-        """Show the session as it was after an event, with one more row, until `show_now`."""
+    async def show_past(self, seq: int, below: Row, token_ratio: float) -> None:
+        """Show the session as it was after an event, with one more row, until `show_now`.
+
+        `token_ratio`: the tokens of its gauge per token of ours.
+        """
         conversation = self._conversation
         if conversation is None:
             return
-        rows, ordered = await asyncio.to_thread(rows_from_log, conversation.session.log[:seq])
+        log = conversation.session.log[:seq]
+        rows, ordered = await asyncio.to_thread(rows_from_log, log, token_ratio)
         if conversation is self._conversation:
             self._countdown.stop()
             self._is_past, self._rows = True, rows
-            self._reset([*map(_without_actions, ordered), below])
+            self._reset([*map(_without_actions, ordered), below], token_ratio)
 
     async def show_now(self) -> None:
         """Show the session as it is, after `show_past`."""
@@ -153,10 +157,17 @@ class ChatPresenter:
                 self._put_row(row)
             self.show_versions(versions)
 
-    def _reset(self, rows: Sequence[Row]) -> None:
+    def recount(self, token_ratio: float) -> None:
+        """Show outputs with the tokens of the gauge, `token_ratio` per token of ours."""
+        if self._conversation is not None and not self._is_past:
+            self._model.set_token_ratio(token_ratio)
+            for row in self._rows.recount(token_ratio, self._conversation.session.transcript):
+                self._put_row(row)
+
+    def _reset(self, rows: Sequence[Row], token_ratio: float = 1.0) -> None:
         self._asks.forget()
         self._side_question.forget()
-        self._model.set_token_ratio(self._rows.token_ratio)
+        self._model.set_token_ratio(token_ratio)
         self._model.reset(rows)
 
     def show_original(self, key: RowKey, original: OriginalOutput) -> None:
@@ -277,7 +288,6 @@ class ChatPresenter:
         if isinstance(recorded.event, ApprovalGiven) and recorded.event.decision != "deny":
             self._set_tool_state(recorded.event.call_id, "waiting")
         rows = self._rows.apply(recorded, conversation.session.transcript)
-        self._model.set_token_ratio(self._rows.token_ratio)
         if isinstance(recorded.event, SideQuestionAnswered) and self._side_question.settle(rows):
             return
         if isinstance(recorded.event, AssistantSpoke):

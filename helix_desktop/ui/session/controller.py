@@ -124,9 +124,7 @@ class SessionController(QObject):
         self.next_messages.show(conversation)
         self.session_changed.emit()
         self._show_background_jobs()
-        self.cache.show(
-            workspace, lambda: self.conversation.session.transcript if self.conversation else None
-        )
+        self.cache.show(workspace, lambda: self.conversation)
         if conversation is not None:
             self._unsubscribe = conversation.session.listen(self._update)
         self._show_running(conversation is not None and conversation.is_running)
@@ -227,6 +225,7 @@ class SessionController(QObject):
             state = with_forecast(state, forecast, policy, gauge, cost, info, writing)
             state = self.changes_since.apply(state, items, transcript.turns, gauge.ratio)
             self.views.inspector.set_state(replace(state, provider_cache=cache))
+            self.chat.recount(gauge.ratio)
         self._stale_pages = {"cache", "timeline", "changes"}
         self._refresh_page(self._window.page())
 

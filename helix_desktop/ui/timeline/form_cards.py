@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.usage_gauge import model_ratio, output_tokens
+from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.timeline.card_data import FormCard
@@ -13,10 +13,13 @@ from helix_desktop.words.translation import translate
 _NAME_CHARS = 60  # of an output's name
 
 
-def form_card(recorded: RecordedEvent, transcript: Transcript, is_demo: bool) -> FormCard | None:
+def form_card(
+    recorded: RecordedEvent, transcript: Transcript, ratio: float, is_demo: bool
+) -> FormCard | None:
     """Return the card of an output whose form was chosen; None for one that simply is whole.
 
-    `is_demo`: the demo model was asked for it, which has no price.
+    `ratio`: the gauge's tokens per token of ours. `is_demo`: the demo model was asked for it, which has no
+    price.
     """
     event = recorded.event
     if not isinstance(event, ToolAnswered) or event.recalled or event.outcome != "ran":
@@ -24,7 +27,6 @@ def form_card(recorded: RecordedEvent, transcript: Transcript, is_demo: bool) ->
     if event.form == "full" and event.chosen == "rule" and not event.full_tokens:
         return None
     full = event.full_tokens or (event.tokens if event.form == "full" else 0)
-    ratio = model_ratio(transcript)
     is_part = event.form == "full" and not event.whole
     return FormCard(
         recorded.seq,

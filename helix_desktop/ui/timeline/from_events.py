@@ -66,16 +66,18 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Timeline")
 
 
-def build_cards(log: Sequence[RecordedEvent], transcript: Transcript) -> tuple[TimelineCard, ...]:
-    """Return the cards of a log, newest first."""
-    return _CardReducer(transcript).read(log)
+def build_cards(
+    log: Sequence[RecordedEvent], transcript: Transcript, ratio: float = 1.0
+) -> tuple[TimelineCard, ...]:
+    """Return the cards of a log, newest first; `ratio`: the gauge's tokens per token of ours."""
+    return _CardReducer(transcript, ratio).read(log)
 
 
 class _CardReducer:
     """Reads a log once; knows what is undone and what stands inside something later."""
 
-    def __init__(self, transcript: Transcript) -> None:
-        self._transcript = transcript
+    def __init__(self, transcript: Transcript, gauge_ratio: float) -> None:
+        self._transcript, self._gauge_ratio = transcript, gauge_ratio
         self._cards: dict[int, TimelineCard] = {}
         self._numbers: Counter[type] = Counter()
         self._is_demo = False  # the model that answered last is the demo's
@@ -116,7 +118,7 @@ class _CardReducer:
             or self._small_card(recorded)
             or self._manual_action(recorded)
             or self._failure(recorded)
-            or form_card(recorded, self._transcript, self._is_demo)
+            or form_card(recorded, self._transcript, self._gauge_ratio, self._is_demo)
         )
 
     def _show_inside(self, seq: int, title: str) -> None:
@@ -185,7 +187,7 @@ class _CardReducer:
         seq, at = recorded.seq, recorded.at
         match recorded.event:
             case FormChosen(target=target) as choice:
-                text = form_text(choice, self._transcript)
+                text = form_text(choice, self._transcript, self._gauge_ratio)
                 return ManualActionCard(seq, at, "form", text, target, self._undone(seq))
             case Excluded(targets=targets) as excluded:
                 text = excluded_text(excluded, self._transcript, self._ratio(seq))

@@ -61,7 +61,7 @@ class TimelinePresenter:
         transcript = conversation.session.transcript
         log, (window, gauge) = list(conversation.session.log), conversation.window.measure()
         last = transcript.items[-1].seq if transcript.items else 0
-        cards = await asyncio.to_thread(build_cards, log, transcript)
+        cards = await asyncio.to_thread(build_cards, log, transcript, gauge.ratio)
         points = with_current_usage(
             await asyncio.to_thread(usage_points, log, conversation.window.policy),
             last,

@@ -95,7 +95,7 @@ async def test_a_file_that_changes_after_it_was_attached_is_stale(tmp_path: Path
         transcript = rig.conversation.session.transcript
         stale = [attachment.digest in transcript.stale_digests for attachment in attached]
         assert stale == [True, True, False]
-        source = WorkspaceCacheSource(rig.workspace, lambda: transcript)
+        source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
         await source.ids(CacheFilter())
         rows = await source.rows([attachment.digest for attachment in attached])
         assert [bool(row.changed_since) for row in rows] == stale

@@ -83,7 +83,7 @@ async def test_what_the_user_changes_between_two_turns_is_noticed(tmp_path: Path
         assert str(rig.chat_requests[-1].messages[-1]["content"]).startswith(note)
         assert await ask(rig, run("true")) == []
         assert "[Files on disk" not in str(rig.chat_requests[-1].messages[-3]["content"]), "said once"
-        source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation.session.transcript)
+        source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
         await source.ids(CacheFilter())
         (row,) = await source.rows([rig.events(ToolAnswered)[0].digest])
         assert rig.conversation.session.log[row.changed_since - 1].event == changed

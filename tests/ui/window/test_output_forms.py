@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QDialog
 from helix_desktop.context.intake.output_form_choice import OPENING as QUESTION
 from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.domain.events.session import OutputHeld, ToolAnswered
+from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.actions import ReadOriginal
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
@@ -122,6 +123,7 @@ async def _check_choices_of_the_user(rig: WindowRig) -> None:
         press_action(rig.chat.view, card(rig), "form:full")
         await until(lambda: card(rig).form == "full", "all of it")
         await _check_one_number(rig)
+        await _check_another_model(rig, server)
         assert card(rig).lines == 600
         assert card(rig).chosen_by == "user"
         assert rig.conversation.window.measure()[0].estimate > before.estimate + 3_000
@@ -131,6 +133,18 @@ async def _check_choices_of_the_user(rig: WindowRig) -> None:
         await until(lambda: card(rig).form == "preview", "the preview again")
         assert rig.conversation.window.measure()[0] == before
         await _check_an_extract(rig, reader)
+
+
+async def _check_another_model(rig: WindowRig, server: ChatServer) -> None:
+    """Every place counts as the model that answers next, also before its first answer."""
+    former = rig.chat.model.token_ratio
+    await rig.use_server(server, "other", window=64_000)
+    await until(lambda: rig.chat.model.token_ratio == 1.0 != former, "the count of the other model")
+    await _check_one_number(rig)
+    (row,) = await WorkspaceCacheSource(rig.workspace, lambda: rig.conversation).rows([card(rig).digest])
+    assert row.tokens == card(rig).tokens
+    await rig.use_server(server)
+    await until(lambda: rig.chat.model.token_ratio == former, "the count of the first model")
 
 
 async def _check_one_number(rig: WindowRig) -> None:
@@ -145,7 +159,7 @@ async def _check_one_number(rig: WindowRig) -> None:
     await until(lambda: abs(inspected() - row.tokens * ratio) <= ROUNDING, "the inspector's row")
     newest, *_ = (
         found
-        for found in build_cards(rig.conversation.session.log, transcript)
+        for found in build_cards(rig.conversation.session.log, transcript, ratio)
         if isinstance(found, FormCard | ManualActionCard)
     )
     if isinstance(newest, FormCard):

@@ -48,7 +48,7 @@ async def _read_all(rig: WindowRig, server: ChatServer, folder: str, **policy: o
 
 async def _states(rig: WindowRig) -> dict[str, str]:
     """The state of every cached output, as the cache browser shows it."""
-    source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation.session.transcript)
+    source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
     ids = await source.ids(CacheFilter())
     rows = await source.rows([ids[at : at + 32].hex() for at in range(0, len(ids), 32)])
     return {row.target: row.state for row in rows}

@@ -71,7 +71,8 @@ tr = Translator("Chat")
 class Dividers:
     """The dividers of one session's rewrites by the seq of their event."""
 
-    def __init__(self) -> None:
+    def __init__(self, token_ratio: float) -> None:
+        self._token_ratio = token_ratio  # the gauge's tokens per token of ours
         self._rows: dict[int, DividerRow] = {}
         self._turns: dict[str, int] = {}  # by the id of the capture
         self._topics: set[str] = set()  # that have a row
@@ -91,7 +92,7 @@ class Dividers:
 
     def on_event(self, recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
         """Return the divider that an event adds; None when it adds none."""
-        row = _divider(recorded, transcript)
+        row = _divider(recorded, transcript, self._token_ratio)
         if row is not None:
             topic = "" if row.is_quiet else TOPICS.get(row.kind, "")
             if topic and topic not in self._topics:
@@ -102,10 +103,11 @@ class Dividers:
             self._forms[recorded.seq] = recorded.event
         return row
 
-    def updated_forms(self, transcript: Transcript) -> list[DividerRow]:
-        """Return the dividers of chosen forms with the tokens that the model counts now."""
+    def recount(self, token_ratio: float, transcript: Transcript) -> list[DividerRow]:
+        """Return the dividers of chosen forms with other tokens, `token_ratio` per token of ours."""
+        self._token_ratio = token_ratio
         rows = {
-            seq: replace(self._rows[seq], text=form_text(event, transcript))
+            seq: replace(self._rows[seq], text=form_text(event, transcript, token_ratio))
             for seq, event in self._forms.items()
         }
         changed = [seq for seq, row in rows.items() if row != self._rows[seq]]
@@ -147,8 +149,9 @@ def _cover_name(seq: int, transcript: Transcript) -> str:
     )
 
 
-def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
-    seq, quiet, ratio = recorded.seq, False, ratio_before(transcript, recorded.seq)
+def _divider(recorded: RecordedEvent, transcript: Transcript, token_ratio: float) -> DividerRow | None:
+    seq, quiet = recorded.seq, False
+    ratio = token_ratio if isinstance(recorded.event, FormChosen) else ratio_before(transcript, seq)
     actions: tuple[ButtonAction, ...] = (ShowInTimeline(seq), Undo(seq))
     kind: DividerKind
     match recorded.event:
@@ -199,7 +202,7 @@ def _manual_change(
     """Return what the user changed by hand, in words, and the event it is about."""
     match event:
         case FormChosen(target=target):
-            return "form", form_text(event, transcript), target
+            return "form", form_text(event, transcript, ratio), target
         case Excluded(targets=targets):
             return "exclude", excluded_text(event, transcript, ratio), targets[0]
         case Pinned(target=target) | Unpinned(target=target):

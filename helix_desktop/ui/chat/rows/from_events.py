@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.usage_gauge import model_ratio
 from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
@@ -65,19 +64,16 @@ _REWRITES = (
 class ChatRows:
     """Makes rows from one session's events. `apply` returns the rows that are new or changed."""
 
-    def __init__(self) -> None:
-        self.tools, self._users, self._dividers, self._ends = ToolRows(), UserRows(), Dividers(), TurnEnds()
-        self.token_ratio = 1.0  # the model's tokens per token of ours, by its newest reports
+    def __init__(self, token_ratio: float = 1.0) -> None:
+        """`token_ratio`: the gauge's tokens per token of ours, until `recount`."""
+        self.tools, self._users, self._ends = ToolRows(), UserRows(), TurnEnds()
+        self._dividers = Dividers(token_ratio)
 
     def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Return the rows that this event adds or changes; `after` is the transcript with it applied."""
         rows = self.add(recorded, transcript)
         match recorded.event:
-            case AssistantSpoke():
-                return [*rows, *self.updated_tokens(transcript)]
-            case TurnRetried():
-                return [*rows, *self.updated_tokens(transcript), *self.updated_staleness(transcript)]
-            case ToolAnswered() | FilesChanged():
+            case ToolAnswered() | FilesChanged() | TurnRetried():
                 return [*rows, *self.updated_staleness(transcript)]
             case event if isinstance(event, _REWRITES):
                 return [*rows, *self.updated_states(transcript)]
@@ -87,13 +83,12 @@ class ChatRows:
         """Return the rows whose badge, buttons or words rewrites changed."""
         return [*self.tools.updated_badges(transcript), *self._dividers.updated_states(transcript)]
 
-    def updated_tokens(self, transcript: Transcript) -> list[Row]:
-        """Note the ratio since the model's newest report, and return the rows whose words have its tokens.
+    def recount(self, token_ratio: float, transcript: Transcript) -> list[Row]:
+        """Note the gauge's tokens per token of ours, and return the rows whose words have its tokens.
 
         Cards of tools aren't among them: there may be thousands, and they get the ratio where they are drawn.
         """
-        self.token_ratio = model_ratio(transcript)
-        return [*self._dividers.updated_forms(transcript)]
+        return [*self._dividers.recount(token_ratio, transcript)]
 
     def updated_staleness(self, transcript: Transcript) -> list[Row]:
         """Return the rows that show a file which changed, or is again as it was."""
@@ -146,9 +141,9 @@ class ChatRows:
         yield from self.tools.on_call(recorded.seq, event)
 
 
-def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
+def rows_from_log(log: list[RecordedEvent], token_ratio: float = 1.0) -> tuple[ChatRows, list[Row]]:
     """Return the rows of a whole log in order, and the reduction that goes on from there."""
-    rows, transcript = ChatRows(), Transcript()
+    rows, transcript = ChatRows(token_ratio), Transcript()
     ordered: dict[RowKey, Row] = {}
     for recorded in log:
         transcript.apply(recorded)
@@ -156,7 +151,7 @@ def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
             for key in row.replaces if isinstance(row, DividerRow) else ():
                 ordered.pop(key, None)
             ordered[row.key] = row
-    for row in (*rows.updated_tokens(transcript), *rows.updated_states(transcript)):
+    for row in rows.updated_states(transcript):
         ordered[row.key] = row
     return rows, list(ordered.values())
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import MIN_PREFIX
 from helix_desktop.domain.search_query import MAX_QUERY_LENGTH
 from helix_desktop.ui.cache.entry_actions import is_readable
@@ -32,11 +32,11 @@ class ContentCompletions:
     def __init__(
         self,
         workspace: Callable[[], OpenWorkspace | None],
-        transcript: Callable[[], Transcript | None],
+        conversation: Callable[[], Conversation | None],
         attach: Callable[[str], object],
     ) -> None:
         """`attach` lets the content of a digest go along with the next message."""
-        self._workspace, self._transcript, self._attach = workspace, transcript, attach
+        self._workspace, self._conversation, self._attach = workspace, conversation, attach
 
     @property
     def name(self) -> str:
@@ -64,7 +64,7 @@ class ContentCompletions:
         if workspace is None:
             return ()
         words = query.replace('"', " ").strip()[:MAX_QUERY_LENGTH]
-        source = WorkspaceCacheSource(workspace, self._transcript)
+        source = WorkspaceCacheSource(workspace, self._conversation)
         if len(words) < _MIN_WORD:
             page = await workspace.store.page(limit=_MAX_ROWS)
             digests = [entry.digest for entry in page.entries]

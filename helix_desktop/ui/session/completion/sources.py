@@ -8,7 +8,6 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.services.file_index import FileIndex
 from helix_desktop.ui.session.completion.commands import CommandCompletions
 from helix_desktop.ui.session.completion.contents import ContentCompletions
@@ -41,7 +40,7 @@ class ComposerCompletions(QObject):
             context.services.prompt_files, composer_controller.slash_commands, workspace
         )
         contents = ContentCompletions(
-            workspace, self._transcript, lambda digest: start(self._attach_content(digest), "attach")
+            workspace, conversation, lambda digest: start(self._attach_content(digest), "attach")
         )
         for source in (self.files, contents, commands):
             composer.completer.add_source(source, start)
@@ -53,10 +52,6 @@ class ComposerCompletions(QObject):
         if workspace is None or workspace.is_read_only or not workspace.is_trusted():
             return None
         return self._services.tools.file_index(workspace.id)
-
-    def _transcript(self) -> Transcript | None:
-        conversation = self._conversation()
-        return conversation.session.transcript if conversation is not None else None
 
     async def _attach_content(self, digest: str) -> None:
         workspace = self._workspace()

@@ -174,7 +174,8 @@ class PastController(QObject):
         if past is None:
             return
         text = tr("{step}: later messages are hidden", step=step_name(step))
-        await self._chat.show_past(past.seq, DividerRow(RowKey(step.seq, part="past"), "past", text))
+        below = DividerRow(RowKey(step.seq, part="past"), "past", text)
+        await self._chat.show_past(past.seq, below, past.gauge.ratio)
         if self.step is None:  # it was left meanwhile
             await self._chat.show_now()
         else:

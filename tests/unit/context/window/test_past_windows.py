@@ -100,9 +100,9 @@ def test_a_request_of_another_model_and_policy_says_that_it_is_not_exact() -> No
         assistant_event(simulator, "Fine.", ()), model="other/large", window=64_000, estimate=12
     )
     simulator.record(answer)
-    past_window = PastWindows(simulator.log).window_at(
-        simulator.transcript.last_seq, simulator.policy, simulator.frame
-    )
+    frame = msgspec.structs.replace(simulator.frame, ratio=1.5)  # as known of today's model
+    past_window = PastWindows(simulator.log).window_at(simulator.transcript.last_seq, simulator.policy, frame)
+    assert past_window.gauge.ratio == 1.0
     assert past_window.is_exact is False
     assert (past_window.gauge.window, past_window.frame.info.label) == (64_000, "other/large")
 

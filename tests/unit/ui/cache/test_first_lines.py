@@ -16,7 +16,7 @@ from tests.support.scripted_model import ScriptedModel, thinking_script
 
 async def first_line(rig: AgentRig, digest: str) -> str:
     """Return the first line that the table shows of a content."""
-    source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation.session.transcript)
+    source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation)
     (row,) = await source.rows([digest])
     return row.first_line
 

@@ -200,19 +200,18 @@ def test_an_output_has_one_number_in_every_place_also_after_later_reports() -> N
         simulator.step("On.", 1, usage_ratio=ratio)
     for recorded in simulator.log:
         transcript.apply(recorded)
-        changed = chat_rows.apply(recorded, transcript)
-        if isinstance(recorded.event, AssistantSpoke):
-            assert not [row for row in changed if isinstance(row, ToolRow) and row.answer_seq]
-        rows |= {row.key: row for row in changed}
+        rows |= {row.key: row for row in chat_rows.apply(recorded, transcript)}
+    ratio = _gauge(simulator).ratio
+    rows |= {row.key: row for row in chat_rows.recount(ratio, transcript)}
     state = _state(simulator)
     (inspected,) = [row.tokens for row in state.rows if row.seq == output.seq]
     assert inspected == pytest.approx(simulator.transcript.entry_tokens(output) * 1.3, abs=1)
     card = next(row for row in rows.values() if isinstance(row, ToolRow) and row.answer_seq == output.seq)
-    shown = round(card.tokens * chat_rows.token_ratio)
+    shown = round(card.tokens * ratio)
     assert shown == pytest.approx(inspected, abs=1)
     words = f"{format_tokens(shown)} tokens"
     divider = next(row for row in rows.values() if isinstance(row, DividerRow) and row.kind == "form")
-    cards = build_cards(simulator.log, simulator.transcript)
+    cards = build_cards(simulator.log, simulator.transcript, ratio)
     texts = [found.text for found in cards if isinstance(found, ManualActionCard) and found.kind == "form"]
     assert [divider.text.endswith(words), *(text.endswith(words) for text in texts)] == [True, True]
     preview = next(found for found in cards if isinstance(found, FormCard) and found.seq == output.seq)
