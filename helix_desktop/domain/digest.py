@@ -17,6 +17,9 @@ EXCLUDE = "exclude"
 
 MARKER_START = f"[CACHED] {RECALL_TOOL}("
 HEX_DIGITS = 64
+SHORT_DIGITS = 12
+"""Hex digits by which an answer of the cache's tools names a content, and one about a file its version."""
+
 MIN_PREFIX = 8  # shortest prefix that recall accepts, in hex digits
 _TARGET_CAP = 60  # characters, in older logs
 WHOLE_TARGET = 160  # characters: a path stands whole

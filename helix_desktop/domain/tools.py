@@ -82,7 +82,8 @@ class ToolResult(msgspec.Struct, frozen=True):
     that the content is one; `model_text` then describes it. `image_data` are the bytes of images that
     accompany a text. `stopped`: the user ended the call, and this is what there was. `files` are those that
     the call read or wrote, as they were then. `excerpt` is what the user sees in place of
-    the output. `reply` is the user's, where the call asked a question.
+    the output. `reply` is the user's, where the call asked a question. `about` says in a few words what the
+    form for the window holds, where the tool knows that better than its text says it.
     """
 
     content: bytes
@@ -99,6 +100,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     files: tuple[FileVersion, ...] = ()
     excerpt: Excerpt | None = None
     reply: QuestionReply | None = None
+    about: str = ""
 
 
 class PermissionRule(msgspec.Struct, frozen=True):

@@ -15,7 +15,14 @@ from helix_desktop.context.intake.output_preview import MIN_BUDGET, preview_outp
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.cost import step_cost
-from helix_desktop.domain.digest import CACHE_TOOLS, HEX_DIGITS, bare_marker, digest_of
+from helix_desktop.domain.digest import (
+    CACHE_TOOLS,
+    HEX_DIGITS,
+    SHORT_DIGITS,
+    bare_marker,
+    digest_of,
+    is_digest_prefix,
+)
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.identifiers import MAX_IDENTIFIED_CHARS, argument_text, identifiers_in
 from helix_desktop.domain.image import Image, identify_image
@@ -23,7 +30,7 @@ from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.domain.tool_call_target import call_target, tool_kind
-from helix_desktop.domain.tools import ToolResult
+from helix_desktop.domain.tools import SHOW_OUTPUT, ToolResult
 
 _THREAD_THRESHOLD = 256 * 1024  # bytes; more than that is read in a thread, so that the UI never blocks
 _REPLACEMENT_CHAR = "\ufffd"  # what undecodable bytes become in a text
@@ -117,8 +124,11 @@ class Intake:
     async def _call_identifiers(self, answer: ModelResponse) -> tuple[str, ...]:
         text = "\n".join([*(argument_text(call.arguments) for call in answer.calls), answer.text])
         if len(text) > _NAMES_THREAD_THRESHOLD:
-            return await asyncio.to_thread(_bounded_identifiers, text)
-        return _bounded_identifiers(text)
+            names = await asyncio.to_thread(_bounded_identifiers, text)
+        else:
+            names = _bounded_identifiers(text)
+        names_contents = any(call.name in (*CACHE_TOOLS, SHOW_OUTPUT) for call in answer.calls)
+        return _without_handles(names) if names_contents else names
 
     async def _argument_contents(
         self, calls: Sequence[ToolCall], shortened: Sequence[MaskableCall]
@@ -154,14 +164,14 @@ class Intake:
             text, digest, exact = await asyncio.to_thread(_decode_result, result)
         else:
             text, digest, exact = _decode_result(result)
-        about, identifiers = await self._read_names(call.name, text, result.exit_code)
         window_text = result.model_text or text
+        about, identifiers = await self._read_names(call.name, result, text)
         answer = ToolAnswered(
             call_id=call.id,
             name=call.name,
             text=window_text,
             digest=digest,
-            size=len(result.content),
+            size=_shown_size(result, text),
             tokens=0,
             marker_tokens=0,
             target=result.target or call_target(call.arguments),
@@ -178,7 +188,7 @@ class Intake:
             files=result.files,
             excerpt=result.excerpt,
             reply=result.reply,
-            about=about,
+            about=result.about or about,
             handle_digits=digits,
             identifiers=identifiers,
         )
@@ -201,8 +211,11 @@ class Intake:
             answer, content, text, full_tokens, _image_contents(answer, result, extra_images)
         )
 
-    async def _read_names(self, tool: str, text: str, exit_code: int | None) -> tuple[str, tuple[str, ...]]:
-        """Return what an output holds in a few words, and its identifiers."""
+    async def _read_names(self, tool: str, result: ToolResult, text: str) -> tuple[str, tuple[str, ...]]:
+        """Return what an output holds in a few words, and its identifiers; of a recall what it shows."""
+        exit_code = result.exit_code
+        if result.recalled and result.model_text:
+            text = result.model_text.partition("\n")[2]  # below its heading
         if len(text) > _NAMES_THREAD_THRESHOLD:
             return await asyncio.to_thread(_read_names, tool, text, exit_code)
         return _read_names(tool, text, exit_code)
@@ -257,11 +270,25 @@ class Intake:
 
 
 def _read_names(tool: str, text: str, exit_code: int | None) -> tuple[str, tuple[str, ...]]:
-    return describe_output(tool, text, exit_code), _bounded_identifiers(text)
+    names = _bounded_identifiers(text)
+    names_versions = tool in CACHE_TOOLS or tool_kind(tool) in ("write", "edit")
+    return describe_output(tool, text, exit_code), _without_handles(names) if names_versions else names
 
 
 def _bounded_identifiers(text: str) -> tuple[str, ...]:
     return identifiers_in(text[:MAX_IDENTIFIED_CHARS])[:_MAX_IDENTIFIERS]
+
+
+def _without_handles(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names but for digests by which tools name contents: nobody looks for these by name."""
+    lengths = (SHORT_DIGITS, HEX_DIGITS)
+    return tuple(name for name in names if len(name) not in lengths or not is_digest_prefix(name))
+
+
+def _shown_size(result: ToolResult, text: str) -> int:
+    """Return the bytes of an output; of a recalled one where a part is shown, those of that form."""
+    is_part = result.recalled and not result.image and not result.model_text.endswith(text)
+    return len(result.model_text.encode("utf-8", "surrogatepass") if is_part else result.content)
 
 
 def _preview(text: str, content: PreviewInput, budget: int) -> str:

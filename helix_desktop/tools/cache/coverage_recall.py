@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.errors import StoreError, ToolError
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import CacheEntry
@@ -15,7 +16,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.answer_writer import AnswerWriter
 from helix_desktop.tools.cache.contents_table import table_rows
 from helix_desktop.tools.cache.context_lines import widths
-from helix_desktop.tools.cache.entry_search import EntrySearch, EntrySearcher
+from helix_desktop.tools.cache.entry_search import EntryHit, EntrySearch, EntrySearcher
 from helix_desktop.tools.cache.handles import EntryRange
 from helix_desktop.tools.cache.index_coverage import (
     CoveredEntry,
@@ -25,12 +26,14 @@ from helix_desktop.tools.cache.index_coverage import (
     read_index,
     session_coverage,
 )
-from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin, Origins
+from helix_desktop.tools.cache.origins import Origin, Origins
 from helix_desktop.tools.cache.paging import Paginator, split_lines
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.process.ripgrep import Ripgrep
 
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of outputs that are read for a range of entries
+_NOTHING = "nothing found"
+_MAX_SEQS = 6  # events that the description of an answer names
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,16 @@ class RecallLimits:
 
 
 @dataclass(frozen=True)
-class _Answer:
-    """The answer to a search; it is final if something was found, or not all could be searched."""
+class Recall:
+    """What is recalled: its text, in a few words which part of the content it is, and the lines `of` it.
+
+    A search is final if something was found, or not all could be searched.
+    """
 
     text: str
-    is_final: bool
+    part: str = ""
+    of: str = ""
+    is_final: bool = True
 
 
 class CoverageRecall:
@@ -67,16 +75,21 @@ class CoverageRecall:
 
     async def recall_index(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> ToolResult:
         """Return the table of contents of an index, or the lines in all that it covers. Raises ToolError."""
-        text = (
+        answer = (
             await self._search_index(entry, args, origins)
             if args.pattern
             else await self._table(entry, args, origins)
         )
         data = await self._contents.get(entry.digest)
-        about = f"index, {args.quoted_pattern}" if args.pattern else "index"
-        return ToolResult(data, target=about, model_text=text, recalled=entry.digest)
+        return ToolResult(
+            data,
+            target=_target("index", args),
+            model_text=answer.text,
+            recalled=entry.digest,
+            about=answer.part,
+        )
 
-    async def _search_index(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> str:
+    async def _search_index(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> Recall:
         may_go_on = self._time_limit()
         coverage = await read_coverage(self._contents, origins, entry.digest, may_go_on)
         name = f"Recalled {entry.digest[:SHORT_DIGITS]} · index{_span(coverage.entries)}"
@@ -85,7 +98,7 @@ class CoverageRecall:
             name = f"{name}, {session_name}"
         answer = await self._search(f"{name} · ", coverage, args, origins, may_go_on)
         if answer.is_final:
-            return answer.text
+            return answer
         return await self.search_session(answer.text, args, origins, may_go_on)
 
     async def search_session(
@@ -94,18 +107,21 @@ class CoverageRecall:
         args: RecallArguments,
         origins: Origins,
         may_go_on: Callable[[], bool] | None = None,
-    ) -> str:
+    ) -> Recall:
         """Return the lines of everything in the calling session, after a search that found nothing.
 
         `nothing` says where; without a calling session there is no more to say. `may_go_on` returns False
         when the time of that search is over.
         """
         if origins.session is None:
-            return f"{nothing}. search_cached_content looks everywhere else."
+            text = f"{nothing}. search_cached_content looks everywhere else."
+            return Recall(text, _NOTHING)
         coverage = await asyncio.to_thread(session_coverage, origins.session)
         opening = f"{nothing}; elsewhere in this session: "
         answer = await self._search(opening, coverage, args, origins, may_go_on or self._time_limit())
-        return answer.text if answer.is_final else f"{nothing}, nor in this session."
+        if answer.is_final:
+            return answer
+        return Recall(f"{nothing}, nor in this session.", _NOTHING)
 
     async def _search(
         self,
@@ -114,13 +130,14 @@ class CoverageRecall:
         args: RecallArguments,
         origins: Origins,
         may_go_on: Callable[[], bool],
-    ) -> _Answer:
+    ) -> Recall:
         searcher = EntrySearcher(self._contents, self._ripgrep, may_go_on)
         search = await searcher.search(coverage.entries, args.pattern, args.context or 0)
         quote, notes = args.quoted_pattern, _notes(search, coverage)
         is_partial = bool(search.skipped or coverage.unreadable)
         if not search.hits:
-            return _Answer("\n".join([f"{opening}{quote} is nowhere in it", *notes]), is_partial)
+            text = "\n".join([f"{opening}{quote} is nowhere in it", *notes])
+            return Recall(text, _NOTHING, is_final=is_partial)
         lines = pluralize(sum(hit.count or 1 for hit in search.hits), "line")
         places = pluralize(len(search.hits), "place")
         has_conclusion = any(hit.entry.is_conclusion and hit.has_words for hit in search.hits)
@@ -129,7 +146,8 @@ class CoverageRecall:
         (head_tokens,) = await self._count_tokens([f"{head}\n"])
         budget = max(1, (args.max_tokens or self._limits.search_tokens) - head_tokens)
         writer = AnswerWriter(budget, self._count_tokens, lambda entry: self._origin_of(entry, origins))
-        return _Answer(f"{head}\n{await writer.write(search.hits, widths(args.context))}", True)
+        text = f"{head}\n{await writer.write(search.hits, widths(args.context))}"
+        return Recall(text, f"{lines} in {_seqs(search.hits)}")
 
     async def _origin_of(self, entry: CoveredEntry, origins: Origins) -> Origin:
         if origins.is_of_caller(entry.session):
@@ -141,7 +159,7 @@ class CoverageRecall:
         except StoreError:
             return Origin()
 
-    async def _table(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> str:
+    async def _table(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> Recall:
         lines, session = await read_index(self._contents, origins, entry.digest)
         rows = await asyncio.to_thread(table_rows, lines, session, origins)
         covered = [CoveredEntry(line, session) for line in lines if line.seq]
@@ -154,8 +172,9 @@ class CoverageRecall:
             if covered
             else ""
         )
-        return await self._paged(f"{head} · {pluralize(len(rows), 'content')}. {how}".strip(), rows, args,
-                                 self._limits.table_tokens)  # fmt: skip
+        count = pluralize(len(rows), "content")
+        text = await self._paged(f"{head} · {count}. {how}".strip(), rows, args, self._limits.table_tokens)
+        return Recall(text, f"table of {count}")
 
     async def entries(self, handle: EntryRange, index: str, origins: Origins) -> list[CoveredEntry]:
         """Return the entries of a range, in their order. Raises ToolError if there are none."""
@@ -186,13 +205,14 @@ class CoverageRecall:
         name = " · ".join(("Recalled", f"{handle.index[:SHORT_DIGITS]} {handle.text}".strip()))
         if args.pattern:
             newest_first = IndexCoverage(tuple(sorted(entries, key=lambda entry: -entry.seq)))
-            text = (await self._search(f"{name} · ", newest_first, args, origins, self._time_limit())).text
+            found = await self._search(f"{name} · ", newest_first, args, origins, self._time_limit())
+            text, about = found.text, found.part
         else:
             lines, left_out = await self._entry_lines(entries, origins)
             if left_out:
                 name = f"{name} · only up to e{left_out - 1}: the rest is too large for one call"
-            text = await self._paged(f"{name} ·", lines, args, self._limits.entry_tokens)
-        return ToolResult(text.encode("utf-8", "replace"), target=handle.text)
+            text, about = await self._paged(f"{name} ·", lines, args, self._limits.entry_tokens), ""
+        return ToolResult(text.encode("utf-8", "replace"), target=_target(handle.text, args), about=about)
 
     async def _entry_lines(self, entries: Sequence[CoveredEntry], origins: Origins) -> tuple[list[str], int]:
         """Return the lines of entries, and the first event that was left out for its size; 0: none was."""
@@ -245,6 +265,17 @@ class CoverageRecall:
 def _span(entries: Sequence[CoveredEntry]) -> str:
     seqs = [entry.seq for entry in entries]
     return f" of e{min(seqs)}-e{max(seqs)}" if seqs else ""
+
+
+def _target(what: str, args: RecallArguments) -> str:
+    return f"{what}, {args.quoted_pattern}" if args.pattern else what
+
+
+def _seqs(hits: Sequence[EntryHit]) -> str:
+    """Return the events of some hits, each once; of many the first."""
+    seqs = list(dict.fromkeys(hit.entry.seq for hit in hits))
+    more = f" and {len(seqs) - _MAX_SEQS} more" if len(seqs) > _MAX_SEQS else ""
+    return ", ".join(f"e{seq}" for seq in seqs[:_MAX_SEQS]) + more
 
 
 def _notes(search: EntrySearch, coverage: IndexCoverage) -> list[str]:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, is_digest_prefix
+from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, SHORT_DIGITS, is_digest_prefix
 from helix_desktop.domain.errors import ContentRedacted, StoreError, ToolError
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.text_format import format_bytes
-from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origins, content_name
+from helix_desktop.tools.cache.origins import Origins, content_name
 
 _ENTRIES = re.compile(r"(?:([0-9a-f]{8,64})[\s,:]+)?e(\d{1,6})(?:\s*[-–]\s*e?(\d{1,6}))?")
 _MAX_NEAR, _NEAR_PREFIX = 5, 4

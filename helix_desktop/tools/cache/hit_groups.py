@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.context_lines import (
@@ -16,7 +17,7 @@ from helix_desktop.tools.cache.context_lines import (
     split_content,
 )
 from helix_desktop.tools.cache.entry_search import EntryHit, Spot
-from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin
+from helix_desktop.tools.cache.origins import Origin
 
 MAX_NAMED = 6
 """Other contents with the same lines, or left out, that are named."""

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from helix_desktop.domain.digest import HEX_DIGITS
+from helix_desktop.domain.digest import HEX_DIGITS, SHORT_DIGITS
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import (
@@ -24,7 +24,7 @@ from helix_desktop.domain.text_format import ellipsize, format_bytes
 from helix_desktop.domain.tools import OutputCallback, ToolResult
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
-from helix_desktop.tools.cache.origins import SHORT_DIGITS, CallingSession, Origins
+from helix_desktop.tools.cache.origins import CallingSession, Origins
 from helix_desktop.tools.errors import store_errors_as_tool_errors
 from helix_desktop.tools.tool import UnguardedTool
 

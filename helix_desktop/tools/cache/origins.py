@@ -8,6 +8,7 @@ from typing import Protocol
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
@@ -17,7 +18,6 @@ from helix_desktop.domain.text_format import ellipsize, utc_minute
 from helix_desktop.domain.tool_call_target import tool_kind
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
-SHORT_DIGITS = 12  # hex digits by which an answer names a content
 _TITLE_CAP, _COMMAND_CAP = 40, 80  # characters
 _NO_END = 2**63  # of a log: more events than any has
 

@@ -7,15 +7,19 @@ thread with a time limit could only hide a hanging match, as Python cannot end o
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from helix_desktop.context.intake.describe import CAP as ABOUT_CAP
+from helix_desktop.context.intake.describe import describe_output
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
-from helix_desktop.tools.cache.coverage_recall import CoverageRecall, RecallLimits
+from helix_desktop.tools.cache.coverage_recall import CoverageRecall, Recall, RecallLimits
 from helix_desktop.tools.cache.handles import EntryRange, HandleResolver, parse_handle
 from helix_desktop.tools.cache.origins import CallingSession, Origins, content_name, heading
 from helix_desktop.tools.cache.paging import (
@@ -37,6 +41,7 @@ _CONTEXT_LINES = 2
 _WIDER_CONTEXTS = (4, 15)  # lines, as long as they fit _WIDE_TOKENS; the last one has all of a small content
 _WIDE_TOKENS = 600
 _FEW_MATCHES = 20  # lines
+_ROW_NUMBER = re.compile(r"^\d+[:-]", re.MULTILINE)
 
 
 class RecallCachedContent(UnguardedTool[RecallArguments]):
@@ -81,41 +86,49 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
 
     async def _recall_content(self, digest: str, args: RecallArguments, origins: Origins) -> ToolResult:
         data, entry = await self._contents.get(digest), await self._contents.entry(digest)
-        head, about = heading(entry, await origins.of_content(entry)), content_name(entry)
+        head, name = heading(entry, await origins.of_content(entry)), content_name(entry)
         image = identify_image(data, digest, entry.target) if len(data) <= MAX_IMAGE_BYTES else None
         if image is not None:
             model_text = f"{head}: {image.summary}."
-            return ToolResult(data, target=about, model_text=model_text, recalled=digest, image=image)
+            return ToolResult(data, target=name, model_text=model_text, recalled=digest, image=image)
         lines = await asyncio.to_thread(decode_lines, data)
         select_lines = self._matching_lines if args.pattern else self._page_of_lines
         try:
-            model_text = await select_lines(lines, head, args) if lines else f"{head} · is empty (0 bytes)."
-            if not model_text:
+            answer = Recall(f"{head} · is empty (0 bytes).")
+            if lines:
+                answer = await select_lines(lines, head, args)
+            if not answer.text:
                 nothing = f"{head} · no line matches {args.quoted_pattern}"
-                model_text = await self._covered.search_session(nothing, args, origins)
+                answer = await self._covered.search_session(nothing, args, origins)
+                answer = replace(answer, part=f"{args.quoted_pattern} elsewhere: {answer.part}")
         finally:
             await asyncio.to_thread(release_lines, lines)
-        return ToolResult(data, target=about, model_text=model_text, recalled=digest)
+        return ToolResult(
+            data, target=name, model_text=answer.text, recalled=digest, about=_described(answer, entry.tool)
+        )
 
-    async def _page_of_lines(self, lines: list[str], head: str, args: RecallArguments) -> str:
+    async def _page_of_lines(self, lines: list[str], head: str, args: RecallArguments) -> Recall:
         first, last = _line_range(lines, args)
         max_tokens = args.max_tokens or PAGE_TOKENS
         if not (args.start_line or args.end_line or args.start_char):
             page = await Paginator(lines, max_tokens, self._count_tokens).page_at(1, 0)
             if page.is_only:
-                return f"{head}\n{page.text}"
+                return Recall(f"{head}\n{page.text}", of=page.text)
         pages = Paginator(_part(lines, 1, last), max_tokens, with_line_numbers(self._count_tokens))
         page = await pages.page_at(first, args.start_char)
-        return f"{head} · {_where(page, len(lines), args)}\n{number_lines(page)}"
+        text = f"{head} · {_where(page, len(lines), args)}\n{number_lines(page)}"
+        return Recall(text, f"lines {page.first}-{page.last} of {len(lines):,}", page.text)
 
-    async def _matching_lines(self, lines: list[str], head: str, args: RecallArguments) -> str:
-        """Return the matching lines; empty if the whole content has none."""
+    async def _matching_lines(self, lines: list[str], head: str, args: RecallArguments) -> Recall:
+        """Return the matching lines; without a text if the whole content has none."""
         first, last = _line_range(lines, args)
         query = f"{args.quoted_pattern} in lines {first}-{last}"
         matches = await self._find_lines(_part(lines, first, last), first, args)
         if not matches.count:
             is_all = not (args.start_line or args.end_line)
-            return "" if is_all else f"{head} · no line matches {query}."
+            return (
+                Recall("") if is_all else Recall(f"{head} · no line matches {query}.", f"nothing for {query}")
+            )
         page = await Paginator(
             [row.text for row in matches.lines], args.max_tokens or PAGE_TOKENS, self._count_tokens
         ).page_at(1, 0)
@@ -126,7 +139,8 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         next_text = f" Next: start_line={following}{end_text}." if following else ""
         over_text = "" if matches.is_complete else "over "
         count_text = f"{over_text}{pluralize(matches.count, 'matching line')}"
-        return f"{head} · {count_text} for {query}.{next_text}\n{page.text}"
+        part = f"{over_text}{pluralize(matches.count, 'line')} for {args.quoted_pattern}"
+        return Recall(f"{head} · {count_text} for {query}.{next_text}\n{page.text}", part, page.text)
 
     async def _find_lines(self, lines: list[str], first: int, args: RecallArguments) -> LineMatches:
         """Return the matching lines with those around them: more than two if that costs little."""
@@ -141,6 +155,12 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
                 break
             matches = wide
         return matches
+
+
+def _described(answer: Recall, tool: str) -> str:
+    """Return what a recall shows in a few words: which part of the content, and what that holds."""
+    description = describe_output(tool, _ROW_NUMBER.sub("", answer.of)) if answer.of else ""
+    return ellipsize(", ".join(filter(None, (answer.part, description))), ABOUT_CAP)
 
 
 def _line_range(lines: Sequence[str], args: RecallArguments) -> tuple[int, int]:

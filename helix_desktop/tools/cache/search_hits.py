@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from helix_desktop.domain.digest import SHORT_DIGITS
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.search_query import normalize
 from helix_desktop.domain.store.content_reader import ContentReader
@@ -25,7 +26,7 @@ from helix_desktop.tools.cache.context_lines import (
     is_tiny,
     split_content,
 )
-from helix_desktop.tools.cache.origins import SHORT_DIGITS, Origin, Origins
+from helix_desktop.tools.cache.origins import Origin, Origins
 
 _MAX_NAME = 100  # characters of a hit's tool and target
 _MAX_EQUAL = 5  # contents with the same lines that are named

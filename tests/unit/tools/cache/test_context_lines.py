@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
+from tests.support.cache_session import SessionRig
 from tests.support.tool_rig import estimate_tokens, make_call
-from tests.unit.tools.cache.test_recall_index import SessionRig
 
 OLD = b'switch (level) {\ncase "medium":\n  return chalk.cyan\n}\n'
 NEW = b'switch (level) {\ncase "medium":\n  return theme.medium\n}\n'

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,7 +20,6 @@ from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
-    Event,
     RecordedEvent,
     SessionBranched,
     SessionStarted,
@@ -33,76 +30,16 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
-from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.tools.cache.coverage_recall import RecallLimits
 from helix_desktop.tools.cache.line_matches import match_lines, plain_pattern
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
-from helix_desktop.tools.registry import ToolRegistry
-from helix_desktop.tools.workspace_tools import create_cache_tools
-from tests.support.tool_rig import DESCRIPTIONS_DIR, estimate_tokens, make_call
+from tests.support.cache_session import AT, SESSION, SessionRig
+from tests.support.tool_rig import estimate_tokens, make_call
 
-AT = 1_763_735_520_000  # 2025-11-21 14:32 UTC, in milliseconds since 1970
-SESSION = "5" * 32
 FILE = b"import os\n\ndef read_gauge(name):\n    return name\n"
 NEWER = FILE + b"\n# read_gauge is tested\nprint(read_gauge('x'))\n"
-
-
-@dataclass
-class SessionRig:
-    """A session whose log and contents lie in a store in memory; it calls the tools."""
-
-    store: MemoryStore
-    transcript: Transcript
-    id: str = SESSION
-
-    @classmethod
-    async def create(cls, title: str = "Tides") -> SessionRig:
-        """Start the session."""
-        transcript = Transcript()
-        rig = cls(MemoryStore(lambda: AT + transcript.last_seq * 60_000), transcript)
-        await rig.add(SessionStarted(title))
-        return rig
-
-    async def add(self, *events: Event, contents: tuple[Content, ...] = ()) -> int:
-        """Record events a minute after the last one; return the seq of the last."""
-        recorded = []
-        for event in events:
-            seq = self.transcript.last_seq + 1
-            recorded.append(RecordedEvent(seq, AT + seq * 60_000, event))
-            self.transcript.apply(recorded[-1])
-        await self.store.commit(Commit(self.id, recorded, contents))
-        return self.transcript.last_seq
-
-    async def say(self, text: str) -> int:
-        """Record a message of the user."""
-        return await self.add(UserSpoke(text, 5))
-
-    async def use_tool(self, target: str, output: bytes, tool: str = "read_file", words: str = "") -> int:
-        """Record a call and its output; return the output's seq."""
-        call = ToolCall(f"c{self.transcript.last_seq}", tool, f'{{"path": "{target}"}}')
-        digest = digest_of(output)
-        answer = ToolAnswered(call.id, tool, output.decode(), digest, len(output), 9, 9, target)
-        await self.add(AssistantSpoke(words, "m", 5, (call,)))
-        return await self.add(answer, contents=(Content(digest, output, tool, target),))
-
-    async def make_index(self, first: int, last: int, *previous: str) -> str:
-        """Store an index of some events and earlier indexes; return its digest."""
-        text, _ = index_text(self.transcript.between(first - 1, last), previous)
-        content = Content(digest_of(text.encode()), text.encode(), "fold", f"e{first}-e{last}", kind="index")
-        await self.store.commit(Commit(self.id, contents=(content,)))
-        return content.digest
-
-    def tools(self, is_caller: bool = True) -> ToolRegistry:
-        """The cache's tools as this session calls them, or nobody."""
-        return create_cache_tools(self.store, DESCRIPTIONS_DIR, estimate_tokens, self if is_caller else None)
-
-    async def recall(self, handle: str, is_caller: bool = True, **arguments: Any) -> str:
-        """The text of a recall."""
-        call = make_call("recall_cached_content", hash=handle, **arguments)
-        result = await self.tools(is_caller).run(call)
-        return result.model_text or result.content.decode()
 
 
 async def test_a_pattern_on_an_index_finds_what_older_indexes_cover_in_one_call() -> None:
