@@ -25,6 +25,7 @@ from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Quote, Section
 from helix_desktop.domain.message_counts import MessageCounts
+from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Context")
@@ -68,7 +69,7 @@ def render_handover(
         parts += ["## Also Named in What This Covers", missing]
     if handover.index:
         handle = bare_marker(handover.index, handover.handle_digits)
-        parts += ["## Index", f"{handle} {handover.index_entries} outputs covered here"]
+        parts += ["## Index", f"{handle} {pluralize(handover.index_entries, 'output')} covered here"]
     if quotes:
         parts += [_QUOTES, "\n".join(f"{quote.by}: {quote.text}" for quote in quotes)]
     if user_texts:

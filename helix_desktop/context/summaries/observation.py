@@ -19,7 +19,7 @@ from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade, ObservationsPlaced
-from helix_desktop.domain.text_format import utc_day
+from helix_desktop.domain.text_format import pluralize, utc_day
 
 TITLE = "[Observations]"
 _NOTE = (
@@ -235,7 +235,7 @@ def render_generation(
         lines += ["Also named there:", missing]
     lines += quote_messages(quoted_texts(generation, transcript))
     handle = bare_marker(generation.index, generation.handle_digits)
-    lines.append(f"{handle} {generation.index_entries} outputs covered here")
+    lines.append(f"{handle} {pluralize(generation.index_entries, 'output')} covered here")
     return "\n".join(lines)
 
 

@@ -21,7 +21,7 @@ SUMMARY_OPENING = "[Conversation History Summary]"
 _REFERENCE = (SUMMARY_OPENING, "[Observations]", "[Folded steps]")
 _HANDLE = re.compile(r'\[CACHED\] recall_cached_content\("([0-9a-f]{8,64})"\)')
 _INDEX = re.compile(
-    rf"{_HANDLE.pattern}(?= \d+ outputs covered here)"
+    rf"{_HANDLE.pattern}(?= [\d,]+ outputs? covered here)"
     rf"|(?:(?<=outputs in )|(?<= 1 output in )){_HANDLE.pattern}"
 )
 _ENTRY = re.compile(r"^([0-9a-f]{12}) e(\d+) (\w+) (.+)$", re.MULTILINE)

@@ -55,7 +55,7 @@ BY_HAND = msgspec.structs.replace(
     handover_least_gain=0.0,
     user_text_tokens=60,
 )
-_INDEX = re.compile(r'recall_cached_content\("([0-9a-f]{12})"\) \d+ outputs covered here')
+_INDEX = re.compile(r'recall_cached_content\("([0-9a-f]{12})"\) [\d,]+ outputs? covered here')
 FILLER = "and so on " * 80
 
 
