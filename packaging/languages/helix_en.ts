@@ -7773,6 +7773,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/draft_page.py" />
+            <source>Edited</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/dialog.py" />
             <source>Focus</source>
             <translation type="unfinished" />

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
@@ -32,8 +33,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
 
-_TOP_PX, _FRAME_PX = 64, 106  # below the window's edge; what stands around the lines
-_MARGIN_PX = 12  # at the left and at the right
+_TOP_PX = 64  # below the window's edge
+_MARGIN_PX, _GAP_PX = 12, 8  # at the left and at the right; between its parts
 _HEADING_PX = 30
 _HEADING_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 _DISMISS_EVENTS = {
@@ -148,13 +149,12 @@ class QuickPicker(Themed, QFrame):
             key_hint("Esc", tr("close", "what the Esc key does")),
         )
         self._footer = FlowBox((*hints, *footer), right_from=len(hints))
-        self.setLayout(
-            column(
-                *(self.search, self.list_view, self._empty, self.note, self._footer),
-                margins=(_MARGIN_PX, 12, _MARGIN_PX, 10),
-                gap=8,
-            )
+        self._boxes = column(
+            *(self.search, self.list_view, self._empty, self.note, self._footer),
+            margins=(_MARGIN_PX, 12, _MARGIN_PX, 10),
+            gap=_GAP_PX,
         )
+        self.setLayout(self._boxes)
         shadow = QGraphicsDropShadowEffect(self)
         shadow.setBlurRadius(36)
         shadow.setOffset(0, 10)
@@ -276,15 +276,19 @@ class QuickPicker(Themed, QFrame):
         window = self._window
         wide = min(self.wide_px, window.width() - 40)
         scale, option = fonts.scale(self.font()), QStyleOptionViewItem()
-        lines = sum(
+        line, limit = (round(self._delegate.line_px * scale * count) for count in (1, self._max_lines))
+        inner = wide - 2 * _MARGIN_PX
+        frame = self.search.sizeHint().height() + self._footer.heightForWidth(inner) + 2 * _GAP_PX
+        frame += self._boxes.contentsMargins().top() + self._boxes.contentsMargins().bottom()
+        frame += self.contentsMargins().top() + self.contentsMargins().bottom()
+        frame += 0 if self.note.isHidden() else self.note.heightForWidth(inner) + _GAP_PX
+        most = window.height() - 140
+        ends = accumulate(
             self._delegate.sizeHint(option, self.items.index(place, 0)).height()
             for place in range(min(self.items.rowCount(), 2 * self._max_lines))
         )
-        line, limit = (round(self._delegate.line_px * scale * count) for count in (1, self._max_lines))
-        inner = wide - 2 * _MARGIN_PX
-        frame = _FRAME_PX + self._footer.heightForWidth(inner) - self._footer.sizeHint().height()
-        frame += 0 if self.note.isHidden() else self.note.heightForWidth(inner) + 8
-        high = min(window.height() - 140, max(min_high, frame + min(limit, max(line, lines))))
+        whole = max((end for end in ends if end <= min(limit, most - frame)), default=line)  # no line is cut
+        high = min(most, max(min_high, frame + whole))
         self.setGeometry((window.width() - wide) // 2, _TOP_PX, wide, high)
 
     def _fill(self, needle: str) -> None:

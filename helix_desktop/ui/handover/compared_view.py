@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
@@ -74,8 +75,9 @@ class ComparedView(Themed, FocusableScrollArea):
 
         def build() -> QWidget:
             body, rows = _body()
-            for item in different:
-                rows.addWidget(self._item(section.title, item, can_put_back))
+            for kind, items in groupby(different, _kind):
+                for at, item in enumerate(items):
+                    rows.addWidget(self._item(section.title, item, kind, can_put_back, has_pill=not at))
             same = [item for item in section.items if item.change == "same"]
             if same and different:
                 rows.addWidget(self._same(same))
@@ -103,22 +105,26 @@ class ComparedView(Themed, FocusableScrollArea):
 
         return Disclosure(DisclosureHead(change_count("same", len(items)), "", "muted"), build)
 
-    def _item(self, title: str, item: ComparedItem, can_put_back: bool) -> QWidget:
+    def _item(
+        self, title: str, item: ComparedItem, kind: str, can_put_back: bool, *, has_pill: bool
+    ) -> QWidget:
+        """Return an item; the first one of its kind names the kind."""
         words, rows = QWidget(), QVBoxLayout()
         words.setLayout(rows)
-        rows.setContentsMargins(0, 2, 0, 6)
-        rows.setSpacing(2)
-        kind = tr("Moved from {section}", section=item.moved_from) if item.moved_from else _name(item.change)
-        pill = Pill(kind, _TONES[item.change])
+        rows.setContentsMargins(0, 2, 0, 4)
+        rows.setSpacing(4)
         text = (item.before or item.after or Bullet("")).text
-        if item.change in MISSING_CHANGES and can_put_back:
-            rows.addWidget(ResponsiveRow(FlowBox([pill]), [self._put_back_button(title, item.before)]))
-        else:
-            rows.addWidget(FlowBox([pill]))
+        if has_pill:
+            rows.addWidget(FlowBox([Pill(kind, _TONES[item.change])]))
         if item.change == "changed":
             rows.addWidget(self._bullet(item.before, item.before_spans, is_struck_out=True))
-        bullet = item.before if item.change in MISSING_CHANGES else item.after
-        rows.addWidget(self._bullet(bullet, item.after_spans))
+        is_missing = item.change in MISSING_CHANGES
+        bullet = self._bullet(item.before if is_missing else item.after, item.after_spans)
+        if is_missing and can_put_back:
+            button = self._put_back_button(title, item.before)
+            rows.addWidget(ResponsiveRow(bullet, [button], at_top=True))
+        else:
+            rows.addWidget(bullet)
         words.setAccessibleName(tr("{change}: {text}", change=kind, text=text))
         return words
 
@@ -143,6 +149,10 @@ class ComparedView(Themed, FocusableScrollArea):
         )
         view.source_clicked.connect(self.source_clicked)
         return view
+
+
+def _kind(item: ComparedItem) -> str:
+    return tr("Moved from {section}", section=item.moved_from) if item.moved_from else _name(item.change)
 
 
 def _name(change: ItemChange) -> str:

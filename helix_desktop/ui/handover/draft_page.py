@@ -44,6 +44,7 @@ class DraftPage(QWidget):
         self.switch_button.clicked.connect(self._switch)
         self._head = ResponsiveRow(self.counts, [self.switch_button])
         self._head.hide()
+        self.editor.textChanged.connect(self._note_edit)
         for page in (self.editor, self.compared):
             self._pages.addWidget(page)
         body = column(self._head, self._pages, self._facts, gap=8)
@@ -77,10 +78,17 @@ class DraftPage(QWidget):
         self.counts.setText(counts or tr("No differences"))
         self._head.show()
         self._show(comparing=bool(counts))
+        self.switch_button.setVisible(bool(counts))
 
     def focus_text(self) -> None:
         """Give the keyboard to what is shown."""
         (self.compared if self.is_comparing else self.editor).setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _note_edit(self) -> None:
+        """Offer the comparison again: what it said is of the text before."""
+        if self.editor.document().isModified():
+            self.counts.setText(tr("Edited"))
+            self.switch_button.show()
 
     def _switch(self) -> None:
         if self.is_comparing:

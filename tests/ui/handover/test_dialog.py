@@ -89,6 +89,10 @@ def test_a_draft_that_says_the_same_is_shown_as_text(dialog: HandoverDialog) -> 
     dialog.draft_page.show_comparison(compare_handovers([section], [section]))
     assert dialog.draft_page.counts.text() == "No differences"
     assert not dialog.draft_page.is_comparing
+    assert dialog.draft_page.switch_button.isHidden()  # there is nothing to show
+    QTest.keyClicks(dialog.draft_page.editor, "x")
+    assert dialog.draft_page.counts.text() == "Edited"
+    assert not dialog.draft_page.switch_button.isHidden()
 
 
 def test_the_writing_streams_and_can_be_stopped(qtbot: QtBot, dialog: HandoverDialog) -> None:

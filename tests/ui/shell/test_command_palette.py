@@ -30,6 +30,16 @@ def words(panel: CommandPalette) -> list[str]:
     return [panel.items.item(place).text() for place in range(panel.items.rowCount())]
 
 
+def test_the_panel_opens_as_high_as_whole_lines(window: MainWindow) -> None:
+    view = opened(window).list_view
+    ends = [
+        view.visualRect(view.model().index(place, 0)).bottom() for place in range(view.model().rowCount())
+    ]
+    high = view.viewport().height()
+    assert high < ends[-1]  # else there is nothing to cut
+    assert high - 1 in ends
+
+
 def test_a_command_is_found_by_its_words_and_run(qtbot: QtBot, window: MainWindow) -> None:
     panel = opened(window)
     QTest.keyClicks(panel.search, "text large")

@@ -181,7 +181,8 @@ def recalled(number: int, digest: str, text: str) -> list[Message]:
 
 COVERED = (
     Message(
-        "user", f"[Conversation History Summary] A handover.\n## Index\n{marker('a')} 1,209 outputs covered here"
+        "user",
+        f"[Conversation History Summary] A handover.\n## Index\n{marker('a')} 1,209 outputs covered here",
     ),
     Message("user", f"[Observations] Facts.\n- (1) One.\n{marker('b')} 1 output covered here"),
     Message("user", f"[Folded steps] Earlier steps, for reference; 1 output in {marker('c')}\nuser: hello"),
