@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.file_history.storage import HistoryCleanup, HistoryTotals
 from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, RetentionRule
 from helix_desktop.domain.user_text import TextContext
+from helix_desktop.ui.cleanup.entry_list import EntryList
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.fields import Combo, NarrowDelegate
+from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField, align_labels
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import (
     history_cleanup_lines,
@@ -75,11 +75,7 @@ class CleanupDialog(SizedDialog):
         self.summary = label("", "strong", wrap=True)
         self._reasons = column(gap=3)
         self.shortfall = label("", "warn", wrap=True)
-        self.entry_list = QListWidget()
-        self.entry_list.setProperty("kind", "cards")
-        self.entry_list.setItemDelegate(NarrowDelegate(self.entry_list))
-        self.entry_list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.entry_list.setAccessibleName(tr("Entries to move to the trash"))
+        self.entry_list = EntryList(tr("Entries to move to the trash"))
         self.entry_list.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.trash_button, self.cancel_button = (
             PushButton(tr("Trash…"), "", "trash-2", name="trash"),
@@ -128,10 +124,9 @@ class CleanupDialog(SizedDialog):
         self.entry_list.clear()
         for entry in plan.to_trash[:_MAX_LISTED]:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
-            text = dotted((name, format_size(entry.size)))
-            QListWidgetItem(text, self.entry_list).setToolTip(text)
+            self.entry_list.add(name, (format_size(entry.size),))
         if count > _MAX_LISTED:
-            self.entry_list.addItem(tr.plural(count - _MAX_LISTED, "and %n more", "and %n more", "entries"))
+            self.entry_list.add(tr.plural(count - _MAX_LISTED, "and %n more", "and %n more", "entries"))
         self.entry_list.setVisible(bool(count))
         self.fit_height(_SIZE[1] if count else _EMPTY_PX)
         self.collect_button.setEnabled(bool(count))

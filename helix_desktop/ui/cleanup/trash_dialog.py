@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.ui.cleanup.entry_list import KEY_ROLE, EntryList
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
-from helix_desktop.ui.design.fields import NarrowDelegate
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator
@@ -24,8 +20,6 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Clean up")
 
 _SIZE, _MIN_SIZE = (600, 560), (460, 360)
-_NAME_CHARS = 48  # with size and date it fits the usual width
-_KEY = Qt.ItemDataRole.UserRole
 
 
 class TrashDialog(SizedDialog):
@@ -39,11 +33,7 @@ class TrashDialog(SizedDialog):
         self.setWindowTitle(tr("Trash"))
         self.setModal(True)
         self.summary = label("", "strong", wrap=True)
-        self.entry_list = QListWidget()
-        self.entry_list.setProperty("kind", "cards")
-        self.entry_list.setItemDelegate(NarrowDelegate(self.entry_list))
-        self.entry_list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.entry_list.setAccessibleName(tr("Items in the trash"))
+        self.entry_list = EntryList(tr("Items in the trash"))
         self.entry_list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.empty_state = EmptyState(
             "trash-2", tr("The trash is empty. Deleted outputs and sessions appear here.")
@@ -81,12 +71,12 @@ class TrashDialog(SizedDialog):
         self._is_confirming = False
         self.entry_list.clear()
         for session in trash.sessions:
-            title = tr("Session “{title}”", title=ellipsize(session.title, _NAME_CHARS))
-            self._add((title, _deleted_text(session.trashed)), session.title, ("session", session.id))
+            title = tr("Session “{title}”", title=session.title)
+            self.entry_list.add(title, ("", _deleted_text(session.trashed)), ("session", session.id))
         for entry in trash.entries:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
-            parts = (ellipsize(name, _NAME_CHARS), format_size(entry.size), _deleted_text(entry.trashed))
-            self._add(parts, name, ("", entry.digest))
+            values = (format_size(entry.size), _deleted_text(entry.trashed))
+            self.entry_list.add(name, values, ("", entry.digest))
         entries, sessions = len(trash.entries), len(trash.sessions)
         has_items = bool(entries or sessions)
         counts = (
@@ -101,13 +91,6 @@ class TrashDialog(SizedDialog):
         self._selected()
         self.fit_height((_SIZE if has_items else _MIN_SIZE)[1])
 
-    def _add(self, parts: Sequence[str], name: str, key: tuple[str, str]) -> None:
-        text = dotted(parts)
-        item = QListWidgetItem(text)
-        item.setToolTip(text if name in text else f"{text}\n{name}")
-        item.setData(_KEY, key)
-        self.entry_list.addItem(item)
-
     def _selected(self) -> None:
         self._is_confirming = False
         self.empty_button.setText(tr("Empty trash"))
@@ -115,7 +98,7 @@ class TrashDialog(SizedDialog):
         self.restore_button.setEnabled(bool(self.entry_list.selectedItems()))
 
     def _restore(self) -> None:
-        keys = [item.data(_KEY) for item in self.entry_list.selectedItems()]
+        keys = [item.data(KEY_ROLE) for item in self.entry_list.selectedItems()]
         self.restore_requested.emit(
             [key for kind, key in keys if not kind], [key for kind, key in keys if kind]
         )

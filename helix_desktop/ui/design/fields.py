@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt
 from PySide6.QtGui import (
     QAction,
     QColor,
@@ -164,14 +164,6 @@ class SearchField(ComposingField, Themed, TextField):
         super().resizeEvent(event)
         if self.toolTip():
             self.setPlaceholderText(tr("Search"))
-
-
-class NarrowDelegate(QStyledItemDelegate):
-    """Lines as wide as their list, elided: what they say in full is in their tooltips."""
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        """Return the height of a line, and no width."""
-        return QSize(0, super().sizeHint(option, index).height())
 
 
 class CheckBoxDelegate(QStyledItemDelegate):

@@ -287,8 +287,8 @@ class QuickPicker(Themed, QFrame):
             self._delegate.sizeHint(option, self.items.index(place, 0)).height()
             for place in range(min(self.items.rowCount(), 2 * self._max_lines))
         )
-        whole = max((end for end in ends if end <= min(limit, most - frame)), default=line)  # no line is cut
-        high = min(most, max(min_high, frame + whole))
+        lines = max((end for end in ends if end <= min(limit, most - frame)), default=line)  # no line is cut
+        high = min(most, max(min_high, frame + lines))
         self.setGeometry((window.width() - wide) // 2, _TOP_PX, wide, high)
 
     def _fill(self, needle: str) -> None:
