@@ -113,14 +113,14 @@ def _compaction_line(event: HandoverMade | HandoverFailed) -> str:
         )
     if event.revises:
         return tr(
-            "handover {event} edited by you: {before} → {after} tokens",
+            "handover {event} edited by you: {before} → {after} tokens in context",
             event=f"e{event.revises}",
             before=event.before,
             after=event.after,
         )
     if event.replaces:
         return tr(
-            "handover {event} run again: {before} → {after} tokens, {model}",
+            "handover {event} run again: {before} → {after} tokens in context, {model}",
             event=f"e{event.replaces[0]}",
             before=event.before,
             after=event.after,
@@ -128,8 +128,8 @@ def _compaction_line(event: HandoverMade | HandoverFailed) -> str:
         )
     line = tr.plural(
         event.messages,
-        "summarized ({why}): %n message, {before} → {after} tokens, {model}",
-        "summarized ({why}): %n messages, {before} → {after} tokens, {model}",
+        "summarized ({why}): %n message, {before} → {after} tokens in context, {model}",
+        "summarized ({why}): %n messages, {before} → {after} tokens in context, {model}",
         why=trigger_text(event.trigger, event.threshold),
         before=event.before,
         after=event.after,

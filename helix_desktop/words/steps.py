@@ -22,20 +22,25 @@ def about_tokens(step: Step, figure: str) -> str:
 
 def step_text(step: Step) -> str:
     """Return which step it is, when, and the tokens of its request, as far as they were recorded."""
-    return _with_figures(step_name(step), step)
+    return _with_figures(step_name(step), step, _tokens_sent(step))
 
 
 def looking_at_text(step: Step) -> str:
     """Return what says that a step of the past is on screen."""
     words = tr("You're looking at turn {turn}, step {step}", turn=step.turn, step=step.number)
-    return _with_figures(words, step)
+    return _with_figures(words, step, _tokens_sent(step))
 
 
 def sent_at_text(step: Step) -> str:
     """Return what says of which step a request is that was sent already."""
-    return _with_figures(tr("As sent at turn {turn}, step {step}", turn=step.turn, step=step.number), step)
+    words = tr("As sent at turn {turn}, step {step}", turn=step.turn, step=step.number)
+    return _with_figures(words, step, format_token_count(step.tokens))
 
 
-def _with_figures(words: str, step: Step) -> str:
-    tokens = about_tokens(step, format_token_count(step.tokens))
+def _tokens_sent(step: Step) -> str:
+    return tr("{tokens} sent", tokens=format_token_count(step.tokens))  # the answer is in context, too
+
+
+def _with_figures(words: str, step: Step, figure: str) -> str:
+    tokens = about_tokens(step, figure)
     return " · ".join(filter(None, (words, format_time_of_day(step.at_ms), tokens)))

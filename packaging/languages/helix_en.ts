@@ -6797,7 +6797,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/rewrite_lines.py" />
-            <source>handover {event} edited by you: {before} → {after} tokens</source>
+            <source>handover {event} edited by you: {before} → {after} tokens in context</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6807,7 +6807,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/rewrite_lines.py" />
-            <source>handover {event} run again: {before} → {after} tokens, {model}</source>
+            <source>handover {event} run again: {before} → {after} tokens in context, {model}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7462,10 +7462,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/cli/rewrite_lines.py" />
-            <source>summarized ({why}): %n messages, {before} → {after} tokens, {model}</source>
+            <source>summarized ({why}): %n messages, {before} → {after} tokens in context, {model}</source>
             <translation>
-                <numerusform>summarized ({why}): %n message, {before} → {after} tokens, {model}</numerusform>
-                <numerusform>summarized ({why}): %n messages, {before} → {after} tokens, {model}</numerusform>
+                <numerusform>summarized ({why}): %n message, {before} → {after} tokens in context, {model}</numerusform>
+                <numerusform>summarized ({why}): %n messages, {before} → {after} tokens in context, {model}</numerusform>
             </translation>
         </message>
         <message>
@@ -18741,6 +18741,11 @@
             <source>You're looking at turn {turn}, step {step}</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/words/steps.py" />
+            <source>{tokens} sent</source>
+            <translation type="unfinished" />
+        </message>
     </context>
     <context>
         <name>Store</name>
@@ -20152,10 +20157,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/timeline/chart/usage_chart.py" />
-            <source>%n tokens</source>
+            <source>%n tokens in context</source>
             <translation>
-                <numerusform>%n token</numerusform>
-                <numerusform>%n tokens</numerusform>
+                <numerusform>%n token in context</numerusform>
+                <numerusform>%n tokens in context</numerusform>
             </translation>
         </message>
         <message>

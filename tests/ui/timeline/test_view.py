@@ -366,15 +366,14 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     assert pane.chart.is_overfull
     assert pane.chart.sizeHint().height() > height
     floor = pane.chart.y_of(0)
-    drawn = [
-        (floor - pane.chart.y_of(tokens)) / (floor - pane.chart.y_of(2_050_000))
-        for tokens in (322_000, 128_000)
-    ]
+    largest = floor - pane.chart.y_of(2_050_000)
+    drawn = [(floor - pane.chart.y_of(tokens)) / largest for tokens in (322_000, 128_000)]
     assert drawn == pytest.approx([322 / 2_050, 128 / 2_050])
-    assert point_text(points[1], 128_000) == "2,050,000 tokens · 1602 % of 128k · e2"
+    assert point_text(points[1], 128_000) == "2,050,000 tokens in context · 1602 % of 128k · e2"
     about = UsagePoint(2, 64_000, window=128_000, is_estimated=True)
-    assert point_text(about, 128_000) == "≈ 64,000 tokens · ≈ 50 % of 128k · e2"
-    assert point_text(small, 128_000) == "38,000 tokens · 119 % of 32k · after messages were summarized · e1"
+    assert point_text(about, 128_000) == "≈ 64,000 tokens in context · ≈ 50 % of 128k · e2"
+    words = point_text(small, 128_000)
+    assert words == "38,000 tokens in context · 119 % of 32k · after messages were summarized · e1"
     assert "now 61k of 128k, at most 2.05M, reduced 3 times" in pane.chart.accessibleName()
     pane.set_state(TimelineState((), usage_points(), 14_600, 24_000))
     assert not pane.chart.is_overfull

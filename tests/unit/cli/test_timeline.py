@@ -37,7 +37,7 @@ def lines(*events: Rewrite) -> list[str]:
 def test_a_handover_names_its_trigger(trigger: HandoverTrigger, threshold: float, text: str) -> None:
     """The policy's own threshold; none where an older log did not record it."""
     handover = msgspec.structs.replace(_HANDOVER, trigger=trigger, threshold=threshold)
-    assert lines(handover) == [f"summarized ({text}): 8 messages, 100 → 50 tokens, lab/m"]
+    assert lines(handover) == [f"summarized ({text}): 8 messages, 100 → 50 tokens in context, lab/m"]
 
 
 def test_reflections_and_observations_are_distinguished() -> None:

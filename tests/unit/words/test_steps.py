@@ -17,4 +17,5 @@ from helix_desktop.words.steps import looking_at_text, sent_at_text, step_text
 def test_a_request_that_no_provider_counted_is_marked_as_estimated(usage: Usage | None, figure: str) -> None:
     answer = AssistantSpoke("Hello.", "lab/m", 2, usage=usage, estimate=1_200)
     (step,) = read_steps([RecordedEvent(1, 0, UserSpoke("Hello", 2)), RecordedEvent(2, 0, answer)])
-    assert all(text(step).endswith(f" · {figure}") for text in (step_text, looking_at_text, sent_at_text))
+    assert sent_at_text(step).endswith(f" · {figure}")
+    assert all(text(step).endswith(f" · {figure} sent") for text in (step_text, looking_at_text))

@@ -67,12 +67,12 @@ def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint
 
 
 def point_text(point: UsagePoint, window: int) -> str:
-    """Return what a point says: tokens, their share of the window (its own, else `window`), after what."""
+    """Return tokens in context, their share of the window (its own, else `window`), after what."""
     size = point.window or window
     about = "≈ " if point.is_estimated else ""
     share = about + format_whole_percent(point.used / size) if size else ""
     parts = (
-        about + tr.plural(point.used, "%n token", "%n tokens"),
+        about + tr.plural(point.used, "%n token in context", "%n tokens in context"),
         tr("{share} of {size}", share=share, size=format_tokens(size)) if size else "",
         point_kind_text(point.kind),
         format_time_of_day(point.at_ms),
