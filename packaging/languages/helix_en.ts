@@ -16529,6 +16529,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
+            <source>Discard</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/forms.py" />
             <source>Enter a name.</source>
             <translation type="unfinished" />
@@ -16744,6 +16749,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
             <source>Name</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/page.py" />
+            <source>New provider</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17009,6 +17019,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/model_rows.py" />
             <source>no</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/page.py" />
+            <source>not saved</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23306,6 +23321,11 @@
             <source>Quit without saving</source>
             <translation type="unfinished" />
         </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/quit.py" />
+            <source>Quit without saving your settings?</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/workspaces/quit.py" />
             <source>Quit without what you wrote in %n sessions?</source>
@@ -23563,6 +23583,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
             <source>What was imported so far is complete and stays. Import again to continue.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/quit.py" />
+            <source>What you typed in Settings isn't saved yet: {pages}.</source>
             <translation type="unfinished" />
         </message>
         <message>

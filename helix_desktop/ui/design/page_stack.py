@@ -110,6 +110,10 @@ class PageStack(Themed, QWidget):
             self.page_built.emit(key)
         return self._built[key]
 
+    def built_pages(self) -> dict[str, QWidget]:
+        """Return the pages that were needed so far, by title."""
+        return {self._pages[key].title: page for key, page in self._built.items()}
+
     def show_page(self, key: str) -> None:
         """Show one page; where the keyboard was on another page's name it moves along."""
         button = self._buttons[key]

@@ -167,6 +167,14 @@ class SettingsDialog(SizedDialog):
         """Return the page that is shown."""
         return self._pages.current_page()
 
+    def unsaved_pages(self) -> list[str]:
+        """Return the titles of the pages where something was typed and not saved."""
+        return [
+            title
+            for title, page in self._pages.built_pages().items()
+            if isinstance(page, ProvidersPage | InstructionsPage | McpPage) and page.has_unsaved_edits()
+        ]
+
     def showEvent(self, event: QShowEvent) -> None:
         """Leave the first focus to the keyboard, instead of a ring on the first page's name."""
         super().showEvent(event)

@@ -25,7 +25,8 @@ class InstructionsEditor(QWidget):
     def __init__(self, name: str, title: str, placeholder: str) -> None:
         """`name` names the widgets for tests."""
         super().__init__()
-        self._saved = ""
+        self._saved, self._owner = "", ""
+        self._drafts: dict[str, str] = {}  # what is not saved, of owners that are not on screen
         self.title = label(title, "strong", wrap=True)
         self.text = TextArea()
         self.text.setObjectName(f"instructions:{name}")
@@ -48,7 +49,7 @@ class InstructionsEditor(QWidget):
         self.file.setText(tr("Stored in {file}", file=file) if file else "")
         if not self.has_changes:
             self._saved = words.strip()
-            self.text.setPlainText(self._saved)
+            self.text.setPlainText(self._drafts.pop(self._owner, self._saved))
         self._show_state()
 
     def show_saved(self, words: str) -> None:
@@ -61,10 +62,18 @@ class InstructionsEditor(QWidget):
         """True while the text is not the stored one."""
         return self.text.toPlainText().strip() != self._saved
 
-    def discard(self) -> None:
-        """Forget what was not saved: another workspace is on screen."""
-        self._saved = ""
+    def show_owner(self, owner: str) -> None:
+        """Make room for the text of another workspace; what is not saved waits until this one is back."""
+        if owner == self._owner:
+            return
+        if self.has_changes:
+            self._drafts[self._owner] = self.text.toPlainText()
+        self._saved, self._owner = "", owner
         self.text.setPlainText("")
+
+    def has_unsaved_edits(self) -> bool:
+        """Return True if a text was edited and not saved, on screen or of another workspace."""
+        return self.has_changes or bool(self._drafts)
 
     def _show_state(self) -> None:
         self.save_button.setEnabled(self.has_changes)
@@ -100,3 +109,7 @@ class InstructionsPage(QWidget):
             tr("Instructions"), lead, column(self.personal, self.workspace, files, gap=18)
         )
         self.setLayout(column(page))
+
+    def has_unsaved_edits(self) -> bool:
+        """Return True if a text was edited and not saved."""
+        return self.personal.has_unsaved_edits() or self.workspace.has_unsaved_edits()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.domain.text_format import ellipsize
@@ -28,10 +30,18 @@ class QuitController(QObject):
     move_confirmed = Signal(str, bool)
     """The same, and its data to be moved: to which folder, and whether the old copy is to be removed."""
 
-    def __init__(self, context: ControllerContext, composer: ComposerController, tray: Tray) -> None:
+    def __init__(
+        self,
+        context: ControllerContext,
+        composer: ComposerController,
+        tray: Tray,
+        unsaved_settings: Callable[[], list[str]],
+    ) -> None:
+        """`unsaved_settings` returns the titles of the settings where something was typed and not saved."""
         super().__init__(context.window)
         self._window, self._services = context.window, context.services
         self._composer, self.tray = composer, tray
+        self._unsaved_settings = unsaved_settings
         self._is_asking = False
         self._start = context.async_actions.start
         context.window.closing.connect(lambda: self._start(self._confirm_close(), "quit"))
@@ -61,9 +71,12 @@ class QuitController(QObject):
             self.tray.hide_window()
 
     async def _may_lose_drafts(self) -> bool:
-        """Save what the user wrote; return False where that fails and they want to stay."""
+        """Save what the user wrote; return False where that can't be and they want to stay."""
         unsaved = await self._composer.save_drafts()
-        return not unsaved or await self._ask_about(unsaved) == _QUIT
+        if unsaved and await self._ask_about(unsaved) != _QUIT:
+            return False
+        pages = self._unsaved_settings()
+        return not pages or await self._ask_about_settings(pages) == _QUIT
 
     def _running_titles(self) -> list[str]:
         """Return the titles of the sessions whose agent is at work, in every open workspace."""
@@ -104,7 +117,13 @@ class QuitController(QObject):
                 "Quit without what you wrote in %n sessions?",
             )
         error = unsaved[0].error
-        why = translate(join_sentences(error.what, error.why, error.fix))
+        return await self._ask_to_lose(what, translate(join_sentences(error.what, error.why, error.fix)))
+
+    async def _ask_about_settings(self, pages: list[str]) -> str:
+        why = tr("What you typed in Settings isn't saved yet: {pages}.", pages=", ".join(pages))
+        return await self._ask_to_lose(tr("Quit without saving your settings?"), why)
+
+    async def _ask_to_lose(self, what: str, why: str) -> str:
         choices = [Choice("", tr("Cancel")), Choice(_QUIT, tr("Quit without saving"), "danger")]
         self._window.show()
         return await dialogs.ask(self._window, self._window.theme, what, why, choices)

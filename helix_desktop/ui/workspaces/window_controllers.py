@@ -91,6 +91,9 @@ class WindowControllers:
         ModeController(context, session)
         PromptFileActions(context, session)
 
+    def _unsaved_settings(self) -> list[str]:
+        return self.settings.unsaved_pages()
+
     def _add_workspace_controllers(self, context: ControllerContext) -> None:
         workspaces, window = self.workspace_controller, context.window
         tray = Tray(window, context.async_actions.start)
@@ -103,7 +106,9 @@ class WindowControllers:
         tray.clicked.connect(lambda *_: bring_to_front(window))
         tray.clicked.connect(self.notifications.on_clicked)
         tray.quit_requested.connect(window.close)
-        self.quit_controller = QuitController(context, self.session_controller.composer, tray)
+        self.quit_controller = QuitController(
+            context, self.session_controller.composer, tray, self._unsaved_settings
+        )
         WorkspaceListController(context, workspaces)
         SwitcherPresenter(context, workspaces, self.navigation)
         DeleteSessionController(context, workspaces)

@@ -50,7 +50,7 @@ def test_unsaved_edits_of_a_provider_stay_until_they_are_saved(qtbot: QtBot) -> 
         find_button(page.editor.footer, "save_provider").click()
     page.show_providers(forms, [ProviderStatus("box", True, "none")])
     assert page.editor.form().key == "sk-secret", "saving may have failed"
-    page.editor.note_saved(*saved.args)
+    page.note_saved(*saved.args)
     page.show_providers(forms, [ProviderStatus("box", True, "keychain")])
     assert page.editor.form().key == ""
 
@@ -85,3 +85,38 @@ def test_a_new_provider_stays_until_it_is_saved(qtbot: QtBot) -> None:
     page.add()
     page.show_providers(forms, states)
     assert page.editor.form().name == "box", "nothing was typed"
+
+
+def test_what_is_edited_of_a_provider_waits_while_others_are_shown(qtbot: QtBot) -> None:
+    page = ProvidersPage()
+    qtbot.addWidget(page)
+    forms = [
+        ProviderForm(DEMO, "Demo", "", demo=True),
+        ProviderForm("box", "box", "http://127.0.0.1:1/v1"),
+        ProviderForm("lab", "lab", "http://127.0.0.1:2/v1"),
+    ]
+    states = [ProviderStatus(form.id, form.id == "box", "none") for form in forms]
+    page.show_providers(forms, states)
+    page.editor.enter_key("sk-secret", is_ready=False)
+    assert page.list.item(1).text() == "box · workspace default · not saved"
+    page.add()
+    page.editor.enter_key("sk-new", is_ready=False)
+    page.add()
+    page.list.setCurrentRow(2)
+    assert page.editor.form().key == ""
+    page.list.setCurrentRow(0)
+    page.show_providers(forms, states)
+    titles = [page.list.item(row).text() for row in range(page.list.count())]
+    assert titles[1:] == ["box · workspace default · not saved", "lab", "New provider · not saved"], (
+        "the second new one had nothing typed"
+    )
+    page.list.setCurrentRow(3)
+    assert page.editor.form().key == "sk-new"
+    page.list.setCurrentRow(1)
+    assert page.editor.form().key == "sk-secret"
+    find_button(page.editor.footer, "discard_provider").click()
+    assert (page.editor.form().key, page.list.item(1).text()) == ("", "box · workspace default")
+    page.list.setCurrentRow(3)
+    find_button(page.editor.footer, "discard_provider").click()
+    assert page.list.count() == 3
+    assert page.editor.form().name == "lab"

@@ -149,7 +149,7 @@ async def _check_a_pasted_key(rig: WindowRig) -> None:
     dialog = rig.wiring.settings.dialog
     editor = dialog.providers.editor
     await until(lambda: dialog.isVisible() and not editor.isHidden(), "the form at once")
-    assert not dialog.providers.list.selectedItems()
+    assert [row.text() for row in dialog.providers.list.selectedItems()] == ["New provider"]
     rig.wiring.settings.close()
     field = rig.window.welcome.findChild(QLineEdit, "pasted_key")
     assert field is not None

@@ -220,6 +220,8 @@ async def _check_invalid_json(rig: WindowRig) -> None:
     assert page.cards == {}
     page.open_add()
     page.add_box.paste.setPlainText('{"mcpServers": ')
+    page.open_add()
+    assert page.has_unsaved_edits(), "what was pasted stays"
     assert "isn't valid JSON" in page.add_box._error.text()
     two = msgspec.json.encode(
         {

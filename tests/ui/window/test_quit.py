@@ -41,6 +41,7 @@ async def test_ctrl_w_never_quits_and_quitting_asks_while_the_agent_works(
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await _check_keys(rig)
+        await _check_unsaved_settings(rig)
         await _check_a_running_turn(rig)
 
 
@@ -58,6 +59,26 @@ async def _check_keys(rig: WindowRig) -> None:
     assert not agreed
     QTest.keyClick(rig.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     await until(lambda: agreed, "Ctrl+Q quits when nothing runs")
+
+
+async def _check_unsaved_settings(rig: WindowRig) -> None:
+    """What is typed in the settings is asked about, and is there again when its workspace is."""
+    await rig.wiring.settings.show("instructions")
+    text = rig.wiring.settings.dialog.instructions.workspace.text
+    text.setPlainText("Answer in short sentences.")
+    rig.window.close()
+    await until(lambda: question(rig), "a question about what is not saved in the settings")
+    assert any("Instructions" in label.text() for label in question(rig)[0].findChildren(QLabel))
+    press(question(rig)[0], "cancel")
+    await until(lambda: not question(rig), "the question gone")
+    await rig.open_folder("other")
+    await rig.wiring.settings.show("instructions")
+    assert not text.toPlainText()
+    await rig.open_folder("project")
+    await rig.wiring.settings.show("instructions")
+    assert text.toPlainText() == "Answer in short sentences."
+    text.setPlainText("")
+    rig.wiring.settings.close()
 
 
 async def _check_a_running_turn(rig: WindowRig) -> None:

@@ -223,8 +223,14 @@ class McpPage(Themed, QWidget):
     def open_add(self) -> None:
         """Open the place to paste in."""
         self._empty.hide()
-        self.add_box.show()
-        self.add_box.start(tuple(self.cards))
+        if self.add_box.isHidden():  # else what was pasted stays
+            self.add_box.show()
+            self.add_box.start(tuple(self.cards))
+
+    def has_unsaved_edits(self) -> bool:
+        """Return True if a server was typed or edited, and not saved."""
+        pasted = not self.add_box.isHidden() and bool(self.add_box.paste.toPlainText().strip())
+        return pasted or any(card.editor.has_edits for card in self.cards.values())
 
     def show_error(self, text: str) -> None:
         """Say what went wrong; nothing when empty."""

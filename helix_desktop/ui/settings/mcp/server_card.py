@@ -94,7 +94,7 @@ class ServerCard(QFrame):
         self.tools.switched.connect(lambda off: self.tools_switched.emit(name, off))
         self.editor.saved.connect(lambda draft: self.saved.emit(name, draft))
         self.editor.test_requested.connect(lambda draft: self.test_requested.emit(name, draft))
-        self.editor.cancelled.connect(lambda: self._toggles["edit"].setChecked(False))
+        self.editor.cancelled.connect(self.end_editing)
 
     def _consent_box(self) -> QFrame:
         allow = PushButton(tr("Allow and start"), name="allow")
@@ -120,8 +120,13 @@ class ServerCard(QFrame):
             button.toggled.connect(lambda on: self._start_editing() if on else None)
         return button
 
+    def end_editing(self) -> None:
+        """Close the fields: what is in them is saved, or not wanted."""
+        self.editor.has_edits = False
+        self._toggles["edit"].setChecked(False)
+
     def _start_editing(self) -> None:
-        if self._report is not None:
+        if self._report is not None and not self.editor.has_edits:
             self.editor.edit(self._report.entry, {}, self._report.missing_secrets)
 
     def show_report(self, report: McpServerStatus, folder: str, used_names: tuple[str, ...]) -> None:

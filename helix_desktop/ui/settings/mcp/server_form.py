@@ -170,6 +170,8 @@ class ServerEditor(QWidget):
         super().__init__()
         self.form, self.status = ServerForm(), TestStatus()
         self.used_names: tuple[str, ...] = ()
+        self.has_edits = False
+        """Whether the user changed something since it was filled."""
         cancel, self.test = (
             PushButton(tr("Cancel"), name="cancel"),
             PushButton(tr("Test", "verb: button"), "", "zap", name="test_server"),
@@ -178,7 +180,7 @@ class ServerEditor(QWidget):
         cancel.clicked.connect(self.cancelled)
         self.test.clicked.connect(lambda: self._emit_draft(self.test_requested))
         self.save.clicked.connect(lambda: self._emit_draft(self.saved))
-        self.form.edited.connect(lambda: self.status.show_status("ok", ""))
+        self.form.edited.connect(self._on_edited)
         self.setLayout(
             column(self.form, self.status, FlowBox([cancel, self.test, self.save], right_from=0), gap=10)
         )
@@ -186,8 +188,13 @@ class ServerEditor(QWidget):
     def edit(self, entry: McpServerConfig, secrets: dict[str, str], missing: tuple[str, ...]) -> None:
         """Fill the form from a server's configuration."""
         self.form.show_draft(ServerDraft(entry, secrets), missing)
+        self.has_edits = False
         self.status.show_status("ok", "")
         self.set_testing(False)
+
+    def _on_edited(self) -> None:
+        self.has_edits = True
+        self.status.show_status("ok", "")
 
     def _emit_draft(self, signal: object) -> None:
         draft = self.form.draft(self.used_names)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+import msgspec
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
@@ -39,6 +41,9 @@ class ProviderEditor(QWidget):
     """The fields of one provider."""
 
     saved = Signal(object)
+    edited = Signal()
+    """What is filled in may differ from what is saved now."""
+    discarded = Signal()
     test_requested = Signal(object)
     stop_requested = Signal()
     server_edited = Signal()
@@ -65,11 +70,10 @@ class ProviderEditor(QWidget):
         self._key.setEchoMode(QLineEdit.EchoMode.Password)
         self._reveal_button = IconButton("eye", tr("Show key"))
         self._reveal_button.setCheckable(True)
-        self._reveal_button.toggled.connect(self._show_key)
         self._remove_key = IconButton("trash-2", tr("Remove the key when you save"))
         self._remove_key.setObjectName("remove_key")
         self._remove_key.setCheckable(True)
-        self._watch_key()
+        self._connect_key()
         self._key_source: KeySource = "none"
         self._dialect = Combo()
         for dialect, words in DIALECTS:
@@ -93,8 +97,9 @@ class ProviderEditor(QWidget):
             PushButton(tr("Test", "verb: button"), "", "zap", name="test_provider"),
             PushButton(tr("Save"), "primary", name="save_provider"),
         )
-        self._use, self._remove = (
+        self._use, self._discard, self._remove = (
             PushButton("", name="use_provider"),
+            PushButton(tr("Discard"), name="discard_provider"),
             PushButton(tr("Remove"), "danger", name="remove_provider"),
         )
         self._test.clicked.connect(self._test_or_stop)
@@ -103,15 +108,31 @@ class ProviderEditor(QWidget):
         self._remove.clicked.connect(lambda: self.remove_requested.emit(self._id))
         self.footer = QFrame()
         self.footer.setObjectName("settings_footer")
-        buttons = FlowBox([self._remove, self._use, self._test, self._save], right_from=1)
+        buttons = FlowBox([self._remove, self._discard, self._use, self._test, self._save], right_from=1)
         self.footer.setLayout(column(self._check_view, row(buttons, margins=(28, 10, 28, 12)), gap=0))
         self.setLayout(column(*self._fields.values(), self.extras_form, 6, self.models, None, gap=8))
+        self._connect_edits()
         self.show_provider(EMPTY_FORM, ProviderStatus("", False, "none"))
 
-    def _watch_key(self) -> None:
+    def _connect_key(self) -> None:
+        self._reveal_button.toggled.connect(self._show_key)
         self._remove_key.toggled.connect(lambda _: self._show_key_state())
-        for edited in (self._key.textEdited, self._remove_key.clicked):
-            edited.connect(lambda _: self._on_key_edited())
+        for key_edited in (self._key.textEdited, self._remove_key.clicked):
+            key_edited.connect(lambda _: self._on_key_edited())
+
+    def _connect_edits(self) -> None:
+        """Offer to discard what was edited, and report it."""
+        for signal in (self._name.textEdited, self._url.textEdited, self._key.textEdited):
+            signal.connect(lambda _: self.edited.emit())
+        for clicked in (self._remove_key.clicked, self._dialect.activated):
+            clicked.connect(lambda _: self.edited.emit())
+        self.extras_form.changed.connect(self.edited)
+        self.models.changed.connect(self.edited)
+        self.edited.connect(self._show_discard)
+        self._discard.clicked.connect(self.discarded)
+
+    def _show_discard(self) -> None:
+        self._discard.setVisible(self.has_unsaved_edits())
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
         """Know what is published of models."""
@@ -129,15 +150,28 @@ class ProviderEditor(QWidget):
         self._use.setText(words)
         self._use.setToolTip(tip)
 
-    def show_provider(self, form: ProviderForm, status: ProviderStatus) -> None:
-        """Fill the fields; a key that is already kept stays where it is and is not shown."""
+    def show_provider(
+        self, form: ProviderForm, status: ProviderStatus, draft: ProviderForm | None = None
+    ) -> None:
+        """Fill the fields; a key that is already kept stays where it is and is not shown.
+
+        `draft` is what was edited earlier and is not saved.
+        """
+        self._fill(form, status)
+        self._unedited = self.form()
+        if draft is not None:
+            self._fill(draft, status)
+            self._form = form
+        self._show_discard()
+
+    def _fill(self, form: ProviderForm, status: ProviderStatus) -> None:
         self._id, self._form = form.id, form
         self._name.setText(form.name)
         self._url.setText(form.base_url)
         self._dialect.setCurrentIndex(self._dialect.findData(form.dialect))
         self._key.setText(form.key)
         self._key_source = status.key_source
-        self._remove_key.setChecked(False)
+        self._remove_key.setChecked(form.removes_key)
         self._remove_key.setVisible(status.key_source in ("keychain", "run"))
         self._show_key_state()
         self.extras_form.clear()
@@ -147,7 +181,9 @@ class ProviderEditor(QWidget):
             {name for model, name in status.saved_headers if not model},
             {name: value for (model, name), value in form.secret_headers.items() if not model},
         )
-        self.models.show_models(form.models, form.default_model, self._resolve_spec, status.saved_headers)
+        self.models.show_models(
+            form.models, form.default_model, self._resolve_spec, status.saved_headers, form.secret_headers
+        )
         self._suggest()
         self._check_view.clear()
         for field in self._fields.values():
@@ -157,15 +193,15 @@ class ProviderEditor(QWidget):
         )
         self._use.setVisible(bool(form.id))
         self._remove.setVisible(bool(form.id))
-        self._unedited = self.form()
 
     def note_saved(self, form: ProviderForm) -> None:
         """Know that what was filled in is saved."""
         self._unedited = form
+        self._show_discard()
 
-    def has_unsaved_edits(self, provider_id: str) -> bool:
-        """Return True if this provider is on screen, and differs from what was shown or saved last."""
-        return provider_id == self._id and self.form() != self._unedited
+    def has_unsaved_edits(self) -> bool:
+        """Return True if what is filled in differs from what was shown or saved last."""
+        return _without_tests(self.form()) != _without_tests(self._unedited)
 
     def _show_key_state(self) -> None:
         """Say in the empty field where the key is, or that it goes."""
@@ -195,6 +231,7 @@ class ProviderEditor(QWidget):
     def enter_key(self, key: str, is_ready: bool) -> None:
         """Fill in a key; the keyboard goes to Test if all is ready, else to the first empty field."""
         self._key.setText(key)
+        self.edited.emit()
         if is_ready:
             self._test.setFocus(Qt.FocusReason.ShortcutFocusReason)  # seen, for Enter
         else:
@@ -306,3 +343,8 @@ class ProviderEditor(QWidget):
         self._key.setEchoMode(QLineEdit.EchoMode.Normal if visible else QLineEdit.EchoMode.Password)
         self._reveal_button.set_icon("eye-off" if visible else "eye")
         self._reveal_button.set_tip(tr("Hide key") if visible else tr("Show key"))
+
+
+def _without_tests(form: ProviderForm) -> ProviderForm:
+    """Return the form without what tests have shown: that is saved by itself."""
+    return replace(form, models=tuple(msgspec.structs.replace(m, tested_tools=None) for m in form.models))

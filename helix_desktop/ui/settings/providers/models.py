@@ -22,11 +22,12 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Models")
 
+_NO_HEADERS: Mapping[tuple[str, str], str] = {}
 SpecLookup = Callable[[ModelEntry], ResolvedModelSpec]
 
 
 class ProviderModels(QWidget):
-    """Emits nothing while it is filled; `changed` when the user changed something."""
+    """Emits nothing while it is filled; `changed` when the models are others than before."""
 
     changed = Signal()
     listing_requested = Signal()
@@ -110,12 +111,15 @@ class ProviderModels(QWidget):
         default_model: str,
         spec_lookup: SpecLookup,
         saved_headers: Set[tuple[str, str]] = frozenset(),
+        typed_headers: Mapping[tuple[str, str], str] = _NO_HEADERS,
     ) -> None:
         """Show these models; `spec_lookup` says what is known of one.
 
-        `saved_headers` are the secret headers that have a value, by model and name.
+        `saved_headers` are the secret headers that have a value, by model and name; `typed_headers` are
+        values that are not saved.
         """
-        self._saved_headers, self.secret_headers = saved_headers, {}
+        self._saved_headers = saved_headers
+        self.secret_headers = {key: value for key, value in typed_headers.items() if key[0]}
         self.spec_form.extras_form.clear()
         self._entries = {entry.name: entry for entry in entries}
         self._default_model, self._spec_lookup, self._offered = default_model, spec_lookup, {}
@@ -140,9 +144,12 @@ class ProviderModels(QWidget):
     def set_offered(self, offered: Mapping[str, SourcedSpec]) -> None:
         """Offer what the server has, and take over what it says of the models that are here."""
         self._offered = dict(offered)
-        self._entries = {name: self._with_offered_spec(entry) for name, entry in self._entries.items()}
+        before = self._entries
+        self._entries = {name: self._with_offered_spec(entry) for name, entry in before.items()}
         self.set_suggestions(tuple(offered))
         self._refresh()
+        if self._entries != before:
+            self.changed.emit()
 
     def take_figures(self, entries: Sequence[ModelEntry]) -> None:
         """Take what the server reported and a test showed from these entries; all else is unknown."""

@@ -43,6 +43,9 @@ class ProvidersPage(Themed, QWidget):
         super().__init__()
         self._forms: dict[str, ProviderForm] = {}
         self._states: dict[str, ProviderStatus] = {}
+        self._drafts: dict[str, ProviderForm] = {}  # what is not saved of providers
+        self._edited_key = ""  # of the provider whose fields the editor has
+        self._begun_count = 0
         self.list = QListWidget()
         self.list.setProperty("kind", "cards")
         self.list.setAccessibleName(tr("Providers"))
@@ -50,6 +53,8 @@ class ProvidersPage(Themed, QWidget):
         # Not what is current: that is what Tab came to, and changes before what a click selects.
         self.list.itemSelectionChanged.connect(self._show_selected)
         self.editor = ProviderEditor()
+        self.editor.edited.connect(self._keep_draft)
+        self.editor.discarded.connect(self._discard)
         self.found_servers = FoundServerList()
         self._add_button, self._scan_button = (
             PushButton(tr("Add provider"), "", "plus", name="add_provider"),
@@ -125,30 +130,89 @@ class ProvidersPage(Themed, QWidget):
         self.editor.show_scope(has_workspace)
 
     def show_providers(self, forms: Sequence[ProviderForm], states: Sequence[ProviderStatus]) -> None:
-        """Show these providers; the chosen one and its unsaved edits stay, at first it is the one in use."""
+        """Show these providers; the chosen one and all unsaved edits stay, at first it is the one in use."""
+        self._keep_draft()
         selected_id = self._selected_id()
-        used_text = tr("workspace default") if self._has_workspace else tr("default")
-        self._forms = {form.id: form for form in forms}
-        self._states = {state.id: state for state in states}
+        begun = {key: form for key, form in self._forms.items() if not form.id and key in self._drafts}
+        self._forms = {form.id: form for form in forms} | begun
+        self._drafts = {key: draft for key, draft in self._drafts.items() if key in self._forms}
+        self._states = {state.id: state for state in states} | {key: self._states[key] for key in begun}
         self.list.blockSignals(True)
         self.list.clear()
-        for form in forms:
-            state = self._states.get(form.id)
-            in_use = used_text if state is not None and state.in_use else ""
-            words = (form.name, "" if form.demo else form.default_model, in_use)
-            item = QListWidgetItem(" · ".join(word for word in words if word))
-            item.setData(_ID, form.id)
-            self.list.addItem(item)
+        for key in self._forms:
+            self._add_row(key)
         self.list.blockSignals(False)
-        self._paint_icons()
-        line = max(_LINE_PX, self.list.sizeHintForRow(0))
-        self.list.setFixedHeight(min(_LINES, max(1, len(forms))) * line + 12)
-        if not selected_id and self.editor.has_unsaved_edits(""):
-            return  # a new provider is on screen
+        self._fit_list()
         used = next((state.id for state in states if state.in_use), "")
-        names = [form.id for form in forms]
+        names = list(self._forms)
         rows = (names.index(name) for name in (selected_id, used) if name in names)
         self.list.setCurrentRow(next(rows, 0))
+
+    def _add_row(self, key: str) -> None:
+        item = QListWidgetItem(self._row_text(key))
+        item.setData(_ID, key)
+        self.list.addItem(item)
+
+    def _fit_list(self) -> None:
+        self._paint_icons()
+        line = max(_LINE_PX, self.list.sizeHintForRow(0))
+        self.list.setFixedHeight(min(_LINES, max(1, self.list.count())) * line + 12)
+
+    def _row_text(self, key: str) -> str:
+        form, state = self._drafts.get(key, self._forms[key]), self._states.get(key)
+        used = tr("workspace default") if self._has_workspace else tr("default")
+        words = (
+            form.name or tr("New provider"),
+            "" if form.demo else form.default_model,
+            used if state is not None and state.in_use else "",
+            tr("not saved") if key in self._drafts else "",
+        )
+        return " · ".join(word for word in words if word)
+
+    def _row_of(self, key: str) -> int:
+        rows = range(self.list.count())
+        return next((row for row in rows if self.list.item(row).data(_ID) == key), -1)
+
+    def _keep_draft(self) -> None:
+        """Keep what is edited and not saved of the provider in the editor, and say so in the list."""
+        key = self._edited_key
+        if key not in self._forms:
+            return
+        if self.editor.has_unsaved_edits():
+            self._drafts[key] = self.editor.form()
+        else:
+            self._drafts.pop(key, None)
+        if (row_number := self._row_of(key)) >= 0:
+            self.list.item(row_number).setText(self._row_text(key))
+
+    def _forget_begun(self, key: str) -> None:
+        """Take a new provider off the list."""
+        del self._forms[key]
+        self._drafts.pop(key, None)
+        self.list.takeItem(self._row_of(key))
+        self._fit_list()
+
+    def _discard(self) -> None:
+        """Show what is saved of the provider in the editor; a new one goes."""
+        key = self._edited_key
+        self._drafts.pop(key, None)
+        self._edited_key = ""
+        if self._forms[key].id:
+            self.list.item(self._row_of(key)).setText(self._row_text(key))
+            self._show_selected()
+        else:
+            self._forget_begun(key)
+
+    def has_unsaved_edits(self) -> bool:
+        """Return True if a provider was edited and not saved."""
+        self._keep_draft()
+        return bool(self._drafts)
+
+    def note_saved(self, form: ProviderForm) -> None:
+        """Know that this is saved; what was typed since stays."""
+        self._drafts = {key: draft for key, draft in self._drafts.items() if draft != form}
+        if form == self.editor.form() or (form.id and form.id == self._edited_key):
+            self.editor.note_saved(form)
 
     def update_form(self, form: ProviderForm) -> None:
         """Know what is saved of a provider now; the fields on screen stay as they are."""
@@ -175,11 +239,13 @@ class ProvidersPage(Themed, QWidget):
         self.editor.enter_key(key, is_ready=vendor is not None)
 
     def _start_editing(self, form: ProviderForm) -> None:
-        self.list.clearSelection()
-        self.list.setCurrentRow(-1)
-        self._show_editor(True)
+        self._begun_count += 1
+        key = f" {self._begun_count}"  # no provider's name has a space
         note = next((state.new_key_note for state in self._states.values() if state.new_key_note), "")
-        self.editor.show_provider(form, ProviderStatus("", False, "none", note))
+        self._forms[key], self._states[key] = form, ProviderStatus("", False, "none", note)
+        self._add_row(key)
+        self._fit_list()
+        self.list.setCurrentRow(self._row_of(key))
         self.editor.focus_first_empty()
 
     def tint(self, theme: Theme) -> None:
@@ -202,12 +268,22 @@ class ProvidersPage(Themed, QWidget):
         self.editor.footer.setVisible(visible)
 
     def _show_item(self, item: QListWidgetItem) -> None:
-        form = self._forms[item.data(_ID)]
-        state = self._states.get(form.id, ProviderStatus(form.id, False, "none"))
+        key = str(item.data(_ID))
+        form = self._forms[key]
+        state = self._states.get(key, ProviderStatus(key, False, "none"))
+        self._leave(key)
         self._show_editor(not form.demo)
         self._use_demo_button.setVisible(form.demo and not state.in_use)
-        if self.editor.has_unsaved_edits(form.id):
+        if key == self._edited_key and self.editor.has_unsaved_edits():
             self.editor.update_form(form)
         elif not form.demo:
-            self.editor.show_provider(replace(form, key=""), state)
+            self._edited_key = key
+            self.editor.show_provider(replace(form, key=""), state, self._drafts.get(key))
         self.provider_chosen.emit(form.id)
+
+    def _leave(self, next_key: str) -> None:
+        """Keep what is edited of the provider before; a new one of which nothing was typed goes."""
+        left = self._edited_key
+        self._keep_draft()
+        if left != next_key and left in self._forms and not self._forms[left].id and left not in self._drafts:
+            self._forget_begun(left)

@@ -32,9 +32,8 @@ class InstructionsPresenter(QObject):
         page.workspace.setVisible(workspace is not None)
         if workspace is None:
             return
-        if workspace.id != self._workspace_id:
-            page.workspace.discard()
-            self._workspace_id = workspace.id
+        page.workspace.show_owner(workspace.id)
+        self._workspace_id = workspace.id
         title = tr("For the workspace {name}", name=self._services.registry.get(workspace.id).name)
         page.workspace.show_text(title, await own.read(workspace.id), str(own.path(workspace.id)))
 

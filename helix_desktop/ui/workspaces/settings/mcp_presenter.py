@@ -104,7 +104,7 @@ class McpPresenter:
 
     async def _save(self, card: ServerCard, draft: ServerDraft) -> None:
         await self._servers.change(self._active_workspace.id, card.name, draft)
-        card.set_open("edit", False)
+        card.end_editing()
 
     async def _remove(self, name: str) -> None:
         self._undo_remove = await self._servers.remove(self._active_workspace.id, name)

@@ -49,8 +49,7 @@ class PolicyPresenter(QObject):
         self._session_controller, self.create_replays = session_controller, create_replays
         self._page: PolicyPage | None = None
         self._preview: PolicyPreview | None = None
-        self._edited: ContextPolicy | None = None  # on the page, and used nowhere yet
-        self._edited_for = ""  # in which workspace
+        self._edited: dict[str, ContextPolicy] = {}  # on the page of a workspace, and used nowhere yet
         self._stamps: dict[str, tuple[int, int, int]] = {}
         self._errors: dict[str, SettingsDamaged] = {}
         self._watcher = QFileSystemWatcher(self)
@@ -87,8 +86,6 @@ class PolicyPresenter(QObject):
         workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
         if workspace is None:
             return
-        if workspace.id != self._edited_for:
-            self._edited, self._edited_for = None, workspace.id
         if self._page is not None and self._preview is not None:
             policy, in_use = self._policy(workspace), self._in_use(workspace)
             self._page.show_policy(self._form(workspace, policy), self._use_of(workspace, policy))
@@ -108,7 +105,7 @@ class PolicyPresenter(QObject):
 
     def _policy(self, workspace: OpenWorkspace) -> ContextPolicy:
         """Return the policy on the page."""
-        return self._edited or self._in_use(workspace)
+        return self._edited.get(workspace.id) or self._in_use(workspace)
 
     @property
     def _session_policy(self) -> ContextPolicy | None:
@@ -146,7 +143,9 @@ class PolicyPresenter(QObject):
 
     def _edit(self, policy: ContextPolicy | None) -> None:
         """Put a policy on the page, that is used nowhere yet; None: the one in use."""
-        self._edited = policy
+        self._edited.pop(self._active_workspace.id, None)
+        if policy is not None:
+            self._edited[self._active_workspace.id] = policy
         self.show()
 
     def _change(self, fields: dict[str, object]) -> None:
@@ -202,7 +201,7 @@ class PolicyPresenter(QObject):
         except HelixError as error:
             self._async_actions.show_error(error)
         else:
-            self._edited = None
+            self._edited.pop(workspace.id, None)
             self._use(workspace, policy)
 
     def _apply_to_session(self) -> None:

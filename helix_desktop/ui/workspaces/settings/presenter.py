@@ -122,6 +122,10 @@ class SettingsPresenter(QObject):
         if self._dialog is not None:
             self._dialog.close()
 
+    def unsaved_pages(self) -> list[str]:
+        """Return the titles of the pages where something was typed and not saved."""
+        return self._dialog.unsaved_pages() if self._dialog is not None else []
+
     def _apply_appearance(self) -> None:
         """Apply the settings: they may have been edited since the first frame's appearance was saved."""
         settings, appearance = self._services.settings, self._appearance

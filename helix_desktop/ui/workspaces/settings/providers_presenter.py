@@ -125,7 +125,7 @@ class ProvidersPresenter:
         await self._changes.save(
             provider, form.id, form.key, form.secret_headers, removes_key=form.removes_key
         )
-        self._editor.note_saved(form)
+        self._page.note_saved(form)
         if used or is_first:
             await self.use(self._model_in_use(provider))
         else:
@@ -202,9 +202,12 @@ class ProvidersPresenter:
 
     async def _list_models(self, form: ProviderForm) -> None:
         self._editor.show_notices([CheckNotice(tr("Models"), "running", tr("Asking the server…"))])
+        server = self._shown_server()
         offered = await self._services.models.list_models(
             provider_from_form(form), form.key, form.secret_headers
         )
+        if self._shown_server() != server:
+            return  # the user went to another one meanwhile
         is_added = self._editor.show_offered(offered)
         if is_added:
             found = tr("Its only model is added.")
@@ -217,6 +220,10 @@ class ProvidersPresenter:
         else:
             found = tr("No models found. Load a model on the server first.")
         self._editor.show_notices([CheckNotice(tr("Models"), "ok", found)])
+
+    def _shown_server(self) -> tuple[str, str, str]:
+        form = self._editor.form()
+        return form.id, form.base_url, form.dialect
 
     def _start_test(self, form: ProviderForm) -> None:
         self._drop_test()
