@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.window.usage_gauge import output_tokens, ratio_before, tokenizer_ratio
+from helix_desktop.context.window.usage_gauge import output_tokens, ratio_before
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -53,15 +53,12 @@ Rewrite: TypeAlias = (
 )
 
 
-def rewrite_lines(log: Sequence[RecordedEvent], ratio: float | None = None) -> Iterator[str]:
+def rewrite_lines(log: Sequence[RecordedEvent], ratio: float = 1.0) -> Iterator[str]:
     """Yield a line for each rewrite of a session's log, oldest first, with the event's number before it.
 
-    `ratio`: the tokens of the session's gauge per token of ours, by which outputs count; None: those of the
-    model that answered last.
+    `ratio`: the tokens of the session's gauge per token of ours, by which outputs count.
     """
     transcript = Transcript(log)
-    if ratio is None:
-        ratio = tokenizer_ratio(transcript, transcript.last_model)
     for recorded in log:
         if isinstance(recorded.event, Rewrite):
             counted = in_model_tokens(recorded.seq, recorded.event, transcript, ratio)

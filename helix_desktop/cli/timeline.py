@@ -30,8 +30,8 @@ def timeline(args: argparse.Namespace) -> int:
                 events = [as_builtins(recorded) for recorded in log if isinstance(recorded.event, Rewrite)]
                 documents.append({"session": session.id, "title": session.title, "events": events})
                 continue
-            gauge = await workspace.usage.measure(session)
-            lines = [escape_hidden_name(line) for line in rewrite_lines(log, gauge.ratio if gauge else None)]
+            ratio = await workspace.usage.token_ratio(session)
+            lines = [escape_hidden_name(line) for line in rewrite_lines(log, ratio)]
             print_out(f"{escape_hidden_name(ellipsize(session.title))}  ({session.id[:8]})")
             for line in lines or [tr("No changes to the context yet")]:
                 print_out(f"  {line}")

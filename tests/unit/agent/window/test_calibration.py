@@ -124,6 +124,9 @@ async def test_the_ratio_survives_a_restart() -> None:
     known_ratios[main.info.label] = factor_of(third)
 
     workspace = rig.create_workspace(rig.store, BALANCED)
+    for listed in await rig.store.sessions():  # also while none is open, as for the command line
+        expected = factor_of(await rig.workspace.open_session(listed.id))
+        assert await workspace.usage.token_ratio(listed) == expected
     for model in (main, other):
         await workspace.set_models(model)
         conversation = await workspace.create_session()

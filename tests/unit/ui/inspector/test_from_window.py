@@ -216,7 +216,7 @@ def test_an_output_has_one_number_in_every_place_also_after_later_reports() -> N
     assert [divider.text.endswith(words), *(text.endswith(words) for text in texts)] == [True, True]
     preview = next(found for found in cards if isinstance(found, FormCard) and found.seq == output.seq)
     assert preview.after == pytest.approx((output.event.tokens + FRAMING_TOKENS) * 1.3, abs=1)
-    (line,) = [line for line in rewrite_lines(simulator.log) if f"{shown:,} tokens" in line]
+    (line,) = [line for line in rewrite_lines(simulator.log, ratio) if f"{shown:,} tokens" in line]
     assert line.startswith("e")
 
 
