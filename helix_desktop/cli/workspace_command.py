@@ -133,8 +133,8 @@ def resolve_workspace(services: AppServices, args: argparse.Namespace) -> Worksp
             fix=text("Open the folder in the window, or run a turn in it."),
         )
     model_label = args.model or args.base_url or (record.model if record is not None else "")
-    if services.settings_damaged is not None and not model_label:
-        raise services.settings_damaged  # which model was chosen is not known: do not answer with another
+    if services.models_error is not None and not model_label:
+        raise services.models_error  # which model was chosen is not known: do not answer with another
     if os.path.isdir(path) and not (args.trust or (record is not None and record.trusted)):
         raise WorkspaceUntrusted(
             text("{path} isn't trusted yet.", path=path),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,7 +24,7 @@ from helix_desktop.domain.model_spec import (
     resolve_spec,
 )
 from helix_desktop.domain.request_extras import RequestExtras
-from helix_desktop.domain.user_text import TextContext, join_sentences, plain_text, system_reason, verbatim
+from helix_desktop.domain.user_text import TextContext, plain_text, system_reason, verbatim
 
 text = TextContext("Settings")
 
@@ -242,7 +242,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettingsFile:
-    """Reads and writes the settings; keys unknown to this version are preserved."""
+    """Reads and writes the settings; what is unknown to this version, or invalid, stays in the file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -251,12 +251,21 @@ class SettingsFile:
         self._newest: Settings | None = None
         self._saved: Settings | None = None
         self._is_damaged = False
+        self._invalid: set[str] = set()
+        """The keys of the file whose values do not count, and PROVIDERS.NAME of such a provider."""
+
+    @property
+    def knows_models(self) -> bool:
+        """Return True if the file that is loaded says which models were chosen."""
+        wrong = {key.partition(".")[0] for key in self._invalid}
+        return not self._is_damaged and wrong.isdisjoint(("model", "fast", "summary", "long", "providers"))
 
     def load(self) -> tuple[Settings, SettingsDamaged | None]:
         """Return the settings, and the error of a damaged file; unreadable settings get their defaults.
 
-        A damaged file is backed up first, as settings.damaged-N.toml; `save` leaves one that cannot be read
-        as it is until the user changes one. Blocks for a few milliseconds.
+        A file that is no TOML is backed up first, as settings.damaged-N.toml; `save` leaves it as it is until
+        the user changes a setting, and an invalid value until the user sets that one. Blocks for a few
+        milliseconds.
         """
         try:
             fields = self._files.read(self._path)
@@ -268,16 +277,16 @@ class SettingsFile:
             )
             return Settings(), SettingsDamaged(damaged.what, damaged.why, fix)
         settings, errors = _convert_fields(fields)
+        self._invalid = set(errors)
         if not errors:
             return settings, None
-        backup = backup_damaged(self._path)
         return settings, SettingsDamaged(
             text("Some settings in {file} are invalid: {names}.", file=self._path, names=", ".join(errors)),
-            join_sentences(
-                verbatim(f"{'; '.join(errors.values())}."),
-                text("A copy of the file is kept as {copy}.", copy=backup.name) if backup else "",
+            verbatim(f"{'; '.join(f'{key}: {error}' for key, error in errors.items())}."),
+            text(
+                "They aren't used, and stay in the file until you set them in Settings. Or quit Helix "
+                "Desktop and correct the file."
             ),
-            text("They now have their defaults. Set them again in Settings."),
             remedies=("provider_settings",),
         )
 
@@ -310,13 +319,36 @@ class SettingsFile:
         """Write the settings, blocking; the file is replaced whole or not at all. Raises HelixError."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._files.write(self._path, _merge_document(self._existing(), settings))
+            self._files.write(self._path, self._merge_document(self._existing(), settings))
         except OSError as error:
             raise HelixError(
                 text("The settings couldn't be saved."),
                 system_reason(error),
                 text("Check that {folder} is writable and has free space.", folder=self._path.parent),
             ) from error
+
+    def _merge_document(self, existing: TOMLDocument, settings: Settings) -> TOMLDocument:
+        """Update a file's content; comments, unknown keys and invalid values that nobody replaced stay."""
+        defaults = msgspec.to_builtins(Settings())
+        for key, value in msgspec.to_builtins(settings, enc_hook=plain_text).items():
+            if key in self._invalid:
+                if value == defaults[key]:
+                    continue
+                self._invalid.discard(key)
+            existing[key] = (
+                value if key != "providers" else self._merge_providers(existing.get("providers"), value)
+            )
+        return existing
+
+    def _merge_providers(self, old: Any, new: list[dict[str, Any]]) -> list[Any]:
+        """Return the new providers, then the invalid ones of the file whose names are not in use."""
+        names = {entry["name"] for entry in new}
+        invalid = (
+            dict(entry) if isinstance(entry, dict) else entry
+            for entry in (old if isinstance(old, list) else [])
+            if _provider_key(entry) in self._invalid and _entry_name(entry) not in names
+        )
+        return [*_merge_unknown_keys(old, new, Provider), *invalid]
 
     def _existing(self) -> TOMLDocument:
         import tomlkit
@@ -361,19 +393,32 @@ def _convert_fields(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]
     for field in msgspec.structs.fields(Settings):
         if field.name not in fields:
             continue
+        value = fields[field.name]
+        if field.name == "providers" and isinstance(value, list):
+            values[field.name] = tuple(_convert_providers(value, errors))
+            continue
         try:
-            values[field.name] = msgspec.convert(fields[field.name], field.type)
+            values[field.name] = msgspec.convert(value, field.type)
         except msgspec.ValidationError as error:
-            errors[field.name] = f"{field.name}: {error}"
+            errors[field.name] = str(error)
     return Settings(**values), errors
 
 
-def _merge_document(existing: TOMLDocument, settings: Settings) -> TOMLDocument:
-    """Update a file's content; comments and unknown keys stay."""
-    for key, value in msgspec.to_builtins(settings, enc_hook=plain_text).items():
-        old = existing.get(key)
-        existing[key] = _merge_unknown_keys(old, value, Provider) if key == "providers" else value
-    return existing
+def _convert_providers(entries: Sequence[Any], errors: dict[str, str]) -> Iterator[Provider]:
+    """Yield the providers that are valid; add the errors of the others."""
+    for entry in entries:
+        try:
+            yield msgspec.convert(entry, Provider)
+        except msgspec.ValidationError as error:
+            errors[_provider_key(entry)] = str(error)
+
+
+def _provider_key(entry: Any) -> str:
+    return f"providers.{_entry_name(entry)}"
+
+
+def _entry_name(entry: Any) -> str:
+    return str(entry.get("name", "")) if isinstance(entry, dict) else ""
 
 
 def _merge_unknown_keys(

@@ -87,7 +87,8 @@ class AppServices:
         self._settings_file = SettingsFile(data.settings_file)
         self.settings, damaged = self._settings_file.load()
         self.registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), wall_clock_ms)
-        self.settings_damaged = damaged
+        self.models_error = None if self._settings_file.knows_models else damaged
+        """Why it is not known which models the user chose; None if it is."""
         self.problems: list[HelixError] = [*([damaged] if damaged else []), *self.registry.problems]
         self.secrets = SecretStore(environ)
         self.counter = TiktokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")

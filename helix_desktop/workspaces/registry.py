@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -166,9 +166,17 @@ class WorkspaceRegistry:
         folder = self.data_folder(record.id)
         _make_folder(folder)
         fields = {name: value for name, value in msgspec.to_builtins(record).items() if name != "id"}
-        self._files.write(folder / RECORD_FILE, fields)
+        self._files.write(folder / RECORD_FILE, {**self._unknown_fields(folder), **fields})
         self._records[record.id] = record
         return record
+
+    def _unknown_fields(self, folder: Path) -> dict[str, Any]:
+        """Return what a record's file has that this version does not know."""
+        with suppress(SettingsDamaged):  # it would be replaced as a whole
+            own = WorkspaceRecord.__struct_fields__
+            stored = self._files.read(folder / RECORD_FILE, back_up=False)
+            return {name: value for name, value in stored.items() if name not in own}
+        return {}
 
     def data_folder(self, workspace_id: str) -> Path:
         """Return the folder of a workspace's own data."""

@@ -15207,11 +15207,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/config/settings.py" />
-            <source>A copy of the file is kept as {copy}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/config/settings.py" />
             <source>A model must be named PROVIDER/NAME (got {name}).</source>
             <translation type="unfinished" />
         </message>
@@ -15368,7 +15363,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/config/settings.py" />
-            <source>They now have their defaults. Set them again in Settings.</source>
+            <source>They aren't used, and stay in the file until you set them in Settings. Or quit Helix Desktop and correct the file.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tomllib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -120,19 +121,47 @@ def test_a_damaged_file_stays_until_a_setting_is_changed(file: Path) -> None:
     assert SettingsFile(file).load() == (SETTINGS, None)
 
 
-def test_invalid_values_reset_only_their_own_keys(file: Path) -> None:
-    text = 'theme = "purple"\ntext_size = 900\n[[providers]]\nname = "x"\nbase_url = "y"\n'
-    file.write_text(text, encoding="utf-8")
-    for _ in range(2):
-        settings, damaged = SettingsFile(file).load()
-        assert settings == Settings(providers=(Provider(name="x", base_url="y"),))
-        assert damaged is not None
-        assert "theme, text_size" in damaged.what
-    copies = sorted(path.name for path in file.parent.glob("settings.damaged-*"))
-    assert copies == ["settings.damaged-1.toml"]
-    file.write_text(text + "# changed\n", encoding="utf-8")
-    SettingsFile(file).load()
-    assert file.with_name("settings.damaged-2.toml").exists()
+def test_an_invalid_value_stays_in_the_file_until_it_is_set(file: Path) -> None:
+    file.write_text(
+        'theme = "purple"\ntext_size = 900\n[[providers]]\nname = "lab"\nbase_url = "z"\ndialect = "odd"\n'
+        '[[providers]]\nname = "x"\nbase_url = "y"\n',
+        encoding="utf-8",
+    )
+    settings_file = SettingsFile(file)
+    settings, damaged = settings_file.load()
+    assert settings == Settings(providers=(Provider(name="x", base_url="y"),))
+    assert damaged is not None
+    assert "theme, text_size, providers.lab" in damaged.what
+    assert not settings_file.knows_models
+    added = settings.with_provider(Provider(name="new", base_url="w"))
+    asyncio.run(settings_file.save(msgspec.structs.replace(added, text_size=15)))
+    stored = tomllib.loads(file.read_text(encoding="utf-8"))
+    assert (stored["theme"], stored["text_size"]) == ("purple", 15)
+    assert [entry["name"] for entry in stored["providers"]] == ["x", "new", "lab"]
+    assert stored["providers"][2]["dialect"] == "odd"
+    settings, damaged = settings_file.load()
+    assert damaged is not None
+    assert "theme, providers.lab" in damaged.what
+    settings_file.save_now(
+        msgspec.structs.replace(
+            settings.with_provider(Provider(name="lab", base_url="z")), theme="dark", text_size=13
+        )
+    )
+    loaded, damaged = SettingsFile(file).load()
+    assert damaged is None
+    assert (loaded.theme, [provider.name for provider in loaded.providers]) == ("dark", ["x", "new", "lab"])
+    assert [path.name for path in file.parent.iterdir()] == ["settings.toml"]
+
+
+@pytest.mark.parametrize("content", ["providers = 3\n", "providers = [3]\n", "[providers]\nx = 1\n"])
+def test_providers_that_are_none_stay_in_the_file(file: Path, content: str) -> None:
+    file.write_text(content, encoding="utf-8")
+    settings_file = SettingsFile(file)
+    settings, damaged = settings_file.load()
+    assert damaged is not None
+    settings_file.save_now(msgspec.structs.replace(settings, text_size=15))
+    stored = tomllib.loads(file.read_text(encoding="utf-8"))
+    assert (stored["providers"], stored["text_size"]) == (tomllib.loads(content)["providers"], 15)
 
 
 def test_a_file_that_cannot_be_read_or_written_is_reported(file: Path) -> None:

@@ -68,7 +68,10 @@ def test_a_change_by_another_process_is_preserved(tmp_path: Path, project: Path)
     first = registry_at(tmp_path)
     identity = first.add(project).id
     registry_at(tmp_path).change(identity, rules=(PermissionRule("run_command", "make"),))
+    file = first.data_folder(identity) / RECORD_FILE
+    file.write_text("future = 1\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
     first.change(identity, name="renamed")
+    assert "future = 1" in file.read_text(encoding="utf-8"), "of a newer version"
     stored = registry_at(tmp_path).get(identity)
     assert (stored.name, stored.rules) == ("renamed", (PermissionRule("run_command", "make"),))
 
