@@ -22,6 +22,13 @@ def resolve_command(args: argparse.Namespace) -> Command:
             return _installation_command(args.command)
         case "demo" | "screenshots":
             return _demo_command(args.command)
+    return _window_command()
+
+
+def _window_command() -> Command:
+    from helix_desktop.app.import_hook import remove_import_hook
+
+    remove_import_hook()
     from helix_desktop.app.main import show_window
 
     return show_window
@@ -83,6 +90,9 @@ def _move_command(in_window: bool) -> Command:
 
 
 def _demo_command(command: str) -> Command:
+    from helix_desktop.app.import_hook import remove_import_hook
+
+    remove_import_hook()
     from helix_desktop.demo.run_demo import demo, screenshots
 
     return demo if command == "demo" else screenshots

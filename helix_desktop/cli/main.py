@@ -194,6 +194,9 @@ def _speak_the_users_language() -> None:
             )
         )
     if catalog is not None:
+        from helix_desktop.app.import_hook import remove_import_hook
+
+        remove_import_hook()
         from helix_desktop.app.qt_language import load_language
 
         use_language(load_language(catalog))

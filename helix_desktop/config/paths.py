@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,11 @@ def resources_dir() -> Path:
     Raises FileNotFoundError if the installation is incomplete.
     """
     frozen = getattr(sys, "_MEIPASS", None)
-    roots = ([Path(frozen)] if frozen else []) + [_PACKAGE, _PACKAGE.parent]
+    return _find_resources(*([Path(frozen)] if frozen else []), _PACKAGE, _PACKAGE.parent)
+
+
+@cache  # asked for with each icon
+def _find_resources(*roots: Path) -> Path:
     for root in roots:
         if (root / "resources" / "tokenizers").is_dir():
             return root / "resources"

@@ -39,15 +39,18 @@ app.exec()
 COMPLETE = (
     _EXIT_ON_PAINT
     + """
-import helix_desktop.app.main as main
+from helix_desktop.cli.dispatch import resolve_command
 from helix_desktop.cli.main import build_parser
+args = build_parser().parse_args(["--data-dir", os.environ["HELIX_BENCH_DATA"]])
+show_window = resolve_command(args)
+import helix_desktop.app.main as main
 made = main.QApplication
 def make(argv):
     app = made(argv)
     app.watch = Watch(); app.installEventFilter(app.watch)
     return app
 main.QApplication = make
-main.show_window(build_parser().parse_args(["--data-dir", os.environ["HELIX_BENCH_DATA"]]))
+show_window(args)
 """
 )
 
