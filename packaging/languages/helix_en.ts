@@ -443,6 +443,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/unused_summaries.py" />
+            <source>A summary or noted facts weren't used. The conversation is unchanged. The cost isn't saved yet.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/window/handovers.py" />
             <source>All messages fit into the newest {share} % of what is in the context, which always stay.</source>
             <translation type="unfinished" />
@@ -1084,11 +1089,6 @@
         <message>
             <location filename="../../helix_desktop/agent/window/side_questions.py" />
             <source>The side question is empty.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/window/unused_summaries.py" />
-            <source>The summary was canceled. The conversation is unchanged. Its cost isn't saved yet.</source>
             <translation type="unfinished" />
         </message>
         <message>

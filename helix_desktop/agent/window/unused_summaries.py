@@ -38,7 +38,10 @@ class UnusedSummaries:
             if not isinstance(error, StoreWriteFailed):
                 raise
             raise StoreWriteFailed(
-                _text("The summary was canceled. The conversation is unchanged. Its cost isn't saved yet."),
+                _text(
+                    "A summary or noted facts weren't used. The conversation is unchanged. The cost isn't "
+                    "saved yet."
+                ),
                 error.why or error.what,
                 _text("Free up disk space. The cost is saved with the next change of the conversation."),
             ) from error
