@@ -13,12 +13,13 @@ from itertools import chain, filterfalse, groupby, islice, repeat
 from operator import itemgetter
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, PinnedCopy
+from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, PinnedCopy, SummaryBlock
 from helix_desktop.context.rewrites.fold import FoldPlan
 from helix_desktop.context.rewrites.fold_note import target_in_note
 from helix_desktop.domain.digest import WHOLE_TARGET
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.identifiers import identifiers_in, names_in_line
 
 FOLD_TITLE = "[Names last seen in earlier entries]"
@@ -152,9 +153,16 @@ class IdentifierIndex:
                 names.append(self._of_item(entry.item))
             elif isinstance(entry, AddedInstructions):
                 names.append(self._read(entry.event.text.text))
-            elif isinstance(entry.event, FoldMade) and not after < entry.upto <= upto:
-                names.append(self._of_note(transcript, entry.event, entry.event.text))
+            elif not after < entry.upto <= upto:
+                names += self._of_block(transcript, entry)
         return names
+
+    def _of_block(self, transcript: Transcript, block: SummaryBlock) -> list[Iterable[str]]:
+        """Return the identifiers of each part of a note, a handover or the observations."""
+        if isinstance(block.event, FoldMade):
+            return [self._of_note(transcript, block.event, block.event.text)]
+        summaries = (cover.event for cover in transcript.included_covers(block))
+        return [*map(self._read, chain.from_iterable(map(_texts_of_summary, summaries)))]
 
     def _of_note(self, transcript: Transcript, fold: FoldPlan | FoldMade, note: str) -> Iterable[str]:
         """Return the identifiers in a fold's note; what it says of each message was read with that."""
@@ -247,6 +255,17 @@ def _texts_when_masked(event: MessageEvent) -> tuple[str, ...]:
     if isinstance(event, ToolAnswered):
         return event.target[:WHOLE_TARGET], event.about
     return (event.text,)
+
+
+def _texts_of_summary(event: HandoverMade | ObservationsMade | FoldMade) -> Iterator[str]:
+    """Yield what a handover or observations say, but for the words that they quote."""
+    match event:
+        case HandoverMade():
+            yield event.ledger
+            yield from (bullet.text for section in event.sections for bullet in section.bullets)
+        case ObservationsMade():
+            yield event.ledger
+            yield from (observation.text for observation in event.observations)
 
 
 def _text_in_note(event: MessageEvent) -> str:

@@ -10,13 +10,21 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.anchors import FOLD_TITLE, SWEEP_TITLE, IdentifierIndex
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Event,
     RecordedEvent,
     ToolAnswered,
     UserSpoke,
+)
+from helix_desktop.domain.events.summary import (
+    Bullet,
+    HandoverMade,
+    Observation,
+    ObservationsMade,
+    ObservationsPlaced,
+    Section,
 )
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay import Replayer
@@ -79,6 +87,27 @@ def test_a_sweep_names_what_stands_nowhere_else() -> None:
     assert index.sweep_line(transcript, [4], 1_000) == f"{SWEEP_TITLE} e4: gone_name"
     assert index.sweep_line(transcript, [4, 6], 1_000) == f"{SWEEP_TITLE} e6: both_have_it; e4: gone_name"
     assert not index.sweep_line(transcript, [], 1_000)
+
+
+def test_a_sweep_names_nothing_that_stands_in_a_summary() -> None:
+    """What a handover's artifacts and sentences name, or noted facts do, is in the window."""
+    answers = ToolAnswered(
+        "a", "read", "x", "d" * 64, 1, 5, 5, identifiers=("src/a.py", "parse_part", "hidden_x")
+    )
+    later = ToolAnswered("b", "read", "x", "e" * 64, 1, 5, 5, identifiers=answers.identifiers)
+    facts = (Observation(1, 1, "parse_part cuts the text."),)
+    sections = (Section("Completed Work", (Bullet("parse_part cuts the text."),)),)
+    ledger = "r src/a.py dddddddddddd e3"
+    noted = ObservationsMade(0, 3, facts, (), ledger, "f" * 64, 1, 9, 9, 1, "m")
+    handover = HandoverMade(3, 0, sections, ledger, "f" * 64, 1, 9, 9, 9, 1, "m", HandoverTrigger.MANUAL)
+    for summary in ([noted, ObservationsPlaced(4, PlacementReason.THRESHOLD, 9)], [handover]):
+        events: list[Event] = [UserSpoke("Go.", 2), AssistantSpoke("", "m", 5), answers, *summary]
+        events += [AssistantSpoke("", "m", 5), later]
+        transcript = Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1))
+        index = IdentifierIndex()
+        index.update(transcript)
+        last = len(events)
+        assert index.sweep_line(transcript, [last], 1_000) == f"{SWEEP_TITLE} e{last}: hidden_x"
 
 
 def test_no_name_of_an_earlier_line_is_named_again() -> None:
