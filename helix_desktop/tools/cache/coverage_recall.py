@@ -25,6 +25,7 @@ from helix_desktop.tools.cache.index_coverage import (
     read_coverage,
     read_index,
     session_coverage,
+    without_questions,
 )
 from helix_desktop.tools.cache.origins import Origin, Origins
 from helix_desktop.tools.cache.paging import Paginator, split_lines
@@ -204,7 +205,8 @@ class CoverageRecall:
         """Return the words, calls and outputs of entries, or the lines in them that match a pattern."""
         name = " · ".join(("Recalled", f"{handle.index[:SHORT_DIGITS]} {handle.text}".strip()))
         if args.pattern:
-            newest_first = IndexCoverage(tuple(sorted(entries, key=lambda entry: -entry.seq)))
+            sources = without_questions(entries) or entries
+            newest_first = IndexCoverage(tuple(sorted(sources, key=lambda entry: -entry.seq)))
             found = await self._search(f"{name} · ", newest_first, args, origins, self._time_limit())
             text, about = found.text, found.part
         else:
@@ -212,7 +214,9 @@ class CoverageRecall:
             if left_out:
                 name = f"{name} · only up to e{left_out - 1}: the rest is too large for one call"
             text, about = await self._paged(f"{name} ·", lines, args, self._limits.entry_tokens), ""
-        return ToolResult(text.encode("utf-8", "replace"), target=_target(handle.text, args), about=about)
+        is_own = origins.is_of_caller(entries[0].session)
+        what = handle.text if is_own else f"{handle.index[:SHORT_DIGITS]} {handle.text}"
+        return ToolResult(text.encode("utf-8", "replace"), target=_target(what, args), about=about)
 
     async def _entry_lines(self, entries: Sequence[CoveredEntry], origins: Origins) -> tuple[list[str], int]:
         """Return the lines of entries, and the first event that was left out for its size; 0: none was."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.tools.cache.origins import CallingSession, Origins
 from helix_desktop.tools.cache.session_words import newest_searchable_seq
+
+_RECALLED_ENTRIES = re.compile(rf"{RECALL_TOOL} e(\d+)\b")
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ async def read_coverage(
         earlier = await asyncio.to_thread(_add_lines, found, lines, session)
         waiting += [name for name in earlier if name not in visited]
         visited.update(earlier)
-    entries = await asyncio.to_thread(lambda: _newest_first(_without_questions(found.values())))
+    entries = await asyncio.to_thread(lambda: _newest_first(without_questions(found.values())))
     return IndexCoverage(entries, unreadable)
 
 
@@ -120,21 +123,36 @@ def session_coverage(session: CallingSession) -> IndexCoverage:
     """Return everything in the log of a session before the step that asks, newest first."""
     transcript = session.transcript
     entries = entries_between(transcript, session.id, 1, newest_searchable_seq(transcript))
-    return IndexCoverage(_newest_first(_without_questions(entries)))
+    return IndexCoverage(_newest_first(without_questions(entries)))
 
 
-def _without_questions(entries: Collection[CoveredEntry]) -> list[CoveredEntry]:
+def without_questions(entries: Collection[CoveredEntry]) -> list[CoveredEntry]:
     """Return the entries without those of the cache's tools: questions, and answers that repeat others.
 
     A recall stays where no other entry is the origin of what it recalled.
     """
-    origins = {entry.digest for entry in entries if not _is_of_cache_tool(entry)}
+    sources = [entry for entry in entries if not _is_of_cache_tool(entry)]
+    origins = {entry.digest for entry in sources}
+    first_seqs: dict[str, int] = {}
+    for entry in sources:
+        first_seqs[entry.session] = min(entry.seq, first_seqs.get(entry.session, entry.seq))
     return [
         entry
         for entry in entries
         if not _is_of_cache_tool(entry)
-        or (entry.digest and entry.digest not in origins and entry.line.label.startswith(RECALL_TOOL))
+        or (
+            entry.digest
+            and entry.digest not in origins
+            and entry.line.label.startswith(RECALL_TOOL)
+            and not _repeats_entries(entry, first_seqs.get(entry.session, entry.seq))
+        )
     ]
+
+
+def _repeats_entries(entry: CoveredEntry, first_seq: int) -> bool:
+    """Return True for a recall of entries of its own session from `first_seq` on."""
+    entries = _RECALLED_ENTRIES.match(entry.line.label)
+    return entries is not None and first_seq <= int(entries[1])
 
 
 def _is_of_cache_tool(entry: CoveredEntry) -> bool:

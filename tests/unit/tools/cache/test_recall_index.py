@@ -214,6 +214,21 @@ async def test_a_search_says_that_a_content_has_more_lines_than_the_best_ones() 
     assert "left out" not in await rig.recall(index, pattern="needle 3$|needle 4$"), "both are there"
 
 
+async def test_an_earlier_recall_of_entries_is_no_place_beside_their_own() -> None:
+    """Its stored answer repeats their lines; it stays where what it recalled is not searched."""
+    rig = await SessionRig.create()
+    first = await rig.use_tool("a.py", b"x = needle(1)\n")
+    second = await rig.use_tool("b.py", b"y = needle(2)\n")
+    result = await rig.recall_result(f"e{first}-e{second}", pattern="needle")
+    recall = await rig.use_tool(result.target, result.content, tool="recall_cached_content")
+    index = await rig.make_index(1, recall)
+    for handle in (index, f"e{first}-e{recall}"):
+        found = await rig.recall(handle, pattern="needle")
+        assert " · 2 lines for 'needle' in 2 places, " in found.partition("\n")[0]
+    later = await rig.make_index(second + 1, recall)
+    assert f" e{recall} recall_cached_content e{first}-e{second}" in await rig.recall(later, pattern="needle")
+
+
 async def test_a_search_that_takes_too_long_ends_and_says_so() -> None:
     rig = await SessionRig.create()
     last = [await rig.use_tool(f"{name}.txt", f"needle {name}\n".encode()) for name in "abc"][-1]
