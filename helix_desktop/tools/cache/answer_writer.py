@@ -25,8 +25,9 @@ _UNCUT_SHARE = 0.5  # of the tokens for the agent's conclusions, but for the fir
 _REACHES = (1_000, 8, 3, 1, 0)  # lines from a matching one that stand uncut, tried in this order
 _FIRST_SHARE = 0.7  # of the tokens for the first line of each group, the rest for further lines
 _NAME_CAP, _NAME_START = 32, 10  # characters of a name, and of them at its beginning
-_ENDING = "Some matching lines are left out: recall one of these alone, with the pattern, for all its lines."
-_ENDING_TOKENS = 25
+_ENDING = "Recall one of these alone, with the pattern, for all its lines."
+_ENDING_TOKENS = 45
+_MAX_CUT = 3  # contents with lines left out that are named
 _MIN_NAMED = 3  # of what is left out, as long as more than one group has lines
 _MIN_LINES = 2  # where a group arose, and a line of it
 _Block = list[Sequence[str]]
@@ -62,6 +63,9 @@ class AnswerWriter:
         blocks = await self._blocks(groups[:_MAX_GROUPS], widths[0])
         size = self._size(blocks)
         if size > self._room or len(groups) > _MAX_GROUPS:
+            best = [hit.best() for hit in hits]
+            if len(groups) > 1 and best != [*hits]:
+                return await self.write(best, widths)
             return await self._fit_all(groups, self._best_lines(groups, blocks))
         left = list(widths[1:])
         while left:
@@ -74,11 +78,8 @@ class AnswerWriter:
             left.pop(0)
         for width in left:
             size = await self._widen_some(groups, blocks, width, size)
-        is_cut = any(
-            group.hit.count > max(len(group.hit.spots), count_matching(block[1:]))
-            for group, block in zip(groups, blocks, strict=True)
-        )
-        return "\n".join([_text(blocks), _ENDING] if is_cut else [_text(blocks)])
+        cut = _cut(groups, blocks)
+        return "\n".join([_text(blocks), f"{cut} {_ENDING}"] if cut else [_text(blocks)])
 
     async def _choose_uncut(self, groups: Sequence[HitGroup], around: ContextLines) -> None:
         """Choose how much of the agent's conclusions stands in the answer uncut: all where there is room.
@@ -163,8 +164,9 @@ class AnswerWriter:
         max_named = MAX_NAMED
         while True:
             rest = _rest([group.hit for group in groups[len(blocks) :]], max_named)
-            rest_tokens = sum(await self._count_tokens([f"{line}\n" for line in rest])) if rest else 0
-            if self._size(blocks) + rest_tokens + _ENDING_TOKENS <= self._max_tokens:
+            ending = [*rest, f"{_cut(groups, blocks)} {_ENDING}".strip()]
+            ending_tokens = sum(await self._count_tokens([f"{line}\n" for line in ending]))
+            if self._size(blocks) + ending_tokens <= self._max_tokens:
                 break
             (lines,) = blocks[-1]
             if rest and max_named > _MIN_NAMED:
@@ -177,7 +179,7 @@ class AnswerWriter:
                 max_named -= 1
             else:
                 break
-        return "\n".join([_text(blocks), *rest, _ENDING])
+        return "\n".join([_text(blocks), *ending])
 
     def _fit(self, block: _Block) -> _Block:
         """Return as many lines of a block as fit the whole answer; one at least."""
@@ -189,6 +191,18 @@ class AnswerWriter:
 
 def _text(blocks: Sequence[_Block]) -> str:
     return "\n".join(line for block in blocks for part in block for line in part)
+
+
+def _cut(groups: Sequence[HitGroup], blocks: Sequence[_Block]) -> str:
+    """Return which of the groups that have a block lack how many lines there; empty: none does."""
+    left = []
+    for group, block in zip(groups, blocks, strict=False):
+        elsewhere = len(group.hit.spots) - len(group.spots)
+        count = group.hit.count - elsewhere - count_matching(block)
+        if count > 0 and group.hit.entry.line.label != "call":
+            left.append(f"{count} of e{group.hit.entry.seq}")
+    more = [f"some of {len(left) - _MAX_CUT} more"] if len(left) > _MAX_CUT else []
+    return f"Lines left out: {', '.join([*left[:_MAX_CUT], *more])}." if left else ""
 
 
 def _rest(hits: Sequence[EntryHit], max_named: int) -> list[str]:

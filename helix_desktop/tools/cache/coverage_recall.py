@@ -16,7 +16,13 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.answer_writer import AnswerWriter
 from helix_desktop.tools.cache.contents_table import table_rows
 from helix_desktop.tools.cache.context_lines import widths
-from helix_desktop.tools.cache.entry_search import EntryHit, EntrySearch, EntrySearcher
+from helix_desktop.tools.cache.entry_search import (
+    ALL_LINES,
+    LINES_OF_ONE,
+    EntryHit,
+    EntrySearch,
+    EntrySearcher,
+)
 from helix_desktop.tools.cache.handles import EntryRange
 from helix_desktop.tools.cache.index_coverage import (
     CoveredEntry,
@@ -132,20 +138,25 @@ class CoverageRecall:
         origins: Origins,
         may_go_on: Callable[[], bool],
     ) -> Recall:
-        searcher = EntrySearcher(self._contents, self._ripgrep, may_go_on)
+        is_single = len({(entry.session, entry.seq) for entry in coverage.entries}) == 1
+        all_lines = LINES_OF_ONE if is_single else ALL_LINES
+        searcher = EntrySearcher(self._contents, self._ripgrep, may_go_on, all_lines)
         search = await searcher.search(coverage.entries, args.pattern, args.context or 0)
         quote, notes = args.quoted_pattern, _notes(search, coverage)
         is_partial = bool(search.skipped or coverage.unreadable)
         if not search.hits:
             text = "\n".join([f"{opening}{quote} is nowhere in it", *notes])
             return Recall(text, _NOTHING, is_final=is_partial)
-        lines = pluralize(sum(hit.count or 1 for hit in search.hits), "line")
+        count = sum(hit.count or 1 for hit in search.hits)
+        lines = pluralize(count, "line")
         places = pluralize(len(search.hits), "place")
         has_conclusion = any(hit.entry.is_conclusion and hit.has_words for hit in search.hits)
         order = "the agent's conclusions first, then the newest" if has_conclusion else "newest first"
         head = "\n".join([f"{opening}{lines} for {quote} in {places}, {order}", *notes])
         (head_tokens,) = await self._count_tokens([f"{head}\n"])
-        budget = max(1, (args.max_tokens or self._limits.search_tokens) - head_tokens)
+        limits = self._limits
+        max_tokens = limits.entry_tokens if is_single and count > 1 else limits.search_tokens
+        budget = max(1, (args.max_tokens or max_tokens) - head_tokens)
         writer = AnswerWriter(budget, self._count_tokens, lambda entry: self._origin_of(entry, origins))
         text = f"{head}\n{await writer.write(search.hits, widths(args.context))}"
         return Recall(text, f"{lines} in {_seqs(search.hits)}")

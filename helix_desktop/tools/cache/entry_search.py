@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.domain.errors import StoreError
@@ -23,7 +23,7 @@ from helix_desktop.tools.process.ripgrep import Ripgrep
 
 _BATCH_BYTES, _BATCH_TEXTS = 2 * 1024 * 1024, 1_000  # matched at once: a run of ripgrep takes 10 ms
 _MAX_RANKED = 100  # matching lines of one content, from the first, of which the best are taken
-_MAX_SPOTS = 5  # lines of one content that an answer can hold
+_MAX_SPOTS = 5  # lines of one content that an answer can hold, if there are too many for all
 _BEFORE = 60  # bytes of a long line before the match
 _RAW_LINE = 1_000  # bytes of a line beside a match
 _BINARY_CHECK = 8_192  # bytes that are checked for a NUL
@@ -33,16 +33,23 @@ _DEFINITION = re.compile(
     rb"(?:def|class|func|fn|function|struct|interface|enum|type|trait|impl|const|let|var|module|#\s*define)\b"
 )
 
+ALL_LINES, LINES_OF_ONE = 60, 400
+"""Matching lines of a search that can all stand in an answer, wherever they are, and of a single event."""
+
 
 @dataclass(frozen=True)
 class Spot:
-    """A matching line: its number, its text for an answer, its bytes, and the lines before and after it."""
+    """A matching line: its number, its text for an answer, its bytes, and the lines before and after it.
+
+    `rank` is its place among the best of its content, from 0.
+    """
 
     number: int
     text: str
     line: bytes
     before: tuple[bytes, ...] = ()
     after: tuple[bytes, ...] = ()
+    rank: int = 0
 
     def key(self, around: ContextLines) -> object:
         """Return what makes it equal to another one with these context lines."""
@@ -77,6 +84,12 @@ class EntryHit:
         """Return how many of its lines match."""
         return len(self.numbers)
 
+    def best(self) -> EntryHit:
+        """Return it with a few of its spots, the best ones."""
+        if len(self.spots) <= _MAX_SPOTS:
+            return self
+        return replace(self, spots=tuple(spot for spot in self.spots if spot.rank < _MAX_SPOTS))
+
 
 @dataclass
 class EntrySearch:
@@ -94,9 +107,19 @@ class EntrySearch:
 class EntrySearcher:
     """Searches entries for a regular expression."""
 
-    def __init__(self, contents: ContentReader, ripgrep: Ripgrep, may_go_on: Callable[[], bool]) -> None:
-        """`may_go_on` returns False when the time is over."""
+    def __init__(
+        self,
+        contents: ContentReader,
+        ripgrep: Ripgrep,
+        may_go_on: Callable[[], bool],
+        all_lines: int,
+    ) -> None:
+        """`may_go_on` returns False when the time is over.
+
+        Up to `all_lines` matching lines are all spots; of more only the best of each content.
+        """
         self._contents, self._ripgrep, self._may_go_on = contents, ripgrep, may_go_on
+        self._all_lines = all_lines
 
     async def search(self, entries: Sequence[CoveredEntry], pattern: str, context: int) -> EntrySearch:
         """Return the hits in the order of the entries; a content that occurs twice is searched once.
@@ -140,7 +163,9 @@ class EntrySearcher:
         bodies = [data for _, data in batch]
         plain = plain_pattern(pattern)
         matches = await match_lines([*bodies, *names], pattern, plain, self._ripgrep)
-        return await asyncio.to_thread(_hits, batch, matches, plain, context)
+        has_few = sum(map(len, matches[: len(batch)])) <= self._all_lines
+        most = self._all_lines if has_few else _MAX_SPOTS
+        return await asyncio.to_thread(_hits, batch, matches, plain, context, most)
 
 
 def _hits(
@@ -148,6 +173,7 @@ def _hits(
     matches: Sequence[Sequence[LineMatch]],
     plain: PlainPattern | None,
     context: int,
+    most: int,
 ) -> list[EntryHit]:
     """Return the hits of a batch; `matches` are those of each text, then those of each description."""
     hits = []
@@ -155,7 +181,7 @@ def _hits(
         batch, matches[: len(batch)], matches[len(batch) :], strict=True
     ):
         if lines:
-            hits.append(_hit(entry, data, lines, plain, context))
+            hits.append(_hit(entry, data, lines, plain, context, most))
         elif in_name:
             hits.append(EntryHit(entry, (), all_lines=lines_if_small(data)))
     return hits
@@ -167,6 +193,7 @@ def _hit(
     matches: Sequence[LineMatch],
     plain: PlainPattern | None,
     context: int,
+    most: int,
 ) -> EntryHit:
     """Return a hit with its best lines: those with whole words, definitions of code, then the first ones."""
 
@@ -176,14 +203,15 @@ def _hit(
     def rank(match: LineMatch) -> tuple[bool, bool]:
         return not has_words(match), not _DEFINITION.match(data, match.start, match.end)
 
-    best = sorted(matches[:_MAX_RANKED], key=rank)[:_MAX_SPOTS]
+    best = sorted(matches[: max(_MAX_RANKED, most)], key=rank)[:most]
     lines = max(context, WIDEST)
-    spots = tuple(_spot(data, match, lines) for match in sorted(best, key=lambda match: match.number))
+    spots = (_spot(data, match, lines, place) for place, match in enumerate(best))
     numbers = frozenset(match.number for match in matches)
-    return EntryHit(entry, spots, numbers, has_words(best[0]), lines_if_small(data))
+    in_order = tuple(sorted(spots, key=lambda spot: spot.number))
+    return EntryHit(entry, in_order, numbers, has_words(best[0]), lines_if_small(data))
 
 
-def _spot(data: bytes, match: LineMatch, lines: int) -> Spot:
+def _spot(data: bytes, match: LineMatch, lines: int, rank: int) -> Spot:
     """Return a matching line with up to so many lines before and after it."""
     before, after = list[bytes](), list[bytes]()
     end = match.start - 1
@@ -198,7 +226,7 @@ def _spot(data: bytes, match: LineMatch, lines: int) -> Spot:
         after.append(data[start : min(end, start + _RAW_LINE)])
         start = end + 1
     line = data[match.start : match.end].strip()
-    return Spot(match.number, excerpt(data, match), line, tuple(reversed(before)), tuple(after))
+    return Spot(match.number, excerpt(data, match), line, tuple(reversed(before)), tuple(after), rank)
 
 
 def excerpt(data: bytes, match: LineMatch) -> str:

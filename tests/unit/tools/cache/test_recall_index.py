@@ -38,6 +38,7 @@ from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from tests.support.cache_session import AT, SESSION, SessionRig
 from tests.support.tool_rig import estimate_tokens, make_call
 
+ALONE = "Recall one of these alone, with the pattern, for all its lines."
 FILE = b"import os\n\ndef read_gauge(name):\n    return name\n"
 NEWER = FILE + b"\n# read_gauge is tested\nprint(read_gauge('x'))\n"
 
@@ -111,7 +112,7 @@ async def test_a_search_of_an_index_has_at_most_a_thousand_tokens_and_names_the_
         r"Also in [0-9a-f]{12} e\d+ read_file log_\d+\.txt \(20\), .* and \d+ more\.\n(.*)", text
     )
     assert rest is not None
-    assert rest[1].startswith("Some matching lines are left out: recall one of these alone")
+    assert rest[1].startswith(f"Lines left out: 18 of e{last}, ")
     await rig.say(f"{'long ago, ' * 30}a needle")
     last = await rig.add(AssistantSpoke("The needle is here. " * 20, "m", 5))
     index = await rig.make_index(1, last)
@@ -201,17 +202,34 @@ async def test_the_ledger_and_a_recall_name_the_same_entry() -> None:
     assert f"e{last} argument of patch, 1 KB" in found, "what is no JSON has no argument with a name"
 
 
-async def test_a_search_says_that_a_content_has_more_lines_than_the_best_ones() -> None:
+async def test_a_search_says_which_content_has_more_lines_than_the_best_ones() -> None:
     rig = await SessionRig.create()
-    lines = "".join(f"needle {line}\n{'hay ' * 200}\n" for line in range(40))
-    await rig.use_tool("log.txt", lines.encode())
+    lines = "".join(f"needle {line}\n{'hay ' * 200}\n" for line in range(80))
+    log = await rig.use_tool("log.txt", lines.encode())
     index = await rig.make_index(1, await rig.use_tool("few.txt", b"needle\n"))
     text = await rig.recall(index, pattern="needle")
-    assert " 41 lines for 'needle' in 2 places" in text
+    assert " 81 lines for 'needle' in 2 places" in text
     assert "\n1:needle 0\n" in text
     assert "needle 39" not in text
-    assert "\nSome matching lines are left out: recall one of these alone" in text
-    assert "left out" not in await rig.recall(index, pattern="needle 3$|needle 4$"), "both are there"
+    left = 81 - len(re.findall(r"^\d+:needle", text, re.MULTILINE))
+    assert 70 < left < 80
+    assert text.endswith(f"\nLines left out: {left} of e{log}. {ALONE}")
+    all_of_them = await rig.recall(index, pattern="needle 3")
+    assert all_of_them.count(":needle 3") == 11, "all have room"
+    assert "left out" not in all_of_them
+
+
+async def test_words_that_are_recalled_alone_with_a_pattern_give_all_their_lines() -> None:
+    rig = await SessionRig.create()
+    words = await rig.say("\n".join(f"{line}. Name the needle of {line}, please." for line in range(90)))
+    await rig.say("And the needle.")
+    beside_others = await rig.recall(f"e{words}-e{words + 1}", pattern="needle")
+    left = 90 - beside_others.count("Name the needle")
+    assert left > 50
+    assert beside_others.endswith(f"\nLines left out: {left} of e{words}. {ALONE}")
+    alone = await rig.recall(f"e{words}", pattern="needle")
+    assert alone.endswith("\n90:89. Name the needle of 89, please.")
+    assert alone.count("Name the needle") == 90
 
 
 async def test_an_earlier_recall_of_entries_is_no_place_beside_their_own() -> None:
