@@ -91,6 +91,7 @@ class Transcript(WindowMessages):
         self._mode_note_seq = 0  # the message whose note announced it; 0: no note did
         self.model_role: ModelRole = "main"
         self.chosen_model = ""  # PROVIDER/NAME for this session alone; empty: the workspace's default
+        self.model_choices: list[tuple[int, str]] = []  # the event of each, and PROVIDER/NAME
         self.on_hold = False  # nothing rewrites the window by itself while it fits
         self.chosen_effort: Effort = ""  # for this session alone; empty: as the workspace or the model says
         self.refused_effort: tuple[str, SentEffort] = ("", "")  # a model and a level, since one was chosen
@@ -149,13 +150,14 @@ class Transcript(WindowMessages):
                 self._apply_session_event(recorded)
 
     def _apply_choice(
-        self, choice: ModeChanged | ModelChosen | EffortChosen | EffortRefused | PolicyChosen
+        self, seq: int, choice: ModeChanged | ModelChosen | EffortChosen | EffortRefused | PolicyChosen
     ) -> None:
         match choice:
             case ModeChanged(mode=mode):
                 self.mode = mode
             case ModelChosen(model=model):
                 self.chosen_model = model
+                self.model_choices.append((seq, model))
             case EffortChosen(effort=effort):
                 self.chosen_effort, self.refused_effort = effort, ("", "")
             case EffortRefused(model=model, effort=level):
@@ -171,7 +173,7 @@ class Transcript(WindowMessages):
             case SessionRenamed(title=title):
                 self.title = title
             case ModeChanged() | ModelChosen() | EffortChosen() | EffortRefused() | PolicyChosen() as choice:
-                self._apply_choice(choice)
+                self._apply_choice(recorded.seq, choice)
             case MessageQueued() | QueueChanged() as event:
                 self._apply_queue_event(recorded.seq, event)
             case TurnEnded() | TurnRetried() as event:

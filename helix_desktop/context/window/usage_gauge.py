@@ -176,19 +176,23 @@ def tokenizer_ratio(transcript: Transcript, model: str) -> float:
 
 
 def ratio_before(transcript: Transcript, seq: int) -> float:
-    """Return the tokens of the model that answered last before event `seq` per token of ours; 1 without one.
+    """Return the tokens per token of ours of the model that answered, or was chosen, last before event `seq`.
 
     Events record what they save by our count. Shown next to the gauge, it is multiplied by this ratio, of the
-    reports until then, so that a figure once shown stays as it is.
+    reports until then (1 without one), so that a figure once shown stays as it is.
     """
     reported = transcript.reported_items
     count = bisect_left(reported, seq, key=lambda item: item.seq)
-    reports = [
+    earlier = [
         (item.seq, item.event)
-        for item in reported[max(0, count - _REPORTS) : count]
+        for item in reported[max(0, count - _SEARCHED_MESSAGES) : count]
         if isinstance(item.event, AssistantSpoke)
     ]
-    return calibrated_ratio([report for report in reports if report[1].model == reports[-1][1].model])
+    answered, model = (earlier[-1][0], earlier[-1][1].model) if earlier else (0, "")
+    choices = (choice for choice in reversed(transcript.model_choices) if choice[0] < seq)
+    choice_seq, label = next(choices, (0, ""))
+    model = label if label and choice_seq > answered else model
+    return calibrated_ratio([report for report in earlier if report[1].model == model][-_REPORTS:])
 
 
 def output_tokens(tokens: int, ratio: float) -> int:

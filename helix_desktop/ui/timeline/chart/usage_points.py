@@ -8,8 +8,9 @@ from dataclasses import replace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge, tokenizer_ratio
+from helix_desktop.context.window.usage_gauge import UsageGauge, ratio_before, tokenizer_ratio
 from helix_desktop.context.window.window import handover_tokens
+from helix_desktop.domain.events.choices import ModelChosen
 from helix_desktop.domain.events.instructions import OpeningGiven
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -22,7 +23,13 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
-from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    ToolAnswered,
+    UserSpoke,
+)
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
@@ -108,6 +115,9 @@ class _UsageReducer:
             case OpeningGiven():
                 self._transcript.apply(recorded)
                 self._messages = _window_tokens(self._transcript)
+            case ModelChosen(model=model) if model:
+                self._transcript.apply(recorded)
+                self._report, self._ratio = None, ratio_before(self._transcript, recorded.seq + 1)
             case event if type(event) in _KINDS:
                 self._rewrite(recorded, _KINDS[type(event)])
             case _:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage, ratio_before
 from helix_desktop.context.window.window import project
+from helix_desktop.domain.events.choices import ModelChosen
 from helix_desktop.domain.events.instructions import OpeningGiven, StandingText
 from helix_desktop.domain.events.rewrite import Excluded, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
@@ -106,6 +107,27 @@ def test_an_answer_to_a_request_from_before_a_handover_makes_no_second_peak() ->
         (4, 1_914),
         (5, 1_924),
     ]
+
+
+def test_what_comes_after_a_change_of_the_model_counts_by_the_new_one() -> None:
+    """It reads all that came before; what it was not asked about yet counts by Helix's count."""
+    events: tuple[Event, ...] = (
+        UserSpoke("All of this", 9_000),
+        AssistantSpoke("Yes.", "lab/m", 6, usage=Usage(15_000, 6), estimate=10_000, window=64_000),
+        ModelChosen("lab/other"),
+        SweepMade((), 0, SweepReason.MANUAL),
+        AssistantSpoke("On.", "lab/other", 6, usage=Usage(5_010, 6), estimate=10_020, window=64_000),
+        ModelChosen("lab/m"),
+        SweepMade((), 0, SweepReason.MANUAL),
+        ModelChosen(""),
+    )
+    log = _recorded(events)
+    points = [
+        (point.seq, point.used) for point in usage_points(log, ContextPolicy()) if point.kind == "sweep"
+    ]
+    assert points == [(4, 10_010), (7, 15_045)]
+    ratios = [ratio_before(Transcript(log), seq) for seq in (3, 4, 6, 7, 9)]
+    assert ratios == [1.5, 1.0, 0.5, 1.5, 0.5]
 
 
 def test_an_overfull_window_is_followed_down() -> None:
