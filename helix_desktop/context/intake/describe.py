@@ -56,6 +56,10 @@ _TELLING_END = re.compile(
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
 _STATUS_ALONE = re.compile(r"\W*(FAIL(?:ED)?|PASS(?:ED)?|OK|SUCCESS(?:FUL)?)\W*")
+_DIFF_FILE = re.compile(r"^diff --git a/.{1,400}? b/(?P<path>[^\n\r]{1,400})", re.MULTILINE)
+_DIFF_LINE = re.compile(
+    r"[ +@\\-]|(?:index|new|old|deleted|similarity|dissimilarity|rename|copy|Binary files|GIT|diff --git) ?"
+)
 _RULE_CHARS = " =_*#~.-"
 _SEPARATORS = (",", "\t", ";", "|")
 
@@ -77,7 +81,7 @@ def describe_text(text: str) -> str:
 def _describe(kind: ToolKind, text: str) -> str:
     match kind:
         case "command":
-            return _last_telling_line(text)
+            return _changed_files(text) or _last_telling_line(text)
         case "search":
             return _hits(text) or _first_telling_line(text)
         case "list":
@@ -173,6 +177,22 @@ def _listing(text: str) -> str:
     if len(paths) < 2 or len(paths) < len(lines) // 2:  # noqa: PLR2004 - one path is no list
         return ""
     return f"{len(paths):,} paths: {', '.join(paths[:2])}"
+
+
+def _changed_files(text: str) -> str:
+    """Return which files the diff changes that an output ends with; empty if it ends with something else."""
+    if "diff --git a/" not in text:
+        return ""
+    paths = list(dict.fromkeys(match["path"] for match in _DIFF_FILE.finditer(text[: 4 * _READ_CHARS])))
+    ending = text[-_READ_CHARS:].rsplit("\ndiff --git ", 1)[-1].split("\n")[1:][-_MAX_LINES:]
+    if not paths or not all(_DIFF_LINE.match(line) for line in ending if line.strip()):
+        return ""
+    head = f"diff of {pluralize(len(paths), 'file')}: "
+    if len(head) + len(", ".join(paths)) > _QUOTED_CAP:
+        paths = [path.rpartition("/")[2] for path in paths]
+    while len(head) + len(", ".join(paths)) > _QUOTED_CAP and len(paths) > 1:
+        paths = [*paths[:-2], "…"] if paths[-1] == "…" else [*paths[:-1], "…"]
+    return head + ", ".join(paths)
 
 
 def _is_telling(line: str) -> bool:

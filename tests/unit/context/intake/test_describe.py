@@ -63,6 +63,22 @@ def test_a_command_is_described_by_how_it_ended() -> None:
     assert describe_output("run_command", "exit code 0 (sandboxed, no network)\n77\n", 0) == 'exit 0, "77"'
 
 
+def test_a_diff_is_described_by_the_files_it_changes() -> None:
+    """Not by one of its lines; what comes after it tells more."""
+    parts = [
+        f"diff --git a/{path} b/{path}\nindex 12ab..34cd 100644\n--- a/{path}\n+++ b/{path}\n"
+        f"@@ -1,2 +1,2 @@ def x():\n-raise ValueError\n+raise TypeError\n x = 1\n"
+        for path in ("src/a.py", "docs/b.md")
+    ]
+    diff = "\n".join(["On branch main", *parts])
+    assert describe_output("run_command", diff, 0) == "exit 0, diff of 2 files: src/a.py, docs/b.md"
+    assert describe_output("run_command", f"{diff}\n2 passed in 3 s", 0) == 'exit 0, "2 passed in 3 s"'
+    many = "".join(parts[0].replace("a.py", f"{'long/' * 9}part_{n}.py") for n in range(20))
+    about = describe_output("run_command", many, 0)
+    assert about.startswith("exit 0, diff of 20 files: part_0.py, part_1.py, ")
+    assert about.endswith(".py, …")
+
+
 @pytest.mark.parametrize(
     ("text", "about"),
     [
