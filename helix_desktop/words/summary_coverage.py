@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
 from helix_desktop.domain.text_format import ellipsize
@@ -22,18 +23,35 @@ def coverage_text(coverage: Sequence[SummaryCoverage]) -> str:
     return tr("Mentions {counts}", counts=counts) if counts else ""
 
 
-def missing_text(coverage: Sequence[SummaryCoverage]) -> str:
-    """Return what was added below the summary because it does not name it, a line per kind; empty if none."""
-    lines = missing_lines(coverage)
-    return "\n".join((tr("Added below it:"), *lines)) if lines else ""
+@dataclass(frozen=True, slots=True)
+class MissingText:
+    """What a summary does not name: in `lines`, a kind of fact and those facts; `heading` is above them."""
+
+    heading: str = ""
+    lines: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Return all as lines of text."""
+        lines = (tr("{kind}: {facts}", kind=kind, facts=facts) for kind, facts in self.lines)
+        return "\n".join((self.heading, *lines))
 
 
-def missing_lines(coverage: Sequence[SummaryCoverage]) -> Sequence[str]:
+NOTHING_MISSING = MissingText()
+
+
+def added_text(coverage: Sequence[SummaryCoverage]) -> MissingText:
+    """Return what was added below the summary because it does not name it."""
+    return missing_text(coverage, tr("Added below it:"))
+
+
+def missing_text(coverage: Sequence[SummaryCoverage], heading: str) -> MissingText:
     """Return the facts that a summary does not name: of each kind a line with as many as it has room for."""
-    return [_missing_line(kind) for kind in coverage if kind.missing]
+    lines = tuple((_kind_name(kind.kind), _listed(kind)) for kind in coverage if kind.missing)
+    return MissingText(heading, lines) if lines else NOTHING_MISSING
 
 
-def _missing_line(coverage: SummaryCoverage) -> str:
+def _listed(coverage: SummaryCoverage) -> str:
     listed: list[str] = []
     room = _LINE_CHARS
     for fact in coverage.missing:
@@ -45,7 +63,7 @@ def _missing_line(coverage: SummaryCoverage) -> str:
     more = len(coverage.missing) - len(listed)
     if more:
         listed.append(tr.plural(more, "and %n more", "and %n more"))
-    return tr("{kind}: {facts}", kind=_kind_name(coverage.kind), facts=dotted(listed))
+    return dotted(listed)
 
 
 def _kind_name(kind: FactKind) -> str:

@@ -25,6 +25,7 @@ from helix_desktop.ui.handover.compare_rows import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
 from helix_desktop.ui.handover.edit_rows import EditedField, EditRefusal, RevisionCheck
 from helix_desktop.ui.handover.section_editor import SectionEditor
+from helix_desktop.ui.timeline.coverage_view import CoverageView
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
@@ -68,7 +69,7 @@ class EditDialog(Themed, SizedDialog):
         self.counts = label("", "muted", wrap=True)
         self.tokens = Pill("", "accent", "gauge")
         self.tokens.setToolTip(tr("What the handover takes in the context, without your own messages"))
-        self.coverage = label("", "muted", wrap=True)
+        self.coverage = CoverageView()
         self.coverage.setObjectName("edit-coverage")
         self._problem = label("", "error", wrap=True)
         self.compare_button = PushButton("", name="compare-original")
@@ -131,8 +132,7 @@ class EditDialog(Themed, SizedDialog):
         """Show what the sections take and name now."""
         self.tokens.set_text(check.tokens)
         self.tokens.setVisible(bool(check.tokens))
-        self.coverage.setText("\n".join(filter(None, (check.coverage, check.missing))))
-        self.coverage.setVisible(bool(self.coverage.text()))
+        self.coverage.show_coverage(check.coverage, check.missing)
 
     def show_comparison(self, compared: Sequence[ComparedSection]) -> None:
         """Show what differs from the original."""

@@ -12,7 +12,7 @@ from helix_desktop.context.summaries.edited_handover import editable_sections, t
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.ui.handover.compare_rows import handover_titles
 from helix_desktop.words.numbers import format_token_count, format_token_difference
-from helix_desktop.words.summary_coverage import coverage_text, missing_text
+from helix_desktop.words.summary_coverage import MissingText, added_text, coverage_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Edit handover")
@@ -43,7 +43,7 @@ class RevisionCheck:
 
     tokens: str
     coverage: str
-    missing: str
+    missing: MissingText
 
 
 def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
@@ -84,4 +84,4 @@ def revision_check(draft: RevisionDraft, event: HandoverMade, sent: int, ratio: 
     tokens = format_token_count(now)
     if change:
         tokens = tr("{tokens} ({change})", tokens=tokens, change=format_token_difference(change))
-    return RevisionCheck(tokens, coverage_text(event.coverage), missing_text(event.coverage))
+    return RevisionCheck(tokens, coverage_text(event.coverage), added_text(event.coverage))

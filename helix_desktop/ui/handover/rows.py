@@ -13,7 +13,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_tokens
-from helix_desktop.words.summary_coverage import coverage_text, missing_text
+from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText, added_text, coverage_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Compact")
@@ -49,7 +49,7 @@ class DraftRow:
     fallback: str
     duration_ms: int
     coverage: str = ""
-    missing: str = ""
+    missing: MissingText = NOTHING_MISSING
     is_whole: bool = False
     doubt: str = ""
 
@@ -143,7 +143,7 @@ def draft_row(draft: HandoverDraft, transcript: Transcript, ratio: float, is_who
         draft.fallback,
         event.duration_ms,
         coverage_text(event.coverage),
-        missing_text(event.coverage),
+        added_text(event.coverage),
         is_whole,
         translate(draft.doubt),
     )

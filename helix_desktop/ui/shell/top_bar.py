@@ -60,10 +60,10 @@ _DOT_PX = 22  # of the dot before the session's state, with the gaps around it
 _STATE_PX = 80  # room behind the demo badge for the session's state
 _GIT_PX = 120  # room that the git state needs to say something
 _DETAILS: tuple[tuple[GaugeDetail, PageDetail, int], ...] = (
-    ("way", "full", 320),
-    ("tokens", "full", 260),
-    ("share", "full", 200),
-    ("share", "words", 170),
+    ("way", "full", 420),
+    ("tokens", "full", 320),
+    ("share", "full", 240),
+    ("share", "words", 190),
     ("share", "current", 130),
     ("share", "icons", 0),
     ("percent", "icons", -10_000),

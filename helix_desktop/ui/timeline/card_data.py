@@ -10,6 +10,7 @@ from helix_desktop.context.summaries.fallback_rate import NO_SUMMARIES, Fallback
 from helix_desktop.domain.events.rewrite import FoldKind, Form
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.domain.events.summary import Bullet, Section
+from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
 
 Phase: TypeAlias = Literal["read", "summarise", "check", "write"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
@@ -75,7 +76,7 @@ class HandoverCard:
     origin_title: str = ""
     quotes: tuple[str, ...] = ()  # words of that session, verbatim
     coverage: str = ""  # how much of what it covers it names, as text
-    missing: str = ""  # what was added below it because it does not name it, as text
+    missing: MissingText = NOTHING_MISSING  # what was added below it because it does not name it
     is_revision: bool = False  # the user changed one that had been made
     is_repeat: bool = False  # it was written again, in place of another one
     replaced_by: str = ""  # the handover that was written in its place
@@ -167,7 +168,7 @@ class ObservationsCard:
     is_undone: bool = False
     inside: str = ""
     coverage: str = ""
-    missing: str = ""
+    missing: MissingText = NOTHING_MISSING
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +300,7 @@ class PreviewCard:
     sections: tuple[Section, ...]
     ledger: str = ""
     coverage: str = ""
-    missing: str = ""
+    missing: MissingText = NOTHING_MISSING
     markdown: str = ""
 
 

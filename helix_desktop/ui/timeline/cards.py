@@ -139,11 +139,6 @@ def cost_pills(spent: int, cost: float, demo: bool) -> list[Pill]:
     return [pill]
 
 
-def coverage_label(coverage: str, missing: str) -> SelectableText:
-    """Return how much a summary names of what it covers, and what was added below it."""
-    return SelectableText("\n".join(filter(None, (coverage, missing))), 12, "muted")
-
-
 def index_pill(digest: str, entries: int, signals: CardSignals) -> Pill:
     """Return the way to the index entry of what a rewrite covers."""
     pill = Pill(digest[:8], icon_name="database", mono=True, clickable=True)

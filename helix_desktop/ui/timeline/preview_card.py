@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.edited_handover import to_markdown
 from helix_desktop.context.summaries.handover_preview import HandoverPreview, HandoverPreviewWriter
-from helix_desktop.domain.events.summary import SummaryCoverage
 from helix_desktop.ui.timeline.card_data import PreviewCard
-from helix_desktop.words.summary_coverage import coverage_text, missing_lines
+from helix_desktop.words.summary_coverage import coverage_text, missing_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
@@ -27,15 +24,9 @@ def build_preview_card(
         preview.sections,
         preview.ledger,
         coverage_text(preview.coverage),
-        _missing_text(preview.coverage),
+        missing_text(preview.coverage, tr("Not in it, but can be recalled:")),
         markdown=_markdown(preview),
     )
-
-
-def _missing_text(coverage: Sequence[SummaryCoverage]) -> str:
-    """Return what the handover does not name; empty if it names all."""
-    lines = missing_lines(coverage)
-    return "\n".join((tr("Not in it, but can be recalled:"), *lines)) if lines else ""
 
 
 def _markdown(preview: HandoverPreview) -> str:

@@ -19,6 +19,7 @@ from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import PREVIEW, Continuation, PreviewCard
 from helix_desktop.ui.timeline.cards import CardSignals, session_pill
+from helix_desktop.ui.timeline.coverage_view import CoverageView
 from helix_desktop.ui.timeline.handover_view import gist_bullets, section_disclosure
 from helix_desktop.words.translation import Translator
 
@@ -46,7 +47,7 @@ class PreviewView(Card):
             IconLabel("circle-check", px=14, color_token="ok"),
             IconLabel("triangle-alert", px=14, color_token="warn"),
         )
-        self._coverage = SelectableText("", 12, "muted")
+        self._coverage = CoverageView()
         self._messages = Pill("", icon_name="message-square")
         self._continuations: tuple[Continuation, ...] = ()
         self._links = QWidget()
@@ -94,10 +95,9 @@ class PreviewView(Card):
             return
         self._card = card
         self._messages.set_text(card.messages)
-        self._coverage.setText("\n".join(filter(None, (card.coverage, card.missing))))
-        self._coverage.setVisible(bool(card.coverage))
-        self._complete.setVisible(bool(card.coverage) and not card.missing)
-        self._incomplete.setVisible(bool(card.missing))
+        self._coverage.show_coverage(card.coverage, card.missing)
+        self._complete.setVisible(bool(card.coverage) and not card.missing.lines)
+        self._incomplete.setVisible(bool(card.missing.lines))
         bullets = [BulletView(bullet, "text") for bullet in gist_bullets(card.sections)]
         for bullet in bullets:
             bullet.source_clicked.connect(self._signals.source)

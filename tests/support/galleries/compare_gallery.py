@@ -12,6 +12,7 @@ from helix_desktop.ui.handover.compare_rows import NOTHING, ComparedPair, Handov
 from helix_desktop.ui.handover.edit_dialog import EditDialog
 from helix_desktop.ui.handover.edit_rows import EditedField, EditRefusal, RevisionCheck
 from helix_desktop.ui.timeline.card_data import PREVIEW
+from helix_desktop.words.summary_coverage import MissingText
 
 _BEFORE = (
     Section("Project Background", (Bullet("The chat renders Markdown while it streams.", (4,)),)),
@@ -64,9 +65,13 @@ def edit_dialog(parent: QWidget, reason: str = "", *, comparing: bool = False) -
     fields = [EditedField(title, text, original[title]) for title, text in to_fields(_AFTER).items()]
     dialog.show_handover("Handover 3, edited", fields)
     coverage = "Mentions 3 of 4 instructions · 11 of 14 files · 2 of 2 digests · 5 of 6 commands"
-    missing = (
-        "Added below it:\nInstructions: Never push to main\nFiles: docs/plan.md · src/helix/margin.py\n"
-        "Commands: make bench"
+    missing = MissingText(
+        "Added below it:",
+        (
+            ("Instructions", "Never push to main"),
+            ("Files", "docs/plan.md · src/helix/margin.py"),
+            ("Commands", "make bench"),
+        ),
     )
     dialog.show_check(RevisionCheck("1.4k tokens (+212)", coverage, missing))
     if reason:

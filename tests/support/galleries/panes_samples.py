@@ -53,6 +53,7 @@ from helix_desktop.ui.timeline.card_data import (
     UndoCard,
     UsagePoint,
 )
+from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
 
 NOW_MS = 1_795_000_000_000
 _FILES = (
@@ -254,7 +255,9 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
         "duration_ms": 1_240, "is_undone": undone,
         "coverage": "Mentions 2 of 5 instructions, 3 kept word for word · 1 of 3 conclusions, "
         "1 kept word for word · 41 of 44 files",
-        "missing": "Added below it:\nFiles: docs/plan.md · src/helix/margin.py\nNumbers: #4711",
+        "missing": MissingText(
+            "Added below it:", (("Files", "docs/plan.md · src/helix/margin.py"), ("Numbers", "#4711"))
+        ),
     }  # fmt: skip
     return HandoverCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
 
@@ -266,7 +269,7 @@ def preview_card() -> PreviewCard:
         _SECTIONS,
         "rwe src/helix/stream.py 9f3a1c04 e37\n$ pytest -q (exit 0) 1d29c0aa e41",
         "Mentions 14 of 16 files · 9 of 9 commands · 3 of 3 instructions",
-        "Not in it, but can be recalled:\nFiles: docs/DESIGN.md · tests/test_stream.py",
+        MissingText("Not in it, but can be recalled:", (("Files", "docs/DESIGN.md · tests/test_stream.py"),)),
         "# Handover",
     )
 
@@ -280,7 +283,7 @@ def quiet_timeline_state() -> TimelineState:
         quotes=("Long answers stall the chat view.", "The renderer was the reason."),
     )  # fmt: skip
     cards = (fold_card(2, 462), SweepCard(120, NOW_MS - 90_000_000, 6, 2_300), origin)
-    preview = replace(preview_card(), missing="")
+    preview = replace(preview_card(), missing=NOTHING_MISSING)
     rate = FallbackRate(24, 3, "The summary model's window is too small.")
     after = (Continuation("s-2", "Flush the stream (3)"), Continuation("s-3", "Flush the stream (4)"))
     return TimelineState(

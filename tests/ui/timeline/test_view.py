@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -97,7 +98,8 @@ def test_undo_and_redo_are_on_their_cards(qtbot: QtBot, pane: Timeline) -> None:
 def test_cards_say_what_their_summary_does_not_name_and_what_is_undone(pane: Timeline) -> None:
     """How many of each kind it names, and what was added below it; "Undone" in words, not by color alone."""
     texts = [text.text() for text in card(pane, 492).findChildren(SelectableText)]
-    assert "\n".join((handover_card(3, 492).coverage, handover_card(3, 492).missing)) in texts
+    missing = handover_card(3, 492).missing
+    assert {handover_card(3, 492).coverage, missing.heading, *chain(*missing.lines)} <= {*texts}
     assert [pill.text() for pill in card(pane, 440).findChildren(Pill) if pill.text() == "Undone"]
     assert not [pill for pill in card(pane, 492).findChildren(Pill) if pill.text() == "Undone"]
     assert card(pane, 440).accessibleName().endswith("Undone")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.domain.events.summary import Bullet, SummaryCoverage
-from helix_desktop.words.summary_coverage import coverage_text, missing_text
+from helix_desktop.words.summary_coverage import added_text, coverage_text
 
 
 def test_what_a_summary_names_and_what_was_added() -> None:
@@ -22,16 +22,16 @@ def test_what_a_summary_names_and_what_was_added() -> None:
         " · 41 of 50 files · 1 of 1 command"
     )
     listed = " · ".join(f"src/module_{n}.py" for n in range(9))
-    assert missing_text(coverage) == f"Added below it:\nFiles: {listed}"
-    assert missing_text(coverage[:1]) == ""
+    assert added_text(coverage).text == f"Added below it:\nFiles: {listed}"
+    assert added_text(coverage[:1]).text == ""
     assert coverage_text(()) == ""
 
 
 def test_a_long_name_is_shortened() -> None:
     """An instruction may be a sentence of a list; the card shows its beginning, without the list's dash."""
-    line = missing_text(
+    line = added_text(
         (SummaryCoverage("instructions", 0, 1, (Bullet("- " + "Never push " * 20, (3,)),)),)
-    ).splitlines()[-1]
+    ).text.splitlines()[-1]
     assert line.startswith("Instructions: Never push")
     assert line.endswith("…")
     assert len(line) < 100
@@ -45,7 +45,7 @@ def test_each_kind_has_a_line_that_ends_at_a_fact() -> None:
         SummaryCoverage("files", 0, 1, (Bullet("docs/plan.md", (9,)),)),
     )
     listed = " · ".join(f"Write chapter {n} of the manual for testers" for n in range(3))
-    assert missing_text(coverage).splitlines() == [
+    assert added_text(coverage).text.splitlines() == [
         "Added below it:",
         f"Left to do on the todo list: {listed} · and 4 more",
         "Files: docs/plan.md",
