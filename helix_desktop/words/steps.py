@@ -33,8 +33,17 @@ def looking_at_text(step: Step) -> str:
 
 def sent_at_text(step: Step) -> str:
     """Return what says of which step a request is that was sent already."""
-    words = tr("As sent at turn {turn}, step {step}", turn=step.turn, step=step.number)
-    return _with_figures(words, step, format_token_count(step.tokens))
+    return f"{sent_at_step(step)} · {step_figures(step)}"
+
+
+def sent_at_step(step: Step) -> str:
+    """Return of which step a request is that was sent already, without figures."""
+    return tr("As sent at turn {turn}, step {step}", turn=step.turn, step=step.number)
+
+
+def step_figures(step: Step) -> str:
+    """Return when a step was, and the tokens of its request, as far as they were recorded."""
+    return _figures(step, format_token_count(step.tokens))
 
 
 def _tokens_sent(step: Step) -> str:
@@ -42,5 +51,8 @@ def _tokens_sent(step: Step) -> str:
 
 
 def _with_figures(words: str, step: Step, figure: str) -> str:
-    tokens = about_tokens(step, figure)
-    return " · ".join(filter(None, (words, format_time_of_day(step.at_ms), tokens)))
+    return f"{words} · {_figures(step, figure)}"
+
+
+def _figures(step: Step, figure: str) -> str:
+    return " · ".join(filter(None, (format_time_of_day(step.at_ms), about_tokens(step, figure))))

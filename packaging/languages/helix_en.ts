@@ -10988,15 +10988,15 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>A note replaces old steps in about %n model calls · {tokens}</source>
+            <source>A note replaces old steps in about %n model calls ({tokens})</source>
             <translation>
-                <numerusform>A note replaces old steps in about %n model call · {tokens}</numerusform>
-                <numerusform>A note replaces old steps in about %n model calls · {tokens}</numerusform>
+                <numerusform>A note replaces old steps in about %n model call ({tokens})</numerusform>
+                <numerusform>A note replaces old steps in about %n model calls ({tokens})</numerusform>
             </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>A note replaces old steps with the next request · {tokens}</source>
+            <source>A note replaces old steps with the next request ({tokens})</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11103,15 +11103,15 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caches old outputs in about %n model calls · {tokens}</source>
+            <source>Caches old outputs in about %n model calls ({tokens})</source>
             <translation>
-                <numerusform>Caches old outputs in about %n model call · {tokens}</numerusform>
-                <numerusform>Caches old outputs in about %n model calls · {tokens}</numerusform>
+                <numerusform>Caches old outputs in about %n model call ({tokens})</numerusform>
+                <numerusform>Caches old outputs in about %n model calls ({tokens})</numerusform>
             </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caches old outputs with the next request · {tokens}</source>
+            <source>Caches old outputs with the next request ({tokens})</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">

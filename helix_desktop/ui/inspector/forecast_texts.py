@@ -28,19 +28,19 @@ def next_rewrite_text(forecast: Forecast, gauge: UsageGauge) -> str:
     frees = format_token_count(-round(due.saved * gauge.ratio))
     if not due.calls:
         if due.is_fold:
-            return tr("A note replaces old steps with the next request · {tokens}", tokens=frees)
-        return tr("Caches old outputs with the next request · {tokens}", tokens=frees)
+            return tr("A note replaces old steps with the next request ({tokens})", tokens=frees)
+        return tr("Caches old outputs with the next request ({tokens})", tokens=frees)
     if due.is_fold:
         return tr.plural(
             due.calls,
-            "A note replaces old steps in about %n model call · {tokens}",
-            "A note replaces old steps in about %n model calls · {tokens}",
+            "A note replaces old steps in about %n model call ({tokens})",
+            "A note replaces old steps in about %n model calls ({tokens})",
             tokens=frees,
         )
     return tr.plural(
         due.calls,
-        "Caches old outputs in about %n model call · {tokens}",
-        "Caches old outputs in about %n model calls · {tokens}",
+        "Caches old outputs in about %n model call ({tokens})",
+        "Caches old outputs in about %n model calls ({tokens})",
         tokens=frees,
     )
 

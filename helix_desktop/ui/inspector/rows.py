@@ -276,8 +276,9 @@ class InspectorState:
     `next_text` which change comes next and when, `due_texts` all that comes, a paragraph each,
     with what it takes, saves and costs. `cost_text` says what the request costs.
     `provider_cache` is None before the first request whose tokens were reported. `past` says of which step
-    the request is, if it was sent already, and `past_note` what of it is not as it was. It can be compared
-    with the first requests of `turns` turns; `changes` is None while it is not.
+    the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
+    not as it was. It can be compared with the first requests of `turns` turns; `changes` is None while it
+    is not.
     """
 
     used: int
@@ -300,6 +301,7 @@ class InspectorState:
     provider_cache: ProviderCacheState | None = None
     cost_text: str = ""
     past: str = ""
+    past_figures: str = ""
     past_note: str = ""
     turns: int = 0
     changes: ChangesState | None = None

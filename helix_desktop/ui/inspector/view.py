@@ -164,10 +164,12 @@ class Inspector(Themed, QWidget):
     def _past_card(self) -> Card:
         """Return what says that a request of the past is shown, with the way back."""
         card = self._past = Card((14, 9, 14, 9), 4)
-        self._past_text, self._past_note = SelectableText("", 13), SelectableText("", 12, "muted")
+        self._past_text, self._past_figures = SelectableText("", 13), SelectableText("", 12, "muted")
+        self._past_note = SelectableText("", 12, "muted")
         now = PushButton(tr("Back to now"), "link", name="back_to_now")
         now.clicked.connect(self.now_requested)
-        card.body.addWidget(ResponsiveRow(self._past_text, [now]))
+        card.body.addWidget(self._past_text)
+        card.body.addWidget(ResponsiveRow(self._past_figures, [now]))
         card.body.addWidget(self._past_note)
         card.hide()
         return card
@@ -175,6 +177,7 @@ class Inspector(Themed, QWidget):
     def _show_past(self, state: InspectorState) -> None:
         self._past.setVisible(bool(state.past))
         self._past_text.setText(state.past)
+        self._past_figures.setText(state.past_figures)
         self._past_note.setText(state.past_note)
         self._past_note.setVisible(bool(state.past_note))
         self._request_title.set_text(tr("Request") if state.past else tr("Next request"))

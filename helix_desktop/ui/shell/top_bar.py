@@ -56,6 +56,7 @@ DEMO_BADGE = text("Offline demo model")
 PageDetail = Literal["full", "words", "current", "icons"]
 """How much a page's button shows: icon and word, the word, the icon (and the word of the page on screen)."""
 
+_IDLE_COLOR = "border_strong"  # of the dot of a session that has nothing to say
 _DOT_PX = 22  # of the dot before the session's state, with the gaps around it
 _STATE_PX = 80  # room behind the demo badge for the session's state
 _GIT_PX = 120  # room that the git state needs to say something
@@ -257,6 +258,7 @@ class TopBar(Themed, QWidget):
         self.title = EditableTitle()
         self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
         actions.rename_session.triggered.connect(self.title.edit)
+        self._dot_color = _IDLE_COLOR
         self._dot = Dot("seg_assistant")
         self._badge = Badge(translate(DEMO_BADGE))
         self._badge.setToolTip(tr("Answers come from a built-in script. No model or network is used."))
@@ -320,7 +322,8 @@ class TopBar(Themed, QWidget):
         title = ellipsize(header.title, _TIP_CAP) if header else ""
         self.title.setToolTip(f"{title}\n{tr('Double-click to rename')}" if header else "")
         self._waiting = header is not None and header.waiting
-        self._dot.set_color_token(_dot_color_token(header))
+        self._dot_color = _dot_color_token(header)
+        self._dot.set_color_token(self._dot_color)
         self._dot.setVisible(header is not None)
         self._is_demo = header is not None and header.demo
         self._badge.setVisible(self._is_demo)
@@ -418,6 +421,8 @@ class TopBar(Themed, QWidget):
         self._badge.setVisible(self._is_demo and room >= badge_width + _DOT_PX)  # the sidebar says it, too
         fits = room >= badge_width + _DOT_PX + self._status.shortest_width()
         self._status.setVisible(self._waiting or fits)  # the dot says it, too: no part of a word
+        is_alone = self._badge.isHidden() and self._status.isHidden()
+        self._dot.setVisible(not is_alone or self._dot_color != _IDLE_COLOR)
 
     def _make_room_for_git(self, width: float) -> None:
         """Show the git state if the session's own leaves room for it, in so many pixels."""
@@ -434,5 +439,5 @@ def _dot_color_token(header: SessionHeader | None) -> str:
     if header is not None and header.running:
         return "seg_assistant"
     if header is None or not header.failure:
-        return "border_strong"
+        return _IDLE_COLOR
     return "warn" if header.budget_spent else "error"

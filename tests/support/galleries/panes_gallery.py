@@ -37,7 +37,7 @@ from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.ui.timeline.view import Timeline
-from helix_desktop.words.steps import sent_at_text
+from helix_desktop.words.steps import sent_at_step, step_figures
 from tests.support.galleries import panes_samples as samples
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
 
@@ -298,7 +298,8 @@ async def inspector_past(scope: TaskScope, theme: Theme) -> QWidget:
     """A request of the past, whose tools were others."""
     state, step = samples.inspector_state(), samples.steps()[70]
     note = "The policy, system prompt or tools have changed since. They are shown as they are now."
-    past = replace(state, past=sent_at_text(step), past_note=note, provider_cache=None)
+    figures = step_figures(step)
+    past = replace(state, past=sent_at_step(step), past_figures=figures, past_note=note, provider_cache=None)
     return make_inspector(theme, past, 296, 900)
 
 

@@ -355,7 +355,7 @@ def test_the_demo_badge_stays_beside_its_dot_where_the_status_has_no_room(qtbot:
     bar = TopBar(make_actions(host))
     bar.setParent(host)
     bar.sidebar.hide()
-    bar.resize(410, 57)
+    bar.resize(440, 57)
     bar.show_session(replace(HEADER, title="A" * 90, demo=True))
     bar.show_gauge(GAUGE)
     host.show()
@@ -363,6 +363,9 @@ def test_the_demo_badge_stays_beside_its_dot_where_the_status_has_no_room(qtbot:
     assert not bar.findChildren(ElidedLabel)[-1].isVisible(), "no room for the status"
     assert dot.x() == bar.title.x()
     assert badge.x() - dot.geometry().right() <= 8
+    bar.resize(410, 57)
+    assert not badge.isVisible()
+    assert not dot.isVisible(), "it says nothing alone"
 
 
 def test_a_double_click_renames_the_session(qtbot: QtBot, window: MainWindow) -> None:

@@ -68,9 +68,7 @@ class ApprovalItem(RowItem):
         self._blocks = self._make_blocks(tools)
         self._detail = [] if self._blocks else [self._plain_detail(tools)]
         self._rules = [translate(change_facts(rule, escape_invisible)) for rule in row.offers]
-        self._offers = [
-            writer.write_plain(rule, mono=True, size=SMALL, is_sentence=True) for rule in self._rules
-        ]
+        self._offers = [writer.write_plain(rule, mono=False, size=UI) for rule in self._rules]
         matched = translate(change_facts(row.matched_rule, escape_invisible))
         required = tr("Approval required by rule: {rule}", rule=matched)
         self._rule_text = [paragraph_layout(required, tools, theme.muted, UI)] if row.matched_rule else []

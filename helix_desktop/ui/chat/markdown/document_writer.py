@@ -79,14 +79,12 @@ class DocumentWriter:
         _shrink_ends(document)
         return text_layout
 
-    def write_plain(
-        self, text: str, *, mono: bool, color: str = "", size: int = CODE, is_sentence: bool = False
-    ) -> TextLayout:
+    def write_plain(self, text: str, *, mono: bool, color: str = "", size: int = CODE) -> TextLayout:
         """Return a piece that holds text as it is, one block per line, very long lines folded.
 
-        What is `mono` is code, and runs from left to right, unless it is a sentence.
+        What is `mono` is code, and runs from left to right.
         """
-        document = new_document(self._style.font(size, mono=mono), is_code=mono and not is_sentence)
+        document = new_document(self._style.font(size, mono=mono), is_code=mono)
         text_layout = TextLayout(self._style, document, color)
         self.append_lines(text_layout, text.split("\n"))
         return text_layout

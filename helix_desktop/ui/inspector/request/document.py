@@ -35,7 +35,7 @@ class RequestDocument:
 
 
 def request_document(window: Window, contents: Sequence[WindowItem]) -> RequestDocument:
-    """Return the whole request: tools, fields, then each message in order, word for word.
+    """Return the whole request, word for word: the system prompt, tools, fields, then the other messages.
 
     `contents` are its parts with their tokens, as `break_down_window` lists them.
     """
@@ -55,6 +55,10 @@ def _sections(
 ) -> Iterator[tuple[WindowItemKind, str, str, int, str]]:
     """Yield kind, heading, title, tokens and text of each part."""
     messages, tools = window.request.messages, window.request.tools
+    opening = len(messages) - len(window.entries)
+    tokens = sum(row.tokens for row in contents if row.kind in _OPENING_KINDS and not row.seq)
+    for message in messages[:opening]:
+        yield "system", message.role, tr("System prompt"), tokens, message_body(message)
     if tools:
         names = tr.plural(len(tools), "%n tool", "%n tools")
         tokens = sum(row.tokens for row in contents if row.kind in _TOOL_KINDS)
@@ -68,10 +72,6 @@ def _sections(
     for row in contents:
         if row.kind == "fields":
             yield "fields", "fields", translate(row.name), 0, row.text
-    opening = len(messages) - len(window.entries)
-    tokens = sum(row.tokens for row in contents if row.kind in _OPENING_KINDS and not row.seq)
-    for message in messages[:opening]:
-        yield "system", message.role, tr("System prompt"), tokens, message_body(message)
     rows = contents[len(contents) - len(window.entries) :]
     for message, row in zip(messages[opening:], rows, strict=True):
         heading = f"{message.role} {message.name}".strip()

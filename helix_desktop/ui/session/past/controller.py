@@ -20,7 +20,7 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.rows import InspectorState
 from helix_desktop.ui.session.context import ControllerContext
-from helix_desktop.words.steps import looking_at_text, sent_at_text, step_name
+from helix_desktop.words.steps import looking_at_text, sent_at_step, step_figures, step_name
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
@@ -197,4 +197,4 @@ def past_inspector_state(
     note = ""
     if past.is_exact is False:
         note = tr("The policy, system prompt or tools have changed since. They are shown as they are now.")
-    return replace(state, past=sent_at_text(step), past_note=note)
+    return replace(state, past=sent_at_step(step), past_figures=step_figures(step), past_note=note)
