@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from helix_desktop.context.intake.error_lines import MENTION, REPORT, RESULT, find_error
+from helix_desktop.context.summaries.conclusions import cut_between_words
+from helix_desktop.context.summaries.source_lines import (
+    is_definition,
+    is_source,
+    opening_lines,
+    ranked_lines,
+    says_nothing,
+    states_constant,
+)
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 _SEARCHED = 2_000  # characters of a line that are searched
@@ -22,6 +31,8 @@ _NOISE = re.compile(
     r"^(?:\[CACHED\]|\[…|exit (?:code|status) \d|--- Observation ---|[-=_*~#.\s]*$)", re.IGNORECASE
 )
 _DIGITS = re.compile(r"\d+")
+_HEAD, _TAIL, _HEAD_OF_SOURCE = 0.4, 0.2, 0.25  # shares of a short form that are its beginning and its end
+_MAX_LINE = 300  # characters of a line between them
 
 ShortenOutput = Callable[[str, int], str]
 """`shorten_output`, or what remembers its results."""
@@ -68,32 +79,64 @@ def error_line(text: str) -> str:
 def shorten_output(text: str, cap: int) -> str:
     """Return an output in about `cap` characters: head, tail, and between them the lines that carry facts.
 
-    Errors come before figures; what is left out is marked by an ellipsis.
+    Errors come before figures. Of source it is what stands on top, and its constants and definitions before
+    messages and figures. What is left out is marked by an ellipsis; no word is cut.
     """
     if len(text) <= cap:
         return text
-    head, tail = text[: cap * 2 // 5], text[-cap // 5 :]
+    if is_source(text):
+        head = opening_lines(text, int(cap * _HEAD_OF_SOURCE))
+        lines = _fit_lines(ranked_lines(text[len(head) :].splitlines()), cap - len(head) - len(_GAP))
+        return "\n".join(part for part in (head.rstrip(), _GAP, *lines) if part)
+    head, tail = _head(text, int(cap * _HEAD)), _tail(text, int(cap * _TAIL))
     between = text[len(head) : len(text) - len(tail)].splitlines()
-    lines = _fit_lines(between, cap - len(head) - len(tail))
+    lines = _fit_lines(_ranked_lines(between), cap - len(head) - len(tail) - len(_GAP))
     return "\n".join([head, _GAP, *lines, tail]) if lines else f"{head} {_GAP} {tail}"
 
 
-def _fit_lines(between: Sequence[str], max_chars: int) -> list[str]:
-    """Return the lines that carry facts and fit, in their order; of two kinds the errors first."""
-    ranked: list[tuple[int, int, str]] = []
-    for number, line in enumerate(between):
+def telling_source_lines(text: str, max_chars: int) -> str:
+    """Return the constants, limits and messages of source in `max_chars` characters; empty if it is none."""
+    if not is_source(text):
+        return ""
+    found = [line for line in ranked_lines(text.splitlines()) if not is_definition(line[-1])]
+    return "\n".join(_fit_lines(found, max_chars))
+
+
+def _head(text: str, max_chars: int) -> str:
+    """Return the beginning of a text that is longer, without the word that it cuts."""
+    head = text[:max_chars]
+    end = len(head) if text[len(head)].isspace() else max(head.rfind(" "), head.rfind("\n"))
+    return head[:end] if end > max_chars // 2 else head
+
+
+def _tail(text: str, max_chars: int) -> str:
+    """Return the end of a text that is longer, without the word that it cuts."""
+    start = len(text) - max(1, max_chars)
+    places = [start] if text[start - 1].isspace() else [text.find(space, start) + 1 for space in " \n"]
+    cuts = [place for place in places if start <= place <= start + max_chars // 2]
+    return text[min(cuts, default=start) :]
+
+
+def _ranked_lines(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield the lines that carry facts, each with its rank, the most telling 0, and its place."""
+    for place, line in enumerate(lines):
         part = line[:_SEARCHED].rstrip()
-        if not part or _NOISE.match(part):
+        if not part or _NOISE.match(part) or says_nothing(part):
             continue
         error = find_error(part)
-        if error is not None or _FIGURE.search(part):
-            ranked.append((MENTION + 1 if error is None else error.rank, number, " ".join(part.split())))
+        if error is not None or _FIGURE.search(part) or states_constant(part):
+            yield MENTION + 1 if error is None else error.rank, place, " ".join(part.split())
+
+
+def _fit_lines(ranked: Iterable[tuple[int, int, str]], max_chars: int) -> list[str]:
+    """Return the lines that fit, the most telling first, in their order; a long one is cut between words."""
     fitting: dict[int, str] = {}
     shapes: dict[str, int] = {}
-    for _, number, part in sorted(ranked):
+    for _, place, line in sorted(ranked):
+        part = cut_between_words(line, _MAX_LINE)
         shape = _DIGITS.sub("#", part)
         shapes[shape] = shapes.get(shape, 0) + 1
         if shapes[shape] <= _SAME_SHAPE and len(part) + 1 <= max_chars:
-            fitting[number] = part
+            fitting[place] = part
             max_chars -= len(part) + 1
-    return [fitting[number] for number in sorted(fitting)]
+    return [fitting[place] for place in sorted(fitting)]

@@ -15,15 +15,18 @@ from helix_desktop.context.summaries.telling_lines import (
     error_line,
     last_telling_line,
     shorten_output,
+    telling_source_lines,
 )
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from helix_desktop.domain.text_format import utc_day
+from helix_desktop.domain.tool_call_target import tool_kind
 
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
 _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
 _CONCLUSION = 1_500  # the same of one in a note with which the agent ended a turn
+_OF_SOURCE = 300  # of source that was read, in a note: its constants, limits and messages
 _CALLS = 300
 _TELLING_CAP = 120  # characters of an output's telling line in a note
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
@@ -54,8 +57,10 @@ class TranscriptLine(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """Return the line as text."""
-        body = self.shorten(self.body, self.max_chars) if self.is_output else self.body
-        return f"{self.start}{truncate_middle(body, self.max_chars)}{self.end}"
+        if not self.is_output:
+            return f"{self.start}{truncate_middle(self.body, self.max_chars)}{self.end}"
+        body = self.shorten(self.body, self.max_chars)  # the signs before its further lines come on top
+        return f"{self.start}{truncate_middle(body, self.max_chars * 3 // 2)}{self.end}"
 
 
 def transcript_lines(
@@ -77,7 +82,7 @@ def transcript_lines(
         if cover is None or not isinstance(cover.event, ObservationsMade | FoldMade):
             lines.append(_item_line(item, _CACHED if item.seq in masked else FULL_CHARS, shorten))
         elif isinstance(cover.event, FoldMade):
-            lines.append(_folded_line(item))
+            lines.append(_folded_line(item, _OF_SOURCE))
         else:
             if cover.seq not in listed_covers:
                 listed_covers.add(cover.seq)
@@ -86,6 +91,11 @@ def transcript_lines(
             if isinstance(item.event, UserSpoke):
                 lines.append(_item_line(item, _FOLDED))
     return tuple(lines)
+
+
+def brief_lines(items: Iterable[LogItem]) -> tuple[TranscriptLine, ...]:
+    """Return these messages as lines that say what was done, not what the outputs hold."""
+    return tuple(map(_folded_line, items))
 
 
 def observation_line(observation: Observation) -> TranscriptLine:
@@ -116,11 +126,14 @@ def _attached(attachment: Attachment) -> str:
     return f" ({verb}: {' '.join(attachment.label.split())})"
 
 
-def _folded_line(item: LogItem) -> TranscriptLine:
+def _folded_line(item: LogItem, of_source: int = 0) -> TranscriptLine:
+    """Return what a note says of a message; of source that was read `of_source` characters of facts, too."""
     match item.event:
         case ToolAnswered() as answer:
             described = described_result(answer.about, answer.exit_code)
             body = described if answer.about else _first_and_telling_line(answer)
+            if of_source and tool_kind(answer.name) == "read":
+                body = "\n".join(filter(None, (body, telling_source_lines(answer.text, of_source))))
             return TranscriptLine(_output_opening(item.seq, answer), body)
         case AssistantSpoke(text=text, calls=calls):
             names = ", ".join(dict.fromkeys(call.name for call in calls))

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.summaries.telling_lines import error_line, last_telling_line, shorten_output
+from helix_desktop.context.summaries.telling_lines import (
+    error_line,
+    last_telling_line,
+    shorten_output,
+    telling_source_lines,
+)
 
 PYTEST = """exit code 1 (sandboxed, no network)
 tests/test_errors.py::test_error_is_raised PASSED
@@ -50,5 +55,60 @@ def test_an_output_is_shortened_to_its_cap(text: str, cap: int) -> None:
     if len(text) <= cap:
         assert shortened == text
     else:
-        assert shortened.startswith(text[: cap * 2 // 5])
-        assert shortened.endswith(text[-(cap // 5) :])
+        assert shortened.splitlines()[:1] in ([], ["…"], text.splitlines()[:1]) or text.startswith(
+            shortened.partition(" …")[0]
+        )
+
+
+SOURCE = '''"""Links of a text."""
+
+import re
+from collections.abc import Iterator
+
+LOGGER = logging.getLogger(__name__)
+LINK_RE = re.compile(r"^[a-z]{2,32}:")
+_rules = [
+    # by name
+    ("text", text),
+    ("link", link),
+]
+
+
+class Parser:
+    def skip(self, pos: int) -> int:
+        level = 0
+        while pos < self.end:
+            try:
+                pos += 1
+                level -= 1
+            except IndexError:
+                return 0
+            if level > 32:
+                raise ValueError("too many links in a text")
+        return pos
+'''
+
+
+def test_source_is_shortened_to_what_it_defines() -> None:
+    """Constants, lists, definitions, limits and messages; no counters, handlers or imports."""
+    text = SOURCE + "\n".join(f"    pos += {number}\n    nextLine += 1" for number in range(300))
+    assert shorten_output(text, 600).splitlines() == [
+        '"""Links of a text."""',
+        "…",
+        'LINK_RE = re.compile(r"^[a-z]{2,32}:")',
+        '_rules = [ ("text", text), ("link", link), ]',
+        "class Parser:",
+        "def skip(self, pos: int) -> int:",
+        "if level > 32:",
+        'raise ValueError("too many links in a text")',
+    ]
+    numbered = "\n".join(f"{number:>6}→{line}" for number, line in enumerate(text.splitlines(), 1))
+    assert '8→_rules = [ ("text", text), ("link", link), ]' in shorten_output(numbered, 600)
+    assert telling_source_lines(text, 60) == 'LINK_RE = re.compile(r"^[a-z]{2,32}:")\nif level > 32:'
+    assert telling_source_lines(PYTEST, 600) == ""
+
+
+def test_no_word_of_a_shortened_output_is_cut() -> None:
+    words = [f"word{number}" for number in range(900)]
+    for cap in range(200, 240):
+        assert set(shorten_output(" ".join(words), cap).split()) <= {*words, "…"}
