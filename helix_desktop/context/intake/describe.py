@@ -50,6 +50,8 @@ _NOT_TELLING = re.compile(
     r"|-\*-|^Information about$",
     re.IGNORECASE,
 )
+_NO_RESULT = re.compile(r"</?[\w:-]+[^<>]*>$|(?:\} )?(?:except|catch|try)\b.*[:{]$|[+-](?:from|import)\b")
+"""Lines at the end of a command's output that say nothing of how it ended: a tag, a handler, an import."""
 _TELLING_END = re.compile(
     r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|skipped|xfailed|xpassed|files?)\b"
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
@@ -209,6 +211,7 @@ def _last_telling_line(text: str) -> str:
     """Return the last line that says how a command ended, else its last line."""
     lines = [" ".join(line.split()) for line in reversed(text[-_READ_CHARS:].split("\n"))]
     candidates = list(islice((line for line in lines if _is_telling(line)), 80))
+    candidates = [line for line in candidates if _NO_RESULT.match(line) is None] or candidates
     endings = [line for line in candidates[:40] if _TELLING_END.search(line)]
     line = _with_details(endings) if endings else _first(candidates)
     plain = line.strip(_RULE_CHARS) or line

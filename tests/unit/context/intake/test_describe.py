@@ -79,6 +79,14 @@ def test_a_diff_is_described_by_the_files_it_changes() -> None:
     assert about.endswith(".py, …")
 
 
+def test_what_says_nothing_of_how_a_command_ended_is_passed_over() -> None:
+    """A closing tag, a handler."""
+    assert describe_output("run_command", "8000 rows 0.052 s\n<root>\n  <text>\n", 0) == (
+        'exit 0, "8000 rows 0.052 s"'
+    )
+    assert describe_output("run_command", "3.1\ntry:\nexcept ImportError:\n") == '"3.1"'
+
+
 @pytest.mark.parametrize(
     ("text", "about"),
     [
