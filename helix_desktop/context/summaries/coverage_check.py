@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import get_args
 
 import msgspec
@@ -28,7 +29,7 @@ from helix_desktop.domain.typed_text import typed_text
 
 CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
 _SENTENCE_CHARS = 240  # characters of an instruction that are quoted
-_CONCLUSION_CHARS = 320  # characters of a conclusion that are quoted
+_CONCLUSION_CHARS = 400  # characters of a conclusion that are quoted
 _AROUND_CHARS = 80  # characters before a number, and behind it, in which its sentence lies
 _PARSED_CHARS = 20_000  # characters of a message that are searched
 _MAX_CHECKED = 200  # newest instructions, and newest conclusions, that are checked
@@ -36,6 +37,8 @@ _SHARED_WORDS = 0.7  # share of an instruction's words that a line must have to 
 _SHORT = 4  # words of an instruction so short that a line must have all of them
 _MIN_WORDS = 3  # of a sentence that says what a number is
 _SHARED_NAMES = 0.5  # share of a conclusion's names and numbers that a line must have to name it
+_SHARED_BY_SOURCE = 0.7  # the same of all lines together that cite its entry
+_CITED = re.compile(r"\[(e\d{1,12}(?:, e\d{1,12})*)\]$")
 _MAY_BE_QUOTED: Container[FactKind] = ("instructions", "conclusions")
 _MAY_BE_REPLACED: Container[FactKind] = ("instructions", "conclusions", "numbers")
 _ARGUMENT = re.compile(r"\w+=[\"'\d]")  # how the arguments of an unknown tool begin
@@ -189,7 +192,7 @@ def check_coverage(
         if not of_kind:
             continue
         missing = [
-            Bullet(fact, (seq,)) for fact, seq in of_kind.items() if not summary_names.names(kind, fact)
+            Bullet(fact, (seq,)) for fact, seq in of_kind.items() if not summary_names.names(kind, fact, seq)
         ]
         changed = facts.changed_files if kind == "files" else frozenset()
         newest = sorted(missing, key=lambda fact: (fact.text not in changed, -fact.sources[0]))
@@ -350,9 +353,14 @@ class _NamedIn:
         lines = [line for line in text.splitlines() if line.strip()]
         self._lines = [(_words(line), bool(_NEGATION.search(line))) for line in lines]
         self._names_by_line = [_names_and_figures(line) for line in lines]
+        self._by_source: dict[str, list[int]] = {}  # the lines that cite an entry, by their places
+        for place, line in enumerate(lines):
+            cited = _CITED.search(line)
+            for source in cited[1].split(", ") if cited else ():
+                self._by_source.setdefault(source, []).append(place)
 
-    def names(self, kind: FactKind, fact: str) -> bool:
-        """Return True if the text names a fact of a kind."""
+    def names(self, kind: FactKind, fact: str, seq: int) -> bool:
+        """Return True if the text names a fact of a kind, of this event."""
         match kind:
             case "files":
                 return _last_part(fact) in self._names or (" " in fact and fact in self._text)
@@ -365,7 +373,7 @@ class _NamedIn:
             case "instructions" | "tasks":
                 return self._has_instruction(fact)
             case "conclusions":
-                return self._has_conclusion(fact)
+                return self._has_conclusion(fact, seq)
 
     def _has_instruction(self, sentence: str) -> bool:
         """Return True if one line has most of its words, and forbids if the sentence forbids."""
@@ -375,14 +383,21 @@ class _NamedIn:
             len(words & line) >= needed and forbids == line_forbids for line, line_forbids in self._lines
         )
 
-    def _has_conclusion(self, sentence: str) -> bool:
+    def _has_conclusion(self, sentence: str, seq: int) -> bool:
         """Return True if one line has half of its names and numbers; without any, most of its words.
 
-        Of a sentence that negates, the line has to negate something, too: a cut often takes that half.
+        The lines that cite its event can have most of them together. Of a sentence that negates, a line has
+        to negate something, too: a cut often takes that half.
         """
         names, negates = _names_and_figures(sentence), bool(_NEGATION.search(sentence))
         if not names:
             return self._has_instruction(sentence)
+        citing = self._by_source.get(f"e{seq}", ())
+        together = names.intersection(chain.from_iterable(self._names_by_line[place] for place in citing))
+        if len(together) >= _SHARED_BY_SOURCE * len(names) and (
+            not negates or any(self._lines[place][1] for place in citing)
+        ):
+            return True
         return any(
             len(names & line) >= _SHARED_NAMES * len(names) and (line_negates or not negates)
             for line, (_, line_negates) in zip(self._names_by_line, self._lines, strict=True)

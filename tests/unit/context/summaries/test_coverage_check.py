@@ -103,6 +103,23 @@ def test_what_is_missing_is_bounded_and_the_rest_counted() -> None:
     assert f"; {300 - len(files.missing)} more in the index" in text
 
 
+def test_a_conclusion_that_several_notes_share_is_named() -> None:
+    """Notes take a long answer apart: together they say it, if they cite its entry."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Which limits?")
+    simulator.step("The limits are maxNesting 20, levels 32, schemes 64 and cells 65,536.", 0)
+    facts = covered_facts(simulator.transcript.items)
+    entry = simulator.transcript.items[-1].seq
+
+    def missing(source: int) -> int:
+        notes = ("maxNesting 20", "Levels: 32", "Schemes have 64", "65,536 cells")
+        summary = "\n".join(f"- {note} [e1, e{source}]" for note in notes)
+        found = check_coverage(facts, summary, 900)
+        return sum(len(kind.missing) for kind in found if kind.kind == "conclusions")
+
+    assert (missing(entry), missing(entry + 1)) == (0, 1)
+
+
 def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
     """One of each answer, newest first; a line with half of its names will do, if it negates as well."""
     simulator = SessionSimulator(PROFILES["balanced"])
