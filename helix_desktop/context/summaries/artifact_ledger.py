@@ -33,6 +33,7 @@ _PARSED_CHARS = 4_000  # characters of a command in which files are looked for
 _LOOKUPS: tuple[ToolKind, ...] = ("read", "list", "search")
 _WITH_CONTENT: tuple[ToolKind, ...] = ("read", "write", "edit")  # calls whose content tells what is stored
 _WITHOUT_CONTENT: tuple[StoredContent, ...] = ("no match", "failed")
+_EDITED: tuple[StoredContent, ...] = ("before edits", "part before edits")
 _COUNTED_OUTCOMES = ("ran", "stopped")
 _FOUND_NOTHING = re.compile(
     r"^\s*(?:(?:no|0) (?:\w+ ){0,2}(?:match(?:es)?|results?|files?|occurrences|references|symbols?|tasks?)\b"
@@ -51,7 +52,7 @@ _DELETING_COMMAND = re.compile(r"(?:^|[;&|]\s*)(?:git\s+)?(?:rm|unlink)\s+([^;&|
 _GENERATING_COMMAND = re.compile(r"""(?:(?<![\d&<>=-])>{1,2}|\btee(?:\s+-a)?)\s*["']?([^\s"'|;&<>()]+)""")
 
 FileState = Literal["", "generated", "deleted"]
-StoredContent = Literal["newest", "before edits", "part", "no match", "failed"]
+StoredContent = Literal["newest", "before edits", "part", "part before edits", "no match", "failed"]
 _SHARES = {
     "changed": 0.4,
     "deleted": 0.06,
@@ -110,13 +111,23 @@ class LedgerFile(msgspec.Struct, frozen=True):
         )
 
     @property
+    def holds_all(self) -> bool:
+        """Return True if a complete text of the file is stored, be it of before its edits."""
+        return bool(self.digest) and self.content in ("newest", "before edits")
+
+    @property
     def line(self) -> str:
         """Return the ledger's line."""
         if not self.digest:
             outcome = f": {self.content}" if self.content in _WITHOUT_CONTENT else ""
             return _entry(self.state or self.flags, self.path, "", self.seq) + outcome
         line = _entry(self.state or self.flags, self.path, self.digest, self.stored_seq)
-        notes = {"before edits": f" (edited since, e{self.seq})", "part": " (part)"}
+        edited = f"edited since, e{self.seq}"
+        notes = {
+            "before edits": f" ({edited})",
+            "part": " (part)",
+            "part before edits": f" (part; {edited})",
+        }
         return f"{line}{notes.get(self.content, '')}"
 
 
@@ -254,16 +265,16 @@ class Ledger(msgspec.Struct):
         """Add what a call did to a file, with the newest content of it that is stored."""
         previous = self.files.get(path)
         file = previous if previous is not None and previous.is_file else None
-        has_all = file is not None and bool(file.digest) and file.content != "part"
+        has_all = file is not None and file.holds_all
         if kind == "write":
             self._add_file(path, "w", call.content, seq, stored_seq=call.seq)
         elif kind == "edit" and call.content and not has_all:
             self._add_file(path, "e", call.content, seq, content="part", stored_seq=call.seq)
         elif kind == "edit" and file is not None:
-            content: StoredContent = "before edits" if has_all else "part"
+            content: StoredContent = "before edits" if has_all else "part before edits"
             self._add_file(path, "e", file.digest, seq, content=content, stored_seq=file.stored_seq)
         elif file is not None and (kind in ("list", "search") or (is_part and has_all)):
-            newest = file.seq if file.content == "before edits" else seq
+            newest = file.seq if file.content in _EDITED else seq
             self._add_file(
                 path, FLAGS[kind], file.digest, newest, content=file.content, stored_seq=file.stored_seq
             )
@@ -305,6 +316,16 @@ class Ledger(msgspec.Struct):
             self._add_file(path, "", digest, seq, "generated", stored_seq=stored_seq)
         for path in _deleted_files(answer.target) if ok else ():
             self._add_file(path, "", "", seq, "deleted")
+
+    def complete_from(self, earlier: Ledger) -> None:
+        """Give the files that were only edited the complete text of before, which earlier messages hold."""
+        for path, file in self.files.items():
+            before = earlier.files.get(path)
+            is_edited = file.flags == FLAGS["edit"] or file.content == "part before edits"
+            if is_edited and before is not None and before.is_file and before.holds_all:
+                self.files[path] = msgspec.structs.replace(
+                    file, digest=before.digest, content="before edits", stored_seq=before.stored_seq
+                )
 
     def entries(self) -> dict[str, Sequence[LedgerEntry]]:
         """Return all entries by kind, each newest first, the kinds in the order of the ledger."""

@@ -163,13 +163,24 @@ def test_a_changed_file_names_its_newest_complete_content_and_not_what_an_edit_p
     assert changed(wrote, large, small) == [f"we a.py {handle(body)[:12]} e3 (edited since, e8)"]
     assert changed((read[0], read[1], ""), small) == ["re a.py e6"]
     assert changed(large) == [f"e a.py {handle(edit['new_text'])[:12]} e3 (part)"]
-    assert changed(large, small, found) == [f"es a.py {handle(edit['new_text'])[:12]} e3 (part)"]
+    parts = f"es a.py {handle(edit['new_text'])[:12]} e3 (part; edited since, e6)"
+    assert changed(large, small, found) == [parts]
     assert changed(small, found) == ["es a.py e6"]
     assert changed(small, wrote, found) == [f"ews a.py {handle(body)[:12]} e5"]
     assert changed(wrote, small, read, found) == [f"wers a.py {handle('x = 2' + chr(10))[:12]} e8"]
     assert changed(small) == ["e a.py e4"]
     assert changed(("delete_file", {"path": "a.py"}, "Deleted.")) == ["deleted a.py e4"]
     assert changed(("read_file", {"path": "empty.py"}, "")) == ["r empty.py e4"]
+
+
+def test_a_file_that_was_only_edited_has_the_text_that_earlier_messages_hold() -> None:
+    """Its newest edit is named: notes on later work else end with the text that they began with."""
+    edit = answer("edit_file", "a.py")
+    items = session_with(answer("read_file", "a.py"), edit, edit).transcript.items
+    ledger = build_ledger(items[2:])
+    assert ledger.text(600) == "e a.py e5"
+    ledger.complete_from(build_ledger(items[:2]))
+    assert ledger.text(600) == "e a.py abababababab e3 (edited since, e5)"
 
 
 def test_a_read_of_some_lines_does_not_pass_for_the_text_of_a_file() -> None:
