@@ -16,8 +16,10 @@ from helix_desktop.agent.window.unused_summaries import UnusedSummaries
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation, observation_task
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.coverage_check import (
     CHARS_PER_TOKEN,
+    CoveredFacts,
     check_coverage,
     covered_facts,
 )
@@ -25,7 +27,7 @@ from helix_desktop.context.summaries.handover import user_text_budget, whole_tex
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.summaries.summary_check import accept_observations, reflection_input, summary_input
-from helix_desktop.context.summaries.transcript_lines import transcript_lines
+from helix_desktop.context.summaries.transcript_lines import brief_lines, transcript_lines
 from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, SummaryRefused
@@ -43,7 +45,7 @@ _text = TextContext("Agent")
 
 
 class ObservationInput(msgspec.Struct, frozen=True):
-    """The input of observations: the range, its messages, what they stand under, and what came after them."""
+    """The input of observations: the range, its messages, what they stand under, and the messages around."""
 
     event_range: EventRange
     items: tuple[LogItem, ...]
@@ -52,6 +54,7 @@ class ObservationInput(msgspec.Struct, frozen=True):
     generations: tuple[ObservationsMade, ...]
     standing: tuple[Observation, ...] = ()
     following: tuple[LogItem, ...] = ()
+    earlier: tuple[LogItem, ...] = ()
 
 
 class Observer:
@@ -153,6 +156,7 @@ class Observer:
             tuple(cover.event for cover in relevant if isinstance(cover.event, ObservationsMade)),
             tuple(observation.standing_observations(transcript)[-observation_task.KNOWN_FACTS :]),
             tuple(transcript.without_excluded(transcript.between(event_range.upto, transcript.last_seq))),
+            tuple(transcript.without_excluded(transcript.between(0, event_range.after))),
         )
 
     async def _summarize(self, source_input: ObservationInput) -> SummaryResult[tuple[Observation, ...]]:
@@ -166,9 +170,7 @@ class Observer:
             lines = await asyncio.to_thread(
                 transcript_lines, source_input.items, source_input.covers, source_input.masked, shorten
             )
-            following = await asyncio.to_thread(
-                transcript_lines, source_input.following[-newest:], shorten=shorten
-            )
+            following = await asyncio.to_thread(brief_lines, source_input.following[-newest:])
             task = observation_task.observation_task(
                 self._runtime.prompts["observe"], lines, source_input.standing, following
             )
@@ -222,17 +224,23 @@ class Observer:
         else:
             facts, over = observation_task.leave_out_known(facts, source_input.standing, over)
         quoted = observation_task.verbatim_seqs(source_input.items, quote_budget)
-        covered = await asyncio.to_thread(covered_facts, source_input.items)
+        covered = await asyncio.to_thread(_covered_with_earlier, source_input.items, source_input.earlier)
         ledger = covered.ledger.text(policy.ledger_tokens)
-        text = "\n".join([*(fact.text for fact in facts), ledger])
+        text = "\n".join([*map(observation.observation_bullet, facts), ledger])
         missing_chars = policy.ledger_tokens * CHARS_PER_TOKEN
         users = [item for item in source_input.items if isinstance(item.event, UserSpoke)]
         whole_seqs = whole_texts(users, quote_budget)
-        todo_list = self._runtime.transcript.todo_list_between(event_range.after, event_range.upto)
+        transcript = self._runtime.transcript
+        todo_list = transcript.todo_list_between(event_range.after, event_range.upto)
         coverage = await asyncio.to_thread(
             check_coverage, covered, text, missing_chars, whole_seqs, todo_list
         )
-        lines = [observation.observation_bullet(fact) for fact in over]
+        shown = {
+            fact
+            for generation in source_input.generations
+            for fact in observation.shown_facts(generation, transcript)
+        }
+        lines = [observation.observation_bullet(fact) if fact in shown else "" for fact in over]
         over_tokens = await self._runtime.counter.count(lines) if lines else []
         prompt = self._runtime.prompt_versions.get("reflect" if event_range.replaces else "observe", "")
         return ObservationsMade(
@@ -297,3 +305,10 @@ class Observer:
             )
             raise CompactionRefused(_text("The noted facts weren't used."), why)
         return [msgspec.structs.replace(event, before=covered_tokens)]
+
+
+def _covered_with_earlier(items: Sequence[LogItem], earlier: Sequence[LogItem]) -> CoveredFacts:
+    """Return the facts of these messages; files edited in them have the text that earlier ones hold."""
+    covered = covered_facts(items)
+    covered.ledger.complete_from(build_ledger(earlier))
+    return covered

@@ -66,7 +66,7 @@ def render_handover(
     if handover.ledger:
         parts += [f"## Artifact Ledger ({LEGEND})", handover.ledger]
     if missing := also_named(handover.coverage):
-        parts += ["## Also Named in What This Covers", missing]
+        parts += ["## What the Sections Above Leave Out", missing]
     if handover.index:
         handle = bare_marker(handover.index, handover.handle_digits)
         parts += ["## Index", f"{handle} {pluralize(handover.index_entries, 'output')} covered here"]

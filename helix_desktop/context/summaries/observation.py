@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence, Set
 from itertools import chain
 
 import msgspec
@@ -28,6 +29,8 @@ _NOTE = (
     f"{LEGEND}."
 )
 MIN_MESSAGES = 8
+_REPEATED_WORDS = 0.6  # share of a fact's words that a quoted message has if the fact repeats it
+_WORD = re.compile(r"\w{4,}")
 
 
 class EventRange(msgspec.Struct, frozen=True):
@@ -222,7 +225,7 @@ def render_generation(
     """Return the text of one generation; a fact without sources is marked as unsupported."""
     lines: list[str] = []
     day = ""
-    for observation in generation.observations:
+    for observation in shown_facts(generation, transcript):
         if observation in ended:
             continue
         if (this := utc_day(observation.at)) != day:
@@ -232,11 +235,33 @@ def render_generation(
     if generation.ledger:
         lines += ["Artifacts:", generation.ledger]
     if missing := also_named(generation.coverage):
-        lines += ["Also named there:", missing]
+        lines += ["What the notes above leave out:", missing]
     lines += quote_messages(quoted_texts(generation, transcript))
     handle = bare_marker(generation.index, generation.handle_digits)
     lines.append(f"{handle} {pluralize(generation.index_entries, 'output')} covered here")
     return "\n".join(lines)
+
+
+def shown_facts(generation: ObservationsMade, transcript: Transcript) -> list[Observation]:
+    """Return the facts of a generation that stand in its text: not those that repeat a quoted message.
+
+    What the user wants stands below them in the user's own words.
+    """
+    quoted = {seq: _words(text) for seq, text, _ in quoted_texts(generation, transcript)}
+    return [fact for fact in generation.observations if not _repeats(fact, quoted)]
+
+
+def _repeats(fact: Observation, quoted: Mapping[int, Set[str]]) -> bool:
+    """Return True if a fact comes from quoted messages alone, and most of its words stand there."""
+    if not fact.sources or not quoted.keys() >= set(fact.sources) or fact.text.startswith("Over:"):
+        return False
+    words = _words(fact.text)
+    said = frozenset().union(*(quoted[seq] for seq in fact.sources))
+    return len(words & said) >= _REPEATED_WORDS * len(words)
+
+
+def _words(text: str) -> Set[str]:
+    return frozenset(_WORD.findall(text.lower()))
 
 
 def observation_bullet(observation: Observation) -> str:

@@ -10,6 +10,7 @@ import msgspec
 
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries.conclusions import cut_between_words
 from helix_desktop.context.summaries.handover import UNSUPPORTED, newest_texts, split_sources
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.summary_task import SummaryTask
@@ -119,11 +120,15 @@ def end_observations(
         facts = [standing[number - 1] for number in numbers if 0 < number <= len(standing)]
         facts = facts or [fact for fact in standing if _ends_by_entry(observation, text, fact)]
         rest = _STANDING_NUMBER.sub("", text).strip() if numbers else text
-        names = "; ".join(fact.text[:_ENDED_CHARS] for fact in facts) if numbers else ""
-        sentence = ". ".join(part for part in (names, rest) if part)
+        names = "; ".join(_ended_text(fact) for fact in facts) if numbers else ""
+        sentence = ": ".join(part for part in (names, rest) if part)
         notes.append(msgspec.structs.replace(observation, text=f"Over: {sentence or text}"))
         ended |= dict.fromkeys(facts)
     return tuple(notes), tuple(ended)
+
+
+def _ended_text(fact: Observation) -> str:
+    return f'"{cut_between_words(fact.text.removesuffix("."), _ENDED_CHARS)}"'
 
 
 def _ends_by_entry(note: Observation, text: str, fact: Observation) -> bool:

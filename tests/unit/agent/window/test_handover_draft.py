@@ -310,7 +310,7 @@ async def test_an_edited_draft_is_checked_again() -> None:
     await conversation.handovers.commit(draft, f"{draft.text}- The plan is in docs/plan.md [e3]\n")
     (handover,) = rig.events(HandoverMade)
     assert [(kind.named, kind.missing) for kind in handover.coverage] == [(1, ())]
-    assert "Also Named" not in conversation.window.measure()[0].request.messages[1].text
+    assert "Leave Out" not in conversation.window.measure()[0].request.messages[1].text
     await rig.assert_consistent()
 
 

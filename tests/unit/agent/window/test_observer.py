@@ -344,7 +344,7 @@ async def test_an_observation_that_is_over_leaves_the_window_with_the_note_that_
     assert [ended.observation for ended in second.over] == [first.observations[0]]
     text = next_request_text(rig)
     assert f"- (1) {todo}" not in text
-    assert f"Over: {todo}. they are written and pass" in text
+    assert f'Over: "{todo}": they are written and pass' in text
     assert "src/app.py was read" in text
     window = rig.conversation.window.measure()[0]
     (counted,) = await WordCounter().count([window.request.messages[1].text])

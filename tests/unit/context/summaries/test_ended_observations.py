@@ -36,7 +36,9 @@ def test_a_note_ends_a_known_fact_by_its_number() -> None:
     """The fact is over; the note says what it was and how it ended."""
     notes, ended = end_observations((note("Over: known 2, written and pass", 90),), STANDING)
     assert ended == (TODO,)
-    assert [each.text for each in notes] == ["Over: Tests of the parser are still to write. written and pass"]
+    assert [each.text for each in notes] == [
+        'Over: "Tests of the parser are still to write": written and pass'
+    ]
 
 
 def test_a_note_ends_a_known_fact_by_a_common_entry_and_its_words() -> None:

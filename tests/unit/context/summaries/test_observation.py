@@ -392,6 +392,28 @@ def check_user_messages_are_quoted_by_event(simulator: SessionSimulator) -> None
     assert all(f"e{seq} user: {messages[seq].text}" in text for seq in seqs)
 
 
+def test_a_fact_that_repeats_a_quoted_message_does_not_stand_beside_it() -> None:
+    """What it says beyond the message stays, and all of them where the message is not quoted."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Please write docs/inline.md: one page, with the limits that the parser uses.")
+    (item,) = simulator.transcript.items
+    facts = [
+        Observation(0, 1, text, (item.seq,))
+        for text in (
+            "The user wants docs/inline.md, one page with the limits of the parser",
+            "Tests failed with three errors",
+            'Over: "Please write docs/inline.md"',
+        )
+    ]
+    made = observations_with(tuple(facts))
+    quoted = REPLACE(made, quoted=(item.seq,), quote_tokens=400)
+    for generation, shown in ((made, facts), (quoted, facts[1:])):
+        text = observation.render_generation(generation, simulator.transcript)
+        assert [line for line in text.splitlines() if line[:3] == "- ("] == [
+            observation.observation_bullet(fact) for fact in shown
+        ]
+
+
 @given(histories_with_rewrites(), st.booleans(), st.booleans())
 def test_observations_of_any_history(simulator: SessionSimulator, is_manual: bool, reflect: bool) -> None:
     """The last check makes some."""
