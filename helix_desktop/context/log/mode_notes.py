@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.permission_mode import PermissionMode
 
 UNKNOWN_MODE = ""
@@ -29,6 +31,18 @@ REFUSED_IN_PLAN = (
 def mode_note(announced_mode: PermissionMode | str, mode: PermissionMode) -> str:
     """Return the note on the mode for the next message; empty if the model knows this mode."""
     return "" if announced_mode == mode else _NOTES[mode]
+
+
+def newest_mode_note(items: Sequence[LogItem]) -> str:
+    """Return the newest note on a mode with one of these messages; empty if there is none.
+
+    What replaces the messages in the window repeats it: it is in force until another one says otherwise.
+    """
+    for item in reversed(items):
+        event = item.event
+        if isinstance(event, UserSpoke) and announces_mode(event.note, event.mode):
+            return event.note.partition("\n")[0]
+    return ""
 
 
 def announces_mode(note: str, mode: PermissionMode) -> bool:

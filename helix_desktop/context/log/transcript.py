@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
-from helix_desktop.context.log.mode_notes import UNKNOWN_MODE, announces_mode
+from helix_desktop.context.log.mode_notes import UNKNOWN_MODE, announces_mode, newest_mode_note
 from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_layout import (
@@ -318,11 +318,21 @@ class Transcript(WindowMessages):
     def announced_mode(self) -> PermissionMode | str:
         """Return the mode that the model knows: it is "ask" until a note says otherwise.
 
-        UNKNOWN_MODE if the message with that note left the window, until an undo brings it back. A mask does
-        not hide a note.
+        UNKNOWN_MODE if the message with that note left the window, and what replaced it does not repeat the
+        note, until an undo brings it back. A mask does not hide a note.
         """
-        is_known = self._announced_mode == "ask" or self._is_shown(self._mode_note_seq)
+        seq = self._mode_note_seq
+        is_known = self._announced_mode == "ask" or self._is_shown(seq) or self._is_mode_repeated(seq)
         return self._announced_mode if is_known else UNKNOWN_MODE
+
+    def _is_mode_repeated(self, seq: int) -> bool:
+        """Return True if what stands for a message in the window repeats its note on the mode."""
+        cover, item = self.cover_of(seq), self.item(seq)
+        if cover is None or item is None or not self.rewrites.excluded.keys().isdisjoint((seq, cover.seq)):
+            return False
+        if isinstance(cover.event, FoldMade):
+            return newest_mode_note([item]) in cover.event.text
+        return isinstance(cover.event, ObservationsMade)
 
     @property
     def image_refusal(self) -> TurnEnded | None:

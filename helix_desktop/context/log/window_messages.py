@@ -112,9 +112,13 @@ class WindowMessages(MessageLog):
         masked = self.masked
         self._maskable_items = [item for item in self._maskable_items if item.seq not in masked]
 
-    def _is_covered(self, seq: int) -> bool:
+    def cover_of(self, seq: int) -> Cover | None:
+        """Return the rewrite that stands for a message in the window; None if the message does."""
         place = bisect_left(self._covers, seq, key=_after)
-        return place > 0 and seq <= self._covers[place - 1].upto
+        return self._covers[place - 1] if place > 0 and seq <= self._covers[place - 1].upto else None
+
+    def _is_covered(self, seq: int) -> bool:
+        return self.cover_of(seq) is not None
 
     def _is_shown(self, seq: int) -> bool:
         """Return True if a message stands in the window: whole, or as markers."""

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import islice
 
 from helix_desktop.context.intake.error_lines import find_error
+from helix_desktop.context.log.mode_notes import newest_mode_note
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import LEGEND, build_ledger
@@ -71,7 +72,7 @@ def render_fold_note(
 
     Of the present `todo_list`, if it is in one of the messages, what is left to do stands at the end.
     """
-    lines = [*note_lines(items), *_todo_lines(todo_list)]
+    lines = [*note_lines(items), *_todo_lines(todo_list), *_mode_lines(items)]
     return "\n".join([_header("Earlier steps", index, entries, digits), *lines])
 
 
@@ -100,12 +101,18 @@ def render_condensed_note(
             lines[item.seq] = _reply_line(item.event, item.event.reply)
     ledger = build_ledger(items[-_LEDGER_MESSAGES:]).text(policy.ledger_tokens)
     header = _header("Earlier steps, in brief", index, entries, policy.handle_digits)
-    parts = [header, *(line for _, line in sorted(lines.items())), *_todo_lines(todo_list)]
+    ends = [*_todo_lines(todo_list), *_mode_lines(user_words or items)]
+    parts = [header, *(line for _, line in sorted(lines.items())), *ends]
     return "\n".join([*parts, f"[Artifacts: {LEGEND}]", ledger] if ledger else parts)
 
 
 def _todo_lines(todo_list: TodoList) -> list[str]:
     return todo_list.open_lines if todo_list.is_open else []
+
+
+def _mode_lines(items: Sequence[LogItem]) -> list[str]:
+    note = newest_mode_note(items)
+    return [note] if note else []
 
 
 def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> dict[int, str]:

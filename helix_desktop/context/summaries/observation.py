@@ -9,6 +9,7 @@ from itertools import chain
 import msgspec
 
 from helix_desktop.context.log.ended_observations import ended_observations
+from helix_desktop.context.log.mode_notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem, SummaryBlock
 from helix_desktop.context.policy import ContextPolicy
@@ -239,7 +240,8 @@ def render_generation(
     lines += quote_messages(quoted_texts(generation, transcript))
     handle = bare_marker(generation.index, generation.handle_digits)
     lines.append(f"{handle} {pluralize(generation.index_entries, 'output')} covered here")
-    return "\n".join(lines)
+    mode = newest_mode_note(transcript.users_between(generation.after, generation.upto))
+    return "\n".join([*lines, mode] if mode else lines)
 
 
 def shown_facts(generation: ObservationsMade, transcript: Transcript) -> list[Observation]:

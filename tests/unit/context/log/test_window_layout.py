@@ -125,7 +125,10 @@ def test_the_layout_of_any_history(simulator: SessionSimulator) -> None:
 
 
 def test_a_mode_is_announced_again_only_when_its_note_left_the_window() -> None:
-    """A fold of other messages leaves it known; one of its own hides it until an undo, a retry drops it."""
+    """A fold of other messages leaves it known; one of its own hides it until an undo, or repeats it.
+
+    A retry drops it.
+    """
     note = mode_note("ask", "auto")
     events: tuple[tuple[Event, str], ...] = (
         (UserSpoke("One.", 1), "ask"),
@@ -142,6 +145,10 @@ def test_a_mode_is_announced_again_only_when_its_note_left_the_window() -> None:
         (TurnRetried(of=11, after=10), "auto"),
         (UserSpoke("Four.", 1, mode="ask", note=mode_note("auto", "ask")), "ask"),
         (msgspec.structs.replace(_HANDOVER, upto=13), "ask"),
+        (UserSpoke("Five.", 1, mode="auto", note=note), "auto"),
+        (msgspec.structs.replace(_FOLDED, after=14, upto=15), UNKNOWN_MODE),
+        (msgspec.structs.replace(_FOLDED, after=14, upto=15, text=f"Folded.\n{note}"), "auto"),
+        (Excluded((17,), "", 0, ""), UNKNOWN_MODE),
     )
     transcript = Transcript()
     for seq, (event, announced_mode) in enumerate(events, 1):

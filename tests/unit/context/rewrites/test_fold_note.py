@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.context.log.mode_notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
@@ -306,6 +307,23 @@ def test_a_condensed_note_respects_its_limits(max_words: int) -> None:
     agent = [line for line in text.splitlines() if line.startswith("Step ")]
     assert sum(map(len, agent)) <= max_words * 3.5 + 400
     assert not agent or agent[-1].startswith("Step 39")
+
+
+def test_a_note_repeats_the_mode_that_is_in_force() -> None:
+    """The newest one alone, and not what else the program told with the message."""
+    plan, auto = mode_note("ask", "plan"), mode_note("plan", "auto")
+    messages = [
+        UserSpoke("One.", 1, mode="plan", note=plan),
+        UserSpoke("Two.", 1, mode="auto", note=f"{auto}\n[Files changed]"),
+        UserSpoke("Three.", 1, mode="auto", note="[Files changed]"),
+    ]
+    items = [LogItem(seq, 0, 0, 1, event, 1, seq) for seq, event in enumerate(messages, 1)]
+    for note in (
+        fold_note.render_fold_note(items, "", 0),
+        fold_note.render_condensed_note(items, "", 0, 99, 99, PROFILES["balanced"]),
+    ):
+        assert [line for line in note.splitlines() if "[Mode" in line or "[Files" in line] == [auto]
+    assert plan not in fold_note.render_fold_note(items[2:], "", 0)
 
 
 def test_a_condensed_note_without_user_messages() -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.mode_notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_messages import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
@@ -412,6 +413,15 @@ def test_a_fact_that_repeats_a_quoted_message_does_not_stand_beside_it() -> None
         assert [line for line in text.splitlines() if line[:3] == "- ("] == [
             observation.observation_bullet(fact) for fact in shown
         ]
+
+
+def test_observations_repeat_the_mode_that_is_in_force() -> None:
+    """It left the window with the message that announced it."""
+    note = mode_note("ask", "auto")
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.record(UserSpoke("Begin.", 1, mode="auto", note=note))
+    made = observations_with((Observation(0, 1, "A fact"),))
+    assert observation.render_generation(made, simulator.transcript).splitlines()[-1] == note
 
 
 @given(histories_with_rewrites(), st.booleans(), st.booleans())
