@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.context.log.mode_notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_messages import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
@@ -391,37 +390,6 @@ def check_user_messages_are_quoted_by_event(simulator: SessionSimulator) -> None
     observations = REPLACE(observations_with((Observation(0, 1, "A fact"),)), quoted=seqs)
     text = observation.render_generation(observations, simulator.transcript)
     assert all(f"e{seq} user: {messages[seq].text}" in text for seq in seqs)
-
-
-def test_a_fact_that_repeats_a_quoted_message_does_not_stand_beside_it() -> None:
-    """What it says beyond the message stays, and all of them where the message is not quoted."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Please write docs/inline.md: one page, with the limits that the parser uses.")
-    (item,) = simulator.transcript.items
-    facts = [
-        Observation(0, 1, text, (item.seq,))
-        for text in (
-            "The user wants docs/inline.md, one page with the limits of the parser",
-            "Tests failed with three errors",
-            'Over: "Please write docs/inline.md"',
-        )
-    ]
-    made = observations_with(tuple(facts))
-    quoted = REPLACE(made, quoted=(item.seq,), quote_tokens=400)
-    for generation, shown in ((made, facts), (quoted, facts[1:])):
-        text = observation.render_generation(generation, simulator.transcript)
-        assert [line for line in text.splitlines() if line[:3] == "- ("] == [
-            observation.observation_bullet(fact) for fact in shown
-        ]
-
-
-def test_observations_repeat_the_mode_that_is_in_force() -> None:
-    """It left the window with the message that announced it."""
-    note = mode_note("ask", "auto")
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.record(UserSpoke("Begin.", 1, mode="auto", note=note))
-    made = observations_with((Observation(0, 1, "A fact"),))
-    assert observation.render_generation(made, simulator.transcript).splitlines()[-1] == note
 
 
 @given(histories_with_rewrites(), st.booleans(), st.booleans())
