@@ -235,12 +235,12 @@ class Observer:
         coverage = await asyncio.to_thread(
             check_coverage, covered, text, missing_chars, whole_seqs, todo_list
         )
-        shown = {
+        in_text = {
             fact
             for generation in source_input.generations
-            for fact in observation.shown_facts(generation, transcript)
+            for fact in observation.facts_in_text(generation, transcript)
         }
-        lines = [observation.observation_bullet(fact) if fact in shown else "" for fact in over]
+        lines = [observation.observation_bullet(fact) if fact in in_text else "" for fact in over]
         over_tokens = await self._runtime.counter.count(lines) if lines else []
         prompt = self._runtime.prompt_versions.get("reflect" if event_range.replaces else "observe", "")
         return ObservationsMade(

@@ -226,7 +226,7 @@ def render_generation(
     """Return the text of one generation; a fact without sources is marked as unsupported."""
     lines: list[str] = []
     day = ""
-    for observation in shown_facts(generation, transcript):
+    for observation in facts_in_text(generation, transcript):
         if observation in ended:
             continue
         if (this := utc_day(observation.at)) != day:
@@ -244,7 +244,7 @@ def render_generation(
     return "\n".join([*lines, mode] if mode else lines)
 
 
-def shown_facts(generation: ObservationsMade, transcript: Transcript) -> list[Observation]:
+def facts_in_text(generation: ObservationsMade, transcript: Transcript) -> list[Observation]:
     """Return the facts of a generation that stand in its text: not those that repeat a quoted message.
 
     What the user wants stands below them in the user's own words.
@@ -258,8 +258,8 @@ def _repeats(fact: Observation, quoted: Mapping[int, Set[str]]) -> bool:
     if not fact.sources or not quoted.keys() >= set(fact.sources) or fact.text.startswith("Over:"):
         return False
     words = _words(fact.text)
-    said = frozenset().union(*(quoted[seq] for seq in fact.sources))
-    return len(words & said) >= _REPEATED_WORDS * len(words)
+    quoted_words = frozenset().union(*(quoted[seq] for seq in fact.sources))
+    return len(words & quoted_words) >= _REPEATED_WORDS * len(words)
 
 
 def _words(text: str) -> Set[str]:

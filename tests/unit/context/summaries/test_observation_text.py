@@ -32,10 +32,10 @@ def test_a_fact_that_repeats_a_quoted_message_does_not_stand_beside_it() -> None
     ]
     made = observations_with(tuple(facts))
     quoted = msgspec.structs.replace(made, quoted=(item.seq,), quote_tokens=400)
-    for generation, shown in ((made, facts), (quoted, facts[1:])):
+    for generation, in_text in ((made, facts), (quoted, facts[1:])):
         text = observation.render_generation(generation, simulator.transcript)
         assert [line for line in text.splitlines() if line[:3] == "- ("] == [
-            observation.observation_bullet(fact) for fact in shown
+            observation.observation_bullet(fact) for fact in in_text
         ]
 
 
