@@ -9,7 +9,7 @@ from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Numbers")
 
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|[KMG]?B\b)|(?<=≈) (?=\$?\d)")
+_NO_BREAK_AT = re.compile(r"(?<=\d) (?=%|[KMG]?B\b)|(?<=≈) (?=\$?\d)| (?=· )")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 _THOUSAND, _MILLION = 1_000, 1_000_000
 _KILO = 1024
@@ -80,8 +80,8 @@ def format_usd(amount: float) -> str:
 
 
 def keep_units(text: str) -> str:
-    """Return a text to be laid out in lines in which no number is parted from its unit."""
-    return _BEFORE_UNIT.sub(_NO_BREAK, text)
+    """Return a text for lines in which no number is parted from its unit; none of them begins with a dot."""
+    return _NO_BREAK_AT.sub(_NO_BREAK, text)
 
 
 def _shortened(number: float) -> str:

@@ -229,6 +229,11 @@ class CacheFilterBar(Themed, QWidget):
         self._counter_texts = full, short
         self._update_counter()
 
+    def clear_totals(self) -> None:
+        """Say nothing of how much there is."""
+        self._counter_texts = "", ""
+        self._update_counter()
+
     def show_selected(self, count: int) -> None:
         """Say how many entries are selected, where they are several."""
         if max(count, 1) != self._selected:

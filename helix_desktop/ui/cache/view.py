@@ -86,6 +86,7 @@ class CacheBrowser(Themed, QWidget):
         self.handover_hits = HandoverHits()
         self.empty = EmptyState("database", "")
         self.no_match = EmptyState("search", tr("No entries match this filter"), tr("Clear filter"))
+        self.loading = EmptyState("database", tr("Loading…"))
         self._error = SelectableText("", 13, "error")
         self._lay_out()
         self._wire()
@@ -102,6 +103,8 @@ class CacheBrowser(Themed, QWidget):
         self._notice.hide()
         self._totals, self._is_counted, self._is_listed = CacheTotals(), source is None, False
         self._is_searching, self._unindexed = False, 0
+        if source is not None:
+            self._slow.start()
         self._update_visibility()
         if source is not None:
             self.refresh()
@@ -155,7 +158,7 @@ class CacheBrowser(Themed, QWidget):
 
     def _lay_out(self) -> None:
         self._pages = QStackedWidget(self)
-        for page in (self.table, self.no_match):
+        for page in (self.table, self.no_match, self.loading):
             self._pages.addWidget(page)
         self.splitter = QSplitter(Qt.Orientation.Vertical, self)
         self.splitter.setChildrenCollapsible(False)
@@ -366,7 +369,8 @@ class CacheBrowser(Themed, QWidget):
         is_searched = cache_filter != self._canceled_filter and not self._is_searching
         is_complete = is_searched and self._notice.isHidden()
         waiting = listed or not is_complete or is_stale or not cache_filter.is_narrowing
-        self._pages.setCurrentWidget(self.table if waiting else self.no_match)
+        is_slow = not (self._is_counted or listed or self._slow.isActive()) and self._notice.isHidden()
+        self._pages.setCurrentWidget(self.loading if is_slow else self.table if waiting else self.no_match)
         self.preview.setVisible(listed > 0)
         self.no_match.set_content(
             tr("No entries match “{query}”", query=cache_filter.text)
@@ -374,7 +378,9 @@ class CacheBrowser(Themed, QWidget):
             else tr("No entries match this filter"),
             tr("Clear filter"),
         )
-        if is_stale and self._slow.isActive():
+        if is_slow:
+            self.filter_bar.clear_totals()  # the page says it
+        if is_slow or (is_stale and self._slow.isActive()):
             return
         self.filter_bar.show_totals(
             self._totals, listed if self._is_listed else self._totals.entries, self._status(is_stale)

@@ -82,6 +82,9 @@ async def test_a_store_that_has_not_answered_is_not_called_empty(qtbot: QtBot, s
     pane.set_source(WaitingCache([cache_row(0)], answers=0))
     assert pane.empty.isHidden()
     assert pane.filter_bar.counter.text == "Loading…"
+    assert not pane.loading.isVisible(), "a quick answer leaves no flash"
+    await wait_until(pane.loading.isVisible)
+    assert pane.filter_bar.counter.text == "", "said once"
     failing = CacheBrowser(scope.start, lambda: NOW_MS)
     qtbot.addWidget(failing)
     failing.show()
