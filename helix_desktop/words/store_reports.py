@@ -221,7 +221,7 @@ def retention_reason(entry: CacheEntry) -> tuple[str, str]:
     """Return why an entry cannot go to the trash even on the user's request, and what to do about it."""
     if entry.references:
         return (
-            tr.plural(entry.references, "Used by %n message.", "Used by %n messages."),
+            tr.plural(entry.references, "Used in %n place in sessions.", "Used in %n places in sessions."),
             tr("It can be removed when no session uses it. For secrets, use Remove a secret."),
         )
     if entry.pinned:

@@ -1614,6 +1614,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>Digest of its bytes, by which it is recalled and verified</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/view.py" />
             <source>Every tool output is stored here, byte for byte.</source>
             <translation type="unfinished" />
@@ -1697,6 +1702,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/preview/entry_content.py" />
             <source>Hex</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>How often an agent recalled it</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1833,11 +1843,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/columns.py" />
-            <source>Messages that use it</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
             <source>More actions</source>
             <translation type="unfinished" />
@@ -1964,6 +1969,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>Pinned: always kept in context.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>Places in sessions that use it: its output, a question about its form, a note</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2308,6 +2318,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>Size of the whole content; on disk it takes less</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/filter_bar.py" />
             <source>Sort by</source>
             <translation type="unfinished" />
@@ -2357,6 +2372,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>The file, command or address that the call was about</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>The first line, or in a search the line that was found</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>The model sees a preview, an extract or some lines.</source>
             <translation type="unfinished" />
@@ -2364,6 +2389,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/state_labels.py" />
             <source>The model sees all of it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>The tool that it came from</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2479,6 +2509,16 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/cache_export.py" />
             <source>What was saved so far stays in the folder.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>When it was recalled last; before the first recall, when it was stored</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/columns.py" />
+            <source>When it was stored first</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20032,18 +20072,18 @@
             <source>Unpin it first.</source>
             <translation type="unfinished" />
         </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/words/store_reports.py" />
-            <source>Used by %n messages.</source>
-            <translation>
-                <numerusform>Used by %n message.</numerusform>
-                <numerusform>Used by %n messages.</numerusform>
-            </translation>
-        </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
             <source>Used by a note or summary.</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>Used in %n places in sessions.</source>
+            <translation>
+                <numerusform>Used in %n place in sessions.</numerusform>
+                <numerusform>Used in %n places in sessions.</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />

@@ -44,8 +44,8 @@ class Column:
     rank: int
     style: CellStyle
     text: Callable[[CacheRow, int], str]  # of a row, at a time in milliseconds since 1970
+    tip: UserText
     stretch: int = 0
-    tip: UserText | None = None
 
     @property
     def sort_column(self) -> CacheColumn:
@@ -74,11 +74,15 @@ def tokens_text(row: CacheRow) -> str:
 COLUMNS: tuple[Column, ...] = (
     Column("state", text("State"), 120, 0, "pill", lambda row, _: translate(STATE_LABELS[row.state]),
             tip=text("Where the content is now")),
-    Column("tool", text("Tool"), 108, 3, "text", lambda row, _: tool_name(row)),
-    Column("target", text("Target"), 220, 0, "path", lambda row, _: row.target, stretch=3),
+    Column("tool", text("Tool"), 108, 3, "text", lambda row, _: tool_name(row),
+            tip=text("The tool that it came from")),
+    Column("target", text("Target"), 220, 0, "path", lambda row, _: row.target, stretch=3,
+            tip=text("The file, command or address that the call was about")),
     Column("line", text("Content"), 170, 8, "mono-muted",
-            lambda row, _: row.hit or row.first_line, stretch=4),
-    Column("size", text("Size"), 72, 1, "number", lambda row, _: format_size(row.size)),
+            lambda row, _: row.hit or row.first_line, stretch=4,
+            tip=text("The first line, or in a search the line that was found")),
+    Column("size", text("Size"), 72, 1, "number", lambda row, _: format_size(row.size),
+            tip=text("Size of the whole content; on disk it takes less")),
     Column("tokens", text("Tokens"), 66, 4, "number", lambda row, _: tokens_text(row),
             tip=text("Tokens in a request, as the model of the open session counts them")),
     Column(
@@ -87,14 +91,19 @@ COLUMNS: tuple[Column, ...] = (
         tip=text("Tokens saved in the context window of the open session"),
     ),
     Column("recalls", text("Recalls"), 68, 9, "number",
-            lambda row, _: format_integer(row.recalls) if row.recalls else "–"),
+            lambda row, _: format_integer(row.recalls) if row.recalls else "–",
+            tip=text("How often an agent recalled it")),
     Column("refs", text("Refs"), 52, 10, "number",
-            lambda row, _: format_integer(row.references), tip=text("Messages that use it")),
+            lambda row, _: format_integer(row.references),
+            tip=text("Places in sessions that use it: its output, a question about its form, a note")),
     Column("created", text("Created"), 96, 5, "muted",
-            lambda row, now: format_relative_time(row.created_at_ms, now)),
+            lambda row, now: format_relative_time(row.created_at_ms, now),
+            tip=text("When it was stored first")),
     Column("used", text("Last used"), 96, 11, "muted",
-            lambda row, now: format_relative_time(row.last_used_at_ms, now)),
-    Column("digest", text("SHA-256"), 124, 2, "mono", lambda row, _: short_digest(row.digest)),
+            lambda row, now: format_relative_time(row.last_used_at_ms, now),
+            tip=text("When it was recalled last; before the first recall, when it was stored")),
+    Column("digest", text("SHA-256"), 124, 2, "mono", lambda row, _: short_digest(row.digest),
+            tip=text("Digest of its bytes, by which it is recalled and verified")),
 )  # fmt: skip
 
 COLUMN_BY_KEY: dict[ColumnKey, Column] = {column.key: column for column in COLUMNS}

@@ -105,7 +105,7 @@ class CacheTableModel(QAbstractTableModel):
             return title + (arrow if column.sort_column == self._sort.column else "")
         if role == Qt.ItemDataRole.ToolTipRole:
             sort = tr("Click to sort by {column}", column=translate(column.title))
-            return "\n".join(filter(None, (translate(column.tip or ""), sort)))
+            return f"{translate(column.tip)}\n{sort}"
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if column.style == "number" else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter

@@ -28,6 +28,7 @@ from helix_desktop.ui.design.themed import retint
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
 
+_TIP = Qt.ItemDataRole.ToolTipRole
 pytestmark = pytest.mark.qt_loop
 
 
@@ -161,6 +162,8 @@ async def test_state_session_and_order(qtbot: QtBot, scope: TaskScope) -> None:
     pane.table.sort_requested.emit("created")
     await wait_until(lambda: pane.model.digest_at(0) == cache_row(39).digest)
     assert "↑" in str(pane.model.headerData(9, Qt.Orientation.Horizontal))
+    tips = [str(pane.model.headerData(at, Qt.Orientation.Horizontal, _TIP)) for at in range(len(COLUMNS))]
+    assert len({tip.partition("\nClick to sort by ")[0] for tip in tips}) == len(COLUMNS), "each has its own"
 
 
 async def test_new_entries_move_neither_selection_nor_view(qtbot: QtBot, scope: TaskScope) -> None:
