@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from helix_desktop.domain.digest import is_digest_prefix
 from helix_desktop.domain.files.mention import parse_lines
@@ -53,6 +54,24 @@ def non_empty_text(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError(tr("must not be empty"))
     return text
+
+
+class NonEmptyText(argparse.Action):
+    """Stores a text that is not blank; for options with an empty default, which a type would refuse."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the text. Raises ArgumentError."""
+        if (
+            not values.strip()
+        ):  # from an unset variable of a script: as if it were left out, it does other things
+            raise argparse.ArgumentError(self, tr("must not be empty"))
+        setattr(namespace, self.dest, values)
 
 
 def number_between(minimum: int, maximum: int) -> Callable[[str], int]:

@@ -83,7 +83,12 @@ def backup(args: argparse.Namespace) -> int:
 
 
 def _archive_path(path: Path) -> Path:
-    """Return the path of an export. Raises InvalidInput for a name with another ending."""
+    """Return the path of an export. Raises InvalidInput for a folder, or a name with another ending."""
+    if path.is_dir():
+        raise InvalidInput(
+            text("{path} is a folder.", path=path),
+            fix=text("Add the name of the file to write, such as {name}.", name=f"export{SUFFIX}"),
+        )
     if path.suffix not in ("", SUFFIX):
         raise InvalidInput(
             text("{name} must end in {suffix}.", name=path.name, suffix=SUFFIX),

@@ -205,9 +205,9 @@ async def requested_model(
 async def _open_session(workspace: OpenWorkspace, args: argparse.Namespace) -> Conversation:
     """Open the requested session, or a new one, which may begin with a handover. Raises InvalidInput."""
     if args.from_handover:
-        session_prefix, _, event = args.from_handover.partition(":")
+        session_prefix, colon, event = args.from_handover.partition(":")
         seq = event.removeprefix("e")
-        if event and not (seq.isdecimal() and len(seq) <= _MAX_EVENT_DIGITS):
+        if colon and not (seq.isdecimal() and len(seq) <= _MAX_EVENT_DIGITS and int(seq)):
             raise InvalidInput(
                 text("{event} isn't the event of a handover.", event=repr(event[:70])),
                 fix=text("Write {form}; {command} lists the events.", form="ID:e12", command="timeline"),

@@ -74,7 +74,7 @@ async def find_session(workspace: OpenWorkspace, session_prefix: str, hint: User
     matches = (
         latest
         if session_prefix == "last"
-        else [session for session in session_ids if session.startswith(session_prefix)]
+        else [session for session in session_ids if session_prefix and session.startswith(session_prefix)]
     )
     if len(matches) == 1:
         return matches[0]

@@ -5935,6 +5935,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/backup.py" />
+            <source>Add the name of the file to write, such as {name}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/changes/command.py" />
             <source>Add {options}; {session} takes back all of the newest session.</source>
             <translation type="unfinished" />
@@ -7714,6 +7719,11 @@
         <message>
             <location filename="../../helix_desktop/cli/workspace_command.py" />
             <source>{option} needs a text file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/backup.py" />
+            <source>{path} is a folder.</source>
             <translation type="unfinished" />
         </message>
         <message>

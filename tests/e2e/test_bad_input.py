@@ -114,6 +114,14 @@ UNUSABLE = [
     (turn("--budget-usd", "1e9"), "such as 2.50, at most 1,000,000 (got '1e9')"),
     (turn("--patience", "1e9"), "must be a number of seconds, at most 604,800 (got '1e9')"),
     (turn("--from-handover", "last:e" + "9" * 5000), "isn't the event of a handover."),
+    (turn("--from-handover", "last:"), "isn't the event of a handover."),
+    (turn("--from-handover", "last:e0"), "isn't the event of a handover."),
+    (turn("--from-handover", ":e3"), "No session of this workspace starts with ''."),
+    (turn("--session", ""), "--session: must not be empty"),
+    (turn("--base-url", " "), "--base-url: must not be empty"),
+    (("changes", "revert", "--workspace", "ws", "--session", ""), "--session: must not be empty"),
+    (("cache", "verify", "", "--workspace", "ws"), "SHA: must not be empty"),
+    (("cache", "export", ".", "--workspace", "ws"), ". is a folder. Add the name of the file to write"),
     (("cache", "list", "--workspace", "ws", "--min-size", "9" * 400), "must be a size such as 500MB"),
     (("cache", "list", "--workspace", "ws", "--newer", "9" * 12 + "w"), "must be at most 100 years"),
     (("screenshots", "--out", "out", "--size", "9" * 5000 + "x9"), "must be a size, such as 1024x680"),
@@ -223,8 +231,12 @@ def test_damaged_settings_are_reported_kept_and_not_replaced_by_defaults(
     assert "settings.toml is damaged." in captured.err
     assert say(*turn("--model", "demo/offline")) == 0, "a model that is named needs no settings"
     assert settings.read_text() == 'model = "openai/gpt'
+    settings.write_text("model = 9000\n")
+    assert "model: Expected" in refuse(*turn())
     settings.write_text("text_size = 9000\n")
-    assert "text_size" in refuse(*turn())
+    capsys.readouterr()
+    assert say(*turn()) == 0, "it is known which model was chosen"
+    assert "text_size: Expected" in capsys.readouterr().err
 
 
 def test_a_damaged_policy_is_reported_with_its_field(cli: Cli, refuse: Refuse) -> None:

@@ -70,7 +70,11 @@ def _add_recall(add_command: AddCommand) -> None:
         help=tr("SHA-256, or its first digits; or entry numbers such as {entries}", entries="e39-e45"),
     )
     recall.add_argument(
-        "--from-session", default="", metavar="ID", help=tr("the session whose agent recalls")
+        "--from-session",
+        action=argument_types.NonEmptyText,
+        default="",
+        metavar="ID",
+        help=tr("the session whose agent recalls"),
     )
     recall.add_argument("--pattern", default="", metavar="REGEX", help=tr("only lines that match"))
     line, tokens = argument_types.positive_count, argument_types.number_between(MIN_TOKENS, MAX_TOKENS)
@@ -84,10 +88,26 @@ def _add_recall(add_command: AddCommand) -> None:
 
 
 def _add_filters(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--tool", default="", metavar="NAME", help=tr("only outputs of this tool"))
-    command.add_argument("--path", default="", metavar="TEXT", help=tr("only targets that contain this text"))
     command.add_argument(
-        "--from-session", default="", metavar="ID", help=tr("only entries that this session stored first")
+        "--tool",
+        action=argument_types.NonEmptyText,
+        default="",
+        metavar="NAME",
+        help=tr("only outputs of this tool"),
+    )
+    command.add_argument(
+        "--path",
+        action=argument_types.NonEmptyText,
+        default="",
+        metavar="TEXT",
+        help=tr("only targets that contain this text"),
+    )
+    command.add_argument(
+        "--from-session",
+        action=argument_types.NonEmptyText,
+        default="",
+        metavar="ID",
+        help=tr("only entries that this session stored first"),
     )
     command.add_argument(
         "--prefix",
@@ -138,11 +158,21 @@ def add_cleanup_commands(add_command: AddCommand) -> None:
     trash.add_argument("--empty", action="store_true", help=tr("permanently delete everything in the trash"))
     restore = add_command("restore", tr("restore entries and sessions from the trash"))
     restore.add_argument(
-        "ids", nargs="*", metavar="ID", help=tr("SHA-256 or session ID, or its first digits")
+        "ids",
+        type=argument_types.non_empty_text,
+        nargs="*",
+        metavar="ID",
+        help=tr("SHA-256 or session ID, or its first digits"),
     )
     restore.add_argument("--all", action="store_true", help=tr("restore everything"))
     forget = add_command("forget", tr("permanently remove a secret (dry run without {yes})", yes="--yes"))
-    forget.add_argument("sha", nargs="*", metavar="SHA", help=tr("digests of outputs to redact"))
+    forget.add_argument(
+        "sha",
+        type=argument_types.non_empty_text,
+        nargs="*",
+        metavar="SHA",
+        help=tr("digests of outputs to redact"),
+    )
     forget.add_argument(
         "--stdin", action="store_true", help=tr("also remove the text on standard input, wherever it occurs")
     )

@@ -53,19 +53,28 @@ def _add_selection(command: argparse.ArgumentParser) -> None:
 
 def _add_session(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--session", default="", metavar="ID", help=tr("session (default: {last}, the newest)", last="last")
+        "--session",
+        action=argument_types.NonEmptyText,
+        default="",
+        metavar="ID",
+        help=tr("session (default: {last}, the newest)", last="last"),
     )
 
 
 def _add_step(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--step", default="", metavar="ID", help=tr("only the step with this ID, or its first digits")
+        "--step",
+        action=argument_types.NonEmptyText,
+        default="",
+        metavar="ID",
+        help=tr("only the step with this ID, or its first digits"),
     )
 
 
 def _add_files(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--file",
+        type=argument_types.non_empty_text,
         action="append",
         default=[],
         metavar="PATH",

@@ -29,5 +29,9 @@ def add_demo_commands(add_command: Callable[[str, str], argparse.ArgumentParser]
         "--theme", choices=("light", "dark", "both"), default="both", help=tr("appearance to take")
     )
     pictures.add_argument(
-        "--language", default="", metavar="CODE", help=tr("code of a language, or a compiled catalog")
+        "--language",
+        action=argument_types.NonEmptyText,
+        default="",
+        metavar="CODE",
+        help=tr("code of a language, or a compiled catalog"),
     )

@@ -70,6 +70,7 @@ def _add_recordings(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--policy",
+        type=argument_types.non_empty_text,
         default="balanced",
         metavar="NAME",
         help=tr("TOML file, or one of the profiles {profiles}", profiles=_PROFILES),
@@ -101,6 +102,7 @@ def add_exam(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_model(exam)
     exam.add_argument(
         "--judge",
+        action=argument_types.NonEmptyText,
         default="",
         metavar="PROVIDER/NAME",
         help=tr("model that judges the answers too"),

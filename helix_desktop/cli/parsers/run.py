@@ -54,12 +54,14 @@ def add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
     session = run.add_mutually_exclusive_group()
     session.add_argument(
         "--session",
+        action=argument_types.NonEmptyText,
         default="",
         metavar="ID",
         help=tr("session to continue ({last} = the newest)", last="last"),
     )
     session.add_argument(
         "--from-handover",
+        action=argument_types.NonEmptyText,
         default="",
         metavar="ID[:EVENT]",
         help=tr(

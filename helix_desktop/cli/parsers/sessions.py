@@ -49,7 +49,10 @@ def add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:
         ),
     )
     branch.add_argument(
-        "session", metavar="SESSION", help=tr("session to branch ({last} = the newest)", last="last")
+        "session",
+        type=argument_types.non_empty_text,
+        metavar="SESSION",
+        help=tr("session to branch ({last} = the newest)", last="last"),
     )
     branch.add_argument(
         "--at",

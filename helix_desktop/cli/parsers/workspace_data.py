@@ -31,10 +31,16 @@ def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
         return verb
 
     show = add("show", tr("write the exact bytes of an entry"))
-    show.add_argument("sha", metavar="SHA", help=tr("SHA-256, or its first digits"))
+    show.add_argument(
+        "sha", type=argument_types.non_empty_text, metavar="SHA", help=tr("SHA-256, or its first digits")
+    )
     verify = add("verify", tr("check everything, or one entry, without changing it"))
     verify.add_argument(
-        "sha", metavar="SHA", nargs="?", default="", help=tr("entry to check (default: everything)")
+        "sha",
+        type=argument_types.non_empty_text,
+        metavar="SHA",
+        nargs="?",
+        help=tr("entry to check (default: everything)"),
     )
     export = add("export", tr("write sessions and cached outputs to one file"))
     export.add_argument(
