@@ -20,14 +20,18 @@ def format_integer(number: int) -> str:
     return current_language().show_fact(number)
 
 
-def format_tokens(tokens: int) -> str:
-    """Return a number of tokens as people write it: `812`, `14.6k`, `128k`, `1.24M`."""
+def format_tokens(tokens: int, *, in_column: bool = False) -> str:
+    """Return a number of tokens as people write it: `812`, `14.6k`, `128k`, `1.24M`.
+
+    `in_column` keeps the decimal of `5.0k`, so that those of a column stand below each other.
+    """
     if tokens < 0:
-        return with_sign("\N{MINUS SIGN}", format_tokens(-tokens))
+        return with_sign("\N{MINUS SIGN}", format_tokens(-tokens, in_column=in_column))
     if tokens < _THOUSAND:
         return str(tokens)
     if tokens < 99_950:  # noqa: PLR2004 - from here one decimal would read 100.0k
-        return tr("{number}k", number=_shortened(tokens / _THOUSAND))
+        thousands = tokens / _THOUSAND
+        return tr("{number}k", number=_localized(f"{thousands:.1f}") if in_column else _shortened(thousands))
     if tokens < 999_500:  # noqa: PLR2004 - from here whole thousands would read 1000k
         return tr("{number}k", number=f"{tokens / _THOUSAND:.0f}")
     return tr("{number}M", number=_localized(f"{tokens / _MILLION:.2f}"))
@@ -39,9 +43,10 @@ def format_token_count(tokens: int) -> str:
     return tr("{tokens} token", tokens=number) if abs(tokens) == 1 else tr("{tokens} tokens", tokens=number)
 
 
-def format_token_difference(tokens: int) -> str:
+def format_token_difference(tokens: int, *, in_column: bool = False) -> str:
     """Return a difference in tokens, with its sign: `+312`."""
-    return with_sign("+", format_tokens(tokens)) if tokens > 0 else format_tokens(tokens)
+    number = format_tokens(tokens, in_column=in_column)
+    return with_sign("+", number) if tokens > 0 else number
 
 
 def format_token_change(before: int, after: int) -> str:

@@ -68,7 +68,7 @@ def tool_name(row: CacheRow) -> str:
 
 def tokens_text(row: CacheRow) -> str:
     """Return a row's tokens as the table writes them."""
-    return ("≈ " if row.is_estimated else "") + format_tokens(row.tokens)
+    return ("≈ " if row.is_estimated else "") + format_tokens(row.tokens, in_column=True)
 
 
 COLUMNS: tuple[Column, ...] = (
@@ -87,7 +87,7 @@ COLUMNS: tuple[Column, ...] = (
             tip=text("Tokens in a request, as the model of the open session counts them")),
     Column(
         "saved", text("Saved", "tokens: column"), 64, 6, "number",
-        lambda row, _: format_tokens(row.saved) if row.saved else "–",
+        lambda row, _: format_tokens(row.saved, in_column=True) if row.saved else "–",
         tip=text("Tokens saved in the context window of the open session"),
     ),
     Column("recalls", text("Recalls"), 68, 9, "number",

@@ -104,9 +104,8 @@ class WindowRow:
     @property
     def tokens_text(self) -> str:
         """Return its tokens as the list shows them, a difference with its sign."""
-        return (
-            format_token_difference(self.tokens) if self.kind == "difference" else format_tokens(self.tokens)
-        )
+        text = format_token_difference if self.kind == "difference" else format_tokens
+        return text(self.tokens, in_column=True)
 
     @property
     def exact_tokens_text(self) -> str:

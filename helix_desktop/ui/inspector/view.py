@@ -338,7 +338,7 @@ class Inspector(Themed, QWidget):
                 row.deleteLater()
         for segment in visible:
             text = format_token_difference if segment.kind == "difference" else format_tokens
-            self._legend[segment.kind].set_value(segment.label, text(segment.tokens))
+            self._legend[segment.kind].set_value(segment.label, text(segment.tokens, in_column=True))
 
     def _legend_row(self, segment: Segment) -> KeyValue:
         row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])
