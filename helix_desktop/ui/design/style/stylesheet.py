@@ -68,8 +68,8 @@ QLabel[role="error"] { color: $error; font-size: ${px12}px; }
 QLabel[role="mono"] { font-family: "JetBrains Mono"; font-size: ${px12}px; color: $muted; }
 QLabel[role="key"] { background: $surface; color: $muted; font-size: ${px11}px; font-weight: 500;
     border: 1px solid $border_strong; border-radius: 5px; padding: 1px 6px; }
-QToolTip { background: $surface; color: $text; border: 1px solid $border_strong; padding: 5px 8px;
-    font-family: "Inter"; }
+QToolTip { background: $surface; color: $text; border: 1px solid $border_strong;
+    padding: 0 3px; /* Qt adds it twice */ font-family: "Inter"; }
 """
 
 _BUTTONS = """
