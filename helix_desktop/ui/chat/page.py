@@ -95,6 +95,7 @@ class ChatFindBar(QFrame):
         """Enter, Shift+Enter and Esc."""
         if event.key() == Qt.Key.Key_Escape:
             self.close_bar()
+            event.ignore()
         elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F3}:
             back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self.step(-1 if back else 1)
@@ -227,10 +228,10 @@ class ChatPage(QWidget):
         self.setLayout(stack)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """F3 goes on finding from anywhere on the page, with Shift back; Esc leads to the composer."""
+        """F3 goes on finding from anywhere on the page, with Shift back; Esc leads to the composer, too."""
         if event.key() == Qt.Key.Key_Escape and self.view.isAncestorOf(QApplication.focusWidget() or self):
             self.composer.editor.setFocus()
-        elif event.key() != Qt.Key.Key_F3:
+        if event.key() != Qt.Key.Key_F3:  # Esc counts for the window's Esc Esc, too
             super().keyPressEvent(event)
         elif self.find_bar.isVisible() and self.find_bar.field.text():
             self.find_bar.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.session import ToolAnswered, TurnEnded
@@ -59,6 +61,7 @@ async def test_a_command_at_work_shows_its_lines_and_clock_and_is_stopped(
         await _check_a_silent_call(rig)
         await _check_stopping_one_call(rig)
         await _check_switching_away(rig)
+        await _check_esc_esc(rig)
 
 
 async def _check_the_job(rig: WindowRig) -> None:
@@ -144,3 +147,23 @@ async def _check_switching_away(rig: WindowRig) -> None:
         assert card(rig).running_output
         press_stop(rig)
         await rig.wait_for_turn_end()
+
+
+async def _check_esc_esc(rig: WindowRig) -> None:
+    """Esc Esc stops the turn with the keyboard on a card, where the first Esc leads to the composer, too."""
+    async with runs("mkfifo go; " + WAITS) as server:
+        await rig.open_folder("escaped")
+        await rig.use_server(server)
+        rig.type_message("Run it")
+        await rig.answer_approval("once")
+        await until(lambda: card(rig).running_output, "output")
+        rig.chat.view.setFocus()
+        QTest.keyClick(rig.chat.view, Qt.Key.Key_Tab)
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        assert rig.chat.view.viewport().isAncestorOf(focused)
+        QTest.keyClick(focused, Qt.Key.Key_Escape)
+        assert rig.composer.editor.hasFocus()
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Escape)
+        await rig.wait_for_turn_end()
+        assert [event.how for event in rig.events(TurnEnded)] == ["stopped"]

@@ -237,6 +237,7 @@ class ChatView(Themed, QAbstractScrollArea):
         elif key == Qt.Key.Key_Escape and self._selection:
             self._selection.clear()
             self.chat_viewport.repaint()
+            event.ignore()
         elif _is_typed(event):
             self.typed.emit(event.text())
         else:
