@@ -156,7 +156,7 @@ def _verified_versions_text(history: HistoryCheck) -> str:
 def _unrepaired_text(*, is_open_elsewhere: bool) -> str:
     if is_open_elsewhere:
         return tr(
-            "Not repaired: this workspace is open in another running Helix Desktop. "
-            "Close it there. It is repaired the next time it opens."
+            "Not repaired: this workspace is in use by another running Helix Desktop. Close that window, or "
+            "wait until that command ends. It is repaired the next time it opens."
         )
     return tr("Some damage couldn't be repaired. Restore a backup with {command}.", command=_IMPORT_COMMAND)

@@ -101,6 +101,13 @@ class ProgressPrinter:
             print_err(tr("{job}: {percent}", job=self._job, percent=percent) if self._job else percent)
 
 
+def print_remaining_work(is_compacting: bool, is_noting: bool) -> None:
+    """Print, on a terminal only, what is still being done after a turn."""
+    if sys.stderr.isatty() and (is_compacting or is_noting):
+        work = tr("compacting") if is_compacting else tr("noting older messages")
+        print_err(tr("[the turn is done; still {work}: Ctrl+C stops it]", work=work))
+
+
 class TurnPrinter:
     """Prints a turn as it happens: the answer's text, or every event as a JSON line.
 

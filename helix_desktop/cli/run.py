@@ -15,7 +15,7 @@ from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Model
 from helix_desktop.app.exit_codes import FAILED
-from helix_desktop.cli.output import TurnPrinter, print_notice
+from helix_desktop.cli.output import TurnPrinter, print_notice, print_remaining_work
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.context.log.transcript import Transcript
@@ -178,6 +178,7 @@ async def _turn(
     printer: TurnPrinter,
 ) -> int:
     ended = await conversation.run(message[0], attachments, prompt=message[1])
+    print_remaining_work(conversation.handovers.is_running, conversation.observations.is_running)
     await conversation.wait_for_background_work()
     printer.print_end(ended)
     return 0 if ended.how == "done" and not printer.had_error else FAILED

@@ -61,7 +61,7 @@ class WorkspaceRedaction:
                 text("Nothing was removed."),
                 workspace.store.owner_pid,
                 text("This workspace is open in another Helix Desktop, which would write the text again."),
-                text("Remove it in that window, or close that window and try again."),
+                text("If it's a window, remove it there or close it. If it's a command, wait until it ends."),
             )
         outside = await self._add_outside_store(redaction, RedactionMatches())
         matches = await redact(workspace, request, on_progress)

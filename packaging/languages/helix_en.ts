@@ -6215,7 +6215,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/cache_repair.py" />
-            <source>Not repaired: this workspace is open in another running Helix Desktop. Close it there. It is repaired the next time it opens.</source>
+            <source>Not repaired: this workspace is in use by another running Helix Desktop. Close that window, or wait until that command ends. It is repaired the next time it opens.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6557,6 +6557,11 @@
         <message>
             <location filename="../../helix_desktop/cli/changes/lines.py" />
             <source>You or another program</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/output.py" />
+            <source>[the turn is done; still {work}: Ctrl+C stops it]</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14507,6 +14512,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/services/redaction.py" />
+            <source>If it's a window, remove it there or close it. If it's a command, wait until it ends.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/services/tool_service.py" />
             <source>Install bubblewrap to sandbox commands.</source>
             <translation type="unfinished" />
@@ -14539,11 +14549,6 @@
         <message>
             <location filename="../../helix_desktop/services/redaction.py" />
             <source>Nothing was removed.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/services/redaction.py" />
-            <source>Remove it in that window, or close that window and try again.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18933,11 +18938,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/store/remote/session_leases.py" />
-            <source>Do it in that window, or close it and try again.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/store/core/store_errors.py" />
             <source>Each workspace keeps its own cache.</source>
             <translation type="unfinished" />
@@ -18975,6 +18975,16 @@
         <message>
             <location filename="../../helix_desktop/store/redaction/secure_delete.py" />
             <source>Free up disk space. They are rewritten when this workspace opens next.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/store/remote/session_leases.py" />
+            <source>If it's a window, do it there or close it. If it's a command, wait until it ends.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/store/files/owner_lock.py" />
+            <source>If it's a window, use that one or close it. If it's a command, wait until it ends.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19549,11 +19559,6 @@
         <message>
             <location filename="../../helix_desktop/store/remote/client.py" />
             <source>Try again. The saved data is read again.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/store/files/owner_lock.py" />
-            <source>Use that window, or close it and try again.</source>
             <translation type="unfinished" />
         </message>
         <message>

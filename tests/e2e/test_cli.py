@@ -275,7 +275,7 @@ async def test_a_repair_that_a_guest_cannot_do_is_explained(cli: Cli) -> None:
     result = await cli("cache", "repair", "--workspace", "ws")
     assert result.code == 1
     assert b"the index by time doesn't list it\n1 verified, 0 damaged" in result.out
-    assert "Close it there. It is repaired the next time it opens." in result.err
+    assert "that command ends. It is repaired the next time it opens." in result.err
     await owner.close()
     mended = await cli("cache", "repair", "--workspace", "ws")
     assert mended.code == 0

@@ -97,7 +97,9 @@ async def test_a_secret_is_previewed_and_removed_after_confirmation(cli: Cli) ->
     )  # fmt: skip
     owner = await SharedStore.open(cli.store, cli.store.parent.name)
     unrelated = await cli.run_with_stdin(SECRET.encode(), "cache", "forget", "--stdin", "--yes", *here)
-    unrelated.assert_refused(3, "open in another Helix Desktop", "Remove it in that window")
+    unrelated.assert_refused(
+        3, "open in another Helix Desktop", "If it's a window, remove it there or close it."
+    )
     assert (await owner.entry(digest)).size
     await owner.close()
     done = await cli.run_with_stdin(SECRET.encode(), "cache", "forget", "--stdin", "--yes", *here, "--json")

@@ -122,5 +122,5 @@ def _store_locked(pid: int | None) -> StoreLocked:
         else text("This workspace is in use by another process."),
         pid,
         text("Only one process at a time can write workspace data."),
-        text("Use that window, or close it and try again."),
+        text("If it's a window, use that one or close it. If it's a command, wait until it ends."),
     )

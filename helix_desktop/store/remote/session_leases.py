@@ -58,7 +58,7 @@ class SessionLeases:
             ),
             os.getpid(),
             why,
-            text("Do it in that window, or close it and try again."),
+            text("If it's a window, do it there or close it. If it's a command, wait until it ends."),
         )
 
     def release_all(self, client: object) -> None:

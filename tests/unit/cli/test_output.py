@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import pytest
 
 from helix_desktop.agent.session_updates import EventRecorded, SpendDecided
-from helix_desktop.cli.output import TurnPrinter
+from helix_desktop.cli.output import TurnPrinter, print_remaining_work
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
@@ -62,3 +65,19 @@ def test_a_rewrite_is_printed_as_the_timeline_lists_it(capsys: pytest.CaptureFix
     printed = capsys.readouterr().err.splitlines()
     listed = [line.partition("  ")[2] for line in rewrite_lines(simulator.log)]
     assert printed == [f"[{line}]" for line in listed if "cached" in line] != []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudoterminal that can be opened so")
+def test_what_is_still_done_after_a_turn_is_said_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_remaining_work(is_compacting=False, is_noting=True)
+    assert capsys.readouterr().err == ""
+    reader, terminal = os.openpty()
+    with open(terminal, "w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        print_remaining_work(is_compacting=False, is_noting=False)
+        print_remaining_work(is_compacting=False, is_noting=True)
+        stream.flush()
+        assert os.read(reader, 1_000).startswith(b"[the turn is done; still noting older messages")
+    os.close(reader)
