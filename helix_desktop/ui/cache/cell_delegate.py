@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from math import ceil
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHelpEvent, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QToolTip
 
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import COLUMNS, CellStyle
@@ -100,6 +100,23 @@ class CacheDelegate(QStyledItemDelegate):
         mirror(painter, rect)
         self._paint_cell(painter, rect, index)
         painter.restore()
+
+    def helpEvent(
+        self,
+        event: QHelpEvent,
+        view: QAbstractItemView,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> bool:
+        """Show a cell's tooltip, but none that repeats what the cell shows in full."""
+        column, row = COLUMNS[index.column()], self._model.entry(index.row())
+        text = column.text(row, self._now()) if row is not None else ""
+        room = option.rect.width() - 2 * PAD
+        is_repeated = text == index.data(Qt.ItemDataRole.ToolTipRole)
+        if is_repeated and self._elide(text, column.style, room) == text:
+            QToolTip.hideText()
+            return True
+        return super().helpEvent(event, view, option, index)
 
     def _paint_cell(self, painter: QPainter, rect: QRect, index: QModelIndex | QPersistentModelIndex) -> None:
         column, row = COLUMNS[index.column()], self._model.entry(index.row())

@@ -7,9 +7,9 @@ from functools import partial
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtGui import QAction, QGuiApplication, QInputMethodEvent, QTextCursor
+from PySide6.QtGui import QAction, QGuiApplication, QHelpEvent, QInputMethodEvent, QTextCursor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QMainWindow, QToolTip, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.errors import StoreClosed
@@ -55,6 +55,25 @@ async def test_without_a_workspace_it_says_so(qtbot: QtBot, scope: TaskScope) ->
     pane.set_source(sample_cache(0))
     await wait_until(pane.empty.isVisible)
     assert pane.empty.sentence.startswith("No cached outputs yet.")
+
+
+async def test_a_tooltip_repeats_no_cell_that_is_shown_in_full(qtbot: QtBot, scope: TaskScope) -> None:
+    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    await wait_until(lambda: pane.model.entry(0) is not None)
+    table, column = pane.table, [column.key for column in COLUMNS].index("target")
+
+    def tip() -> str:
+        place = table.visualRect(pane.model.index(0, column)).center()
+        event = QHelpEvent(QHelpEvent.Type.ToolTip, place, table.viewport().mapToGlobal(place))
+        QCoreApplication.sendEvent(table.viewport(), event)
+        return QToolTip.text()
+
+    table.setColumnWidth(column, 40)
+    assert tip() == pane.model.index(0, column).data(_TIP)
+    QToolTip.hideText()
+    await wait_until(lambda: not QToolTip.isVisible())
+    table.setColumnWidth(column, 600)
+    assert not tip()
 
 
 async def test_memory_stays_bounded(qtbot: QtBot, scope: TaskScope) -> None:
