@@ -187,7 +187,7 @@ class CacheTable(Themed, QTableView):
             if row == current or selection.isRowSelected(row):
                 painter.fillRect(0, top, width, height, QColor(self._theme.selection))
             elif row == self._hovered:
-                painter.fillRect(0, top, width, height, QColor(self._theme.raised))
+                painter.fillRect(0, top, width, height, QColor(self._theme.row_hover))
             painter.fillRect(0, top + height - 1, width, 1, line)
             row += 1
         painter.end()

@@ -85,7 +85,7 @@ class ChangeDelegate(QStyledItemDelegate):
         if state & QStyle.StateFlag.State_Selected:
             ground = theme.selection
         elif state & QStyle.StateFlag.State_MouseOver:
-            ground = theme.raised
+            ground = theme.row_hover
         painter.fillRect(box, QColor(ground))
         painter.fillRect(QRectF(box.x(), box.bottom() - 1, box.width(), 1), QColor(theme.border))
         if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_Selected:

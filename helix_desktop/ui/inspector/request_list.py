@@ -186,7 +186,7 @@ class RequestDelegate(QStyledItemDelegate):
         if state & QStyle.StateFlag.State_Selected:
             color = self._theme.selection
         elif state & QStyle.StateFlag.State_MouseOver:
-            color = self._theme.raised
+            color = self._theme.row_hover
         if color:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(color))

@@ -41,17 +41,18 @@ TEXT_PAIRS: tuple[tuple[str, str], ...] = (
             "surface",
             "raised",
             "hover",
+            "row_hover",
             "selection",
         )
     ),
-    *(("faint", background) for background in ("side", "canvas", "surface", "raised", "rail")),
+    *(("faint", background) for background in ("side", "canvas", "surface", "raised", "rail", "row_hover")),
     *(("accent_text", background) for background in ("canvas", "side", "surface", "accent_soft", "raised")),
     ("on_accent", "accent"),
     ("text", "text_selection"),
     *(
         (color, background)
         for color in ("ok", "warn", "error")
-        for background in ("canvas", "surface", f"{color}_soft")
+        for background in ("canvas", "surface", "row_hover", f"{color}_soft")
     ),
     *(("text", background) for background in ("ok_soft", "warn_soft", "error_soft", "accent_soft")),
     *(("text", background) for background in ("added_word", "removed_word")),
@@ -84,6 +85,13 @@ def contrast(color: str, background: str) -> float:
 @pytest.mark.parametrize(("color", "background"), TEXT_PAIRS)
 def test_text_is_readable_on_every_surface(theme: Theme, color: str, background: str) -> None:
     assert contrast(getattr(theme, color), getattr(theme, background)) >= AA
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("ground", ["canvas", "surface"])
+def test_what_is_under_the_mouse_stands_out(theme: Theme, ground: str) -> None:
+    """In the dark a card turned darker by 2 of 255: nobody saw it."""
+    assert contrast(theme.row_hover, getattr(theme, ground)) >= 1.09
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

@@ -297,7 +297,7 @@ class ChangedFiles:
         style, theme, strip = self._style, self._style.theme, self._strip
         if state.hovered == "open:changes":
             inner = strip.adjusted(style.px(6), 1, -style.px(6), -style.px(3))
-            paint_box(painter, inner, style.color(theme.raised), None, 7)
+            paint_box(painter, inner, style.color(theme.row_hover), None, 7)
         middle, side = strip.center().y() - style.px(1), style.px(13)
         arrow = "chevron-down" if self.is_open else "chevron-right"
         paint_icon(

@@ -103,7 +103,7 @@ class ExcerptCard(RowItem):
         style, theme = self.style, self.style.theme
         hovered = state.hovered == "open:card" and not self._is_open
         card = QRectF(0, 0, self.width, self.height)
-        fill = theme.raised if hovered else theme.surface
+        fill = theme.row_hover if hovered else theme.surface
         paint_box(painter, card, style.color(fill), style.color(theme.border), 10)
         self._paint_head(painter)
         if not self._is_open:

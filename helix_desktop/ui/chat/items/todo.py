@@ -95,7 +95,7 @@ class TodoCard(RowItem):
         paint_box(
             painter,
             card,
-            style.color(theme.raised if hovered else theme.surface),
+            style.color(theme.row_hover if hovered else theme.surface),
             style.color(theme.border),
             10,
         )

@@ -352,8 +352,8 @@ class ToolCard(RowItem):
             strips = (self._subagent_strip, self._running_strip, self._changed_files)
             is_bar_only = self._body is None and not any(strips)
             paint_box(
-                painter, inner, chat_style.color(theme.raised), None, 9
-            ) if is_bar_only else paint_half_rounded_box(painter, inner, chat_style.color(theme.raised), 9)
+                painter, inner, chat_style.color(theme.row_hover), None, 9
+            ) if is_bar_only else paint_half_rounded_box(painter, inner, chat_style.color(theme.row_hover), 9)
         if self._subagent_strip is not None:
             self._subagent_strip.paint(painter, state)
         if self._running_strip is not None:

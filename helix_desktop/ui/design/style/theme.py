@@ -30,6 +30,7 @@ class Theme:
     surface: str
     raised: str
     hover: str
+    row_hover: str  # under a row or a card, on the canvas or on a surface
     selection: str
     user_bubble: str
     code_surface: str
@@ -83,6 +84,7 @@ LIGHT = Theme(
     surface="#ffffff",
     raised="#f7f8fa",
     hover="#e9ebf1",
+    row_hover="#f3f4f8",
     selection="#e5e7f9",
     user_bubble="#f3f4f8",
     code_surface="#f7f8fa",
@@ -144,6 +146,7 @@ DARK = Theme(
     surface="#1e2229",
     raised="#1c2027",
     hover="#262b34",
+    row_hover="#252a33",
     selection="#282b46",
     user_bubble="#20242c",
     code_surface="#13161b",
