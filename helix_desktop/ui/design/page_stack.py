@@ -126,6 +126,10 @@ class PageStack(Themed, QWidget):
         if isinstance(focused, _PageButton) and focused is not button:
             button.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def focus_name(self) -> None:
+        """Give the keyboard to the name of the page that is shown."""
+        self._buttons[self._current].setFocus(Qt.FocusReason.TabFocusReason)
+
     def current_page(self) -> str:
         """Return the key of the page that is shown."""
         return self._current

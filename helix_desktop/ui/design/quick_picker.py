@@ -36,6 +36,7 @@ tr = Translator("Controls")
 _TOP_PX = 64  # below the window's edge
 _MARGIN_PX, _GAP_PX = 12, 8  # at the left and at the right; between its parts
 _HEADING_PX = 30
+_BY_KEYBOARD = Qt.WidgetAttribute.WA_KeyboardFocusChange
 _HEADING_ROLE = int(Qt.ItemDataRole.UserRole) + 10
 _DISMISS_EVENTS = {
     True: {QEvent.Type.FocusOut},
@@ -125,6 +126,7 @@ class QuickPicker(Themed, QFrame):
         super().__init__(window)
         self._window, self._max_lines = window, max_lines
         self._previous_focus: QWidget | None = None
+        self._is_by_keyboard = False
         self.setProperty("role", "popup")
         self.setAccessibleName(name)
         self.search = SearchField(placeholder)
@@ -199,6 +201,7 @@ class QuickPicker(Themed, QFrame):
         """Appear over the window with an empty search."""
         if not self.isVisible():
             self._previous_focus = QApplication.focusWidget()
+            self._is_by_keyboard = self._window.testAttribute(_BY_KEYBOARD)
         self.search.clear()
         self._fill("")
         self._position()
@@ -211,6 +214,7 @@ class QuickPicker(Themed, QFrame):
         before, self._previous_focus = self._previous_focus, None
         self.hide()
         refocus(before, Qt.FocusReason.PopupFocusReason)
+        self._window.setAttribute(_BY_KEYBOARD, self._is_by_keyboard)  # Qt takes it away with the focus
 
     def refresh(self) -> None:
         """Update the list of what is offered; the chosen line stays chosen."""

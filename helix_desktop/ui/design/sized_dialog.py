@@ -33,8 +33,13 @@ class SizedDialog(TabsInReadingOrder, QDialog):
             fit_screen(self)
             self._own_height = self.height()
         super().setVisible(visible)
-        if is_opened and self._opener.window().testAttribute(_BY_KEYBOARD):
+        if is_opened and self.is_by_keyboard:
             self.setAttribute(_BY_KEYBOARD)
+
+    @property
+    def is_by_keyboard(self) -> bool:
+        """Return True if the keyboard was last used in the window that it is opened from."""
+        return self._opener.window().testAttribute(_BY_KEYBOARD)
 
     def fit_height(self, height: int) -> None:
         """Take the height that suits what is shown now, in pixels; one that the user chose only grows.

@@ -78,7 +78,10 @@ class GuideDialog(Themed, SizedDialog):
         self.show()
         self.raise_()
         self.activateWindow()
-        self.setFocus(Qt.FocusReason.OtherFocusReason)  # no ring on the list before the keyboard is used
+        if self.is_by_keyboard:
+            self._pages.focus_name()
+        else:
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def current_topic(self) -> str:
         """Return the topic that is shown."""

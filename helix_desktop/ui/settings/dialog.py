@@ -176,6 +176,9 @@ class SettingsDialog(SizedDialog):
         ]
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Leave the first focus to the keyboard, instead of a ring on the first page's name."""
+        """Show who came with the keyboard where it is: on the page's name; others see no ring."""
         super().showEvent(event)
-        self.setFocus(Qt.FocusReason.OtherFocusReason)
+        if self.is_by_keyboard:
+            self._pages.focus_name()
+        else:
+            self.setFocus(Qt.FocusReason.OtherFocusReason)

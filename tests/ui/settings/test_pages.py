@@ -44,6 +44,22 @@ def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
     assert highlighted() == {"roles"}
 
 
+def test_who_opens_the_settings_with_the_keyboard_sees_where_it_is(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    for is_by_keyboard in (True, False):
+        parent.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange, is_by_keyboard)
+        dialog = SettingsDialog(parent)
+        with qtbot.waitActive(dialog):
+            dialog.show()
+            dialog.activateWindow()
+        dialog.show_page("data")
+        button = dialog.findChild(QPushButton, "page:data")
+        assert isinstance(button, QPushButton)
+        assert button.hasFocus() == is_by_keyboard
+        dialog.close()
+
+
 def test_listed_models_are_checked_and_added_together(qtbot: QtBot) -> None:
     editor = ProviderEditor()
     qtbot.addWidget(editor)

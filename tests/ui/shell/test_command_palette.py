@@ -84,6 +84,14 @@ def test_the_focus_returns_to_its_previous_place(qtbot: QtBot, window: MainWindo
     assert QApplication.focusWidget() is field
 
 
+def test_the_window_remembers_whether_the_keyboard_was_in_use(window: MainWindow) -> None:
+    """A dialog that a command opens shows it then where the keyboard is."""
+    for is_by_keyboard in (True, False):
+        window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange, is_by_keyboard)
+        QTest.keyClick(opened(window), Qt.Key.Key_Escape)
+        assert window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange) == is_by_keyboard
+
+
 def test_marks_for_the_keyboard_are_not_shown(window: MainWindow) -> None:
     """Where letters cannot be marked, as in Chinese, a menu names a key in brackets."""
     assert action_text(QAction("&Save as…\tCtrl+S", window)) == "Save as…"

@@ -181,6 +181,9 @@ _VIEWS = """
 QAbstractScrollArea::corner { background: transparent; border: 0; }
 QAbstractItemView { background: transparent; border: 0; outline: 0; color: $text;
     selection-background-color: $selection; selection-color: $text; }
+/* A window of its own, which needs a ground: what a file dialog completes. */
+.QListView { background: $surface; border: 1px solid $border_strong; }
+QWidget .QListView { background: transparent; border: 0; }
 QTableView { gridline-color: transparent; alternate-background-color: transparent; }
 QTableView[kind="models"]::item { padding: 0 8px; border: 0; }
 QTableView[kind="models"] QHeaderView::section { background: $surface; padding: 6px 11px; }
