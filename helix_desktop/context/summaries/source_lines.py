@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 _CHECKED_CHARS = 20_000  # characters of a text by which it is known as source
 _SEARCHED = 2_000  # characters of a line that are searched
+MESSAGE = 3  # rank of a line that raises or logs something
 _LEAST = 2  # definitions and imports from which on a text is source
 _MAX_OPEN = 300  # characters of a line with those up to where its bracket closes
 _FENCE = "```"  # in a document that quotes source
@@ -45,7 +46,7 @@ _SAYS_NOTHING = re.compile(
     r"[\w.\[\]>-]{1,80} *(?:(?:[-+*/%|&^]|<<|>>)= *\S+|:?= *(?:-?[01]|\[\]|\{\}|None|null))"  # a counter
     r"|\w+ *= *\w+\.getLogger\(.*|(?:[\w.]+)?(?:\+\+|--)(?:[\w.]+)?|for\b.*[:{]"
     r"|(?:\} *)?(?:except|catch|rescue|finally|try)\b.*|return -?\d+"
-    r"|(?:el)?if\b[^\"']*[!=<>]=? ?-?[01]\)?)[;:{ ]*(?:(?:#|//).*)?$"
+    r"|\[[^\]]*\d more [^\]]*\]|(?:el)?if\b[^\"']*[!=<>]=? ?-?[01]\)?)[;:{ ]*(?:(?:#|//).*)?$"
 )
 
 
@@ -112,7 +113,9 @@ def _rank(line: str) -> int | None:
         return 0
     if definition:
         return 1
-    return 2 if _FIGURE.search(line) or _MESSAGE.search(line) else None
+    if _MESSAGE.search(line):
+        return MESSAGE
+    return 2 if _FIGURE.search(line) else None
 
 
 def _with_what_it_opens(lines: Sequence[str], place: int) -> tuple[str, int]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from helix_desktop.context.intake.error_lines import MENTION, REPORT, RESULT, find_error
 from helix_desktop.context.summaries.conclusions import cut_between_words
 from helix_desktop.context.summaries.source_lines import (
+    MESSAGE,
     is_definition,
     is_source,
     opening_lines,
@@ -32,7 +33,7 @@ _NOISE = re.compile(
 )
 _DIGITS = re.compile(r"\d+")
 _HEAD, _TAIL, _HEAD_OF_SOURCE = 0.4, 0.2, 0.25  # shares of a short form that are its beginning and its end
-_MAX_LINE = 300  # characters of a line between them
+_MAX_LINE, _LEAST_CUT = 300, 100  # characters of a line between them, and of one that is cut to fit
 
 ShortenOutput = Callable[[str, int], str]
 """`shorten_output`, or what remembers its results."""
@@ -95,11 +96,12 @@ def shorten_output(text: str, cap: int) -> str:
 
 
 def telling_source_lines(text: str, max_chars: int) -> str:
-    """Return the constants, limits and messages of source in `max_chars` characters; empty if it is none."""
+    """Return the constants and limits of source in `max_chars` characters; empty if it is none."""
     if not is_source(text):
         return ""
-    found = [line for line in ranked_lines(text.splitlines()) if not is_definition(line[-1])]
-    return "\n".join(_fit_lines(found, max_chars))
+    found = ranked_lines(text.splitlines())
+    facts = [line for line in found if line[0] != MESSAGE and not is_definition(line[-1])]
+    return "\n".join(_fit_lines(facts, max_chars))
 
 
 def _head(text: str, max_chars: int) -> str:
@@ -133,7 +135,7 @@ def _fit_lines(ranked: Iterable[tuple[int, int, str]], max_chars: int) -> list[s
     fitting: dict[int, str] = {}
     shapes: dict[str, int] = {}
     for _, place, line in sorted(ranked):
-        part = cut_between_words(line, _MAX_LINE)
+        part = cut_between_words(line, min(_MAX_LINE, max(_LEAST_CUT, max_chars - 1)))
         shape = _DIGITS.sub("#", part)
         shapes[shape] = shapes.get(shape, 0) + 1
         if shapes[shape] <= _SAME_SHAPE and len(part) + 1 <= max_chars:

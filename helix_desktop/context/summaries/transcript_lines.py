@@ -26,7 +26,7 @@ from helix_desktop.domain.tool_call_target import tool_kind
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
 _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
 _CONCLUSION = 1_500  # the same of one in a note with which the agent ended a turn
-_OF_SOURCE = 300  # of source that was read, in a note: its constants, limits and messages
+_OF_SOURCE = 300  # of source that was read, in a note: its constants and limits
 _CALLS = 300
 _TELLING_CAP = 120  # characters of an output's telling line in a note
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own

@@ -105,6 +105,10 @@ def test_source_is_shortened_to_what_it_defines() -> None:
     numbered = "\n".join(f"{number:>6}→{line}" for number, line in enumerate(text.splitlines(), 1))
     assert '8→_rules = [ ("text", text), ("link", link), ]' in shorten_output(numbered, 600)
     assert telling_source_lines(text, 60) == 'LINK_RE = re.compile(r"^[a-z]{2,32}:")\nif level > 32:'
+    rules = f"import a\nimport b\nMAX = 20\n_rules = [{', '.join(map(str, range(900)))}]\n"
+    _, cut = telling_source_lines(rules, 160).splitlines()
+    assert cut.startswith("_rules = [0, 1, 2, ")
+    assert 120 < len(cut) < 160
     assert telling_source_lines(PYTEST, 600) == ""
 
 
