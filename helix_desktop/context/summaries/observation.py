@@ -226,7 +226,8 @@ def render_generation(
     """Return the text of one generation; a fact without sources is marked as unsupported."""
     lines: list[str] = []
     day = ""
-    for observation in facts_in_text(generation, transcript):
+    texts = quoted_texts(generation, transcript)
+    for observation in _without_repeats(generation.observations, texts):
         if observation in ended:
             continue
         if (this := utc_day(observation.at)) != day:
@@ -237,7 +238,7 @@ def render_generation(
         lines += ["Artifacts:", generation.ledger]
     if missing := also_named(generation.coverage):
         lines += ["What the notes above leave out:", missing]
-    lines += quote_messages(quoted_texts(generation, transcript))
+    lines += quote_messages(texts)
     handle = bare_marker(generation.index, generation.handle_digits)
     lines.append(f"{handle} {pluralize(generation.index_entries, 'output')} covered here")
     mode = newest_mode_note(transcript.users_between(generation.after, generation.upto))
@@ -249,8 +250,16 @@ def facts_in_text(generation: ObservationsMade, transcript: Transcript) -> list[
 
     What the user wants stands below them in the user's own words.
     """
-    quoted = {seq: _words(text) for seq, text, _ in quoted_texts(generation, transcript)}
-    return [fact for fact in generation.observations if not _repeats(fact, quoted)]
+    return _without_repeats(generation.observations, quoted_texts(generation, transcript))
+
+
+def _without_repeats(
+    facts: Sequence[Observation], texts: Sequence[tuple[int, str, int]]
+) -> list[Observation]:
+    seqs = {seq for seq, _, _ in texts}
+    cited = {seq for fact in facts if seqs.issuperset(fact.sources) for seq in fact.sources}
+    quoted = {seq: _words(text) for seq, text, _ in texts if seq in cited}
+    return [fact for fact in facts if not _repeats(fact, quoted)]
 
 
 def _repeats(fact: Observation, quoted: Mapping[int, Set[str]]) -> bool:
