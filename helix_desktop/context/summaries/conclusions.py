@@ -192,30 +192,33 @@ def _is_piece(text: str) -> bool:
 def cut_sentence(text: str, max_chars: int) -> str:
     """Return a sentence in `max_chars` characters: of a longer one the clauses that name something.
 
-    Both halves of `It isn't in X; Y sets it` say something. Where not all fit, those that name least are left
-    out; of the others the long ones are cut, the best one to three fifths.
+    Both halves of `It isn't in X; Y sets it` say something. Where not all fit, those that name least for
+    their length are left out; of the others the long ones are cut, the best one to three fifths.
     """
     if len(text) <= max_chars:
         return text
     clauses = _CLAUSE_END.split(text)
     worths = [_count_names(clause) for clause in clauses]
     most = max(2, max_chars // _CLAUSE_CHARS)
-    best = sorted(range(len(clauses)), key=lambda place: -worths[place])[:most]
-    fitting = {place for place in best if worths[place]} or {best[0]}
+    first = worths.index(max(worths))
+    others = (place for place in range(len(clauses)) if place != first)
+    by_density = sorted(others, key=lambda place: -worths[place] / (len(clauses[place]) + _LEAST_CHARS))
+    best = [first, *by_density[: most - 1]]
+    fitting = {place for place in best if worths[place]} or {first}
     left = max_chars - 2 * (len(fitting) + 1)
-    size = len(clauses[best[0]])
-    shares = {best[0]: size if size <= left * 4 // 5 else left * 3 // 5 if len(fitting) > 1 else left}
+    size = len(clauses[first])
+    shares = {first: size if size <= left * 4 // 5 else left * 3 // 5 if len(fitting) > 1 else left}
     left -= shares[best[0]]
-    others = sorted(fitting - {best[0]}, key=lambda place: len(clauses[place]))
-    for number, place in enumerate(others):
-        share = min(len(clauses[place]), left // (len(others) - number))
+    shortest_first = sorted(fitting - {first}, key=lambda place: len(clauses[place]))
+    for number, place in enumerate(shortest_first):
+        share = min(len(clauses[place]), left // (len(shortest_first) - number))
         if share >= min(len(clauses[place]), _LEAST_CHARS):
             shares[place] = share
             left -= share
-    for place, clause in enumerate(clauses):
-        if place not in shares and len(clause) < left:
-            shares[place] = len(clause)
-            left -= len(clause) + 1
+    for place in sorted(range(len(clauses)), key=lambda place: -worths[place]):
+        if place not in shares and len(clauses[place]) < left:
+            shares[place] = len(clauses[place])
+            left -= len(clauses[place]) + 1
     parts: list[str] = []
     for place, clause in enumerate(clauses):
         if place in shares:

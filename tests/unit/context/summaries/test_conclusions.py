@@ -127,6 +127,20 @@ def test_both_halves_of_a_sentence_stay() -> None:
     assert cut_sentence("It's this: a.py fails; " + "so it goes " * 9, 40) == "It's this: a.py fails;…"
 
 
+def test_the_numbers_of_a_list_outlast_a_long_clause_that_names_less() -> None:
+    """Else the one in the middle falls out: the limit that is looked for later."""
+    clauses = (
+        "It says the rules in order, the two structures `StateInline` and `Scanned`, and what was left out of it"
+        " on purpose, since nobody asked for that part of the package at all, and so on;",
+        "maxNesting is 20 in commonmark and 100 in default;",
+        "32 nested parentheses in a destination;",
+        "schemes have 2 to 32 characters;",
+        "a label has 999 characters.",
+    )
+    cut = cut_sentence(" ".join(clauses), 240)
+    assert all(number in cut for number in ("20", "100", "32 nested", "2 to 32", "999"))
+
+
 def test_a_whole_statement_comes_before_the_other_items_of_its_list() -> None:
     """They have what it leaves."""
     items = "\n".join(f"- Step {number} reads the file {number}.txt again" for number in range(9))
