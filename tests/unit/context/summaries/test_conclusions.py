@@ -130,8 +130,8 @@ def test_both_halves_of_a_sentence_stay() -> None:
 def test_the_numbers_of_a_list_outlast_a_long_clause_that_names_less() -> None:
     """Else the one in the middle falls out: the limit that is looked for later."""
     clauses = (
-        "It says the rules in order, the two structures `StateInline` and `Scanned`, and what was left out of it"
-        " on purpose, since nobody asked for that part of the package at all, and so on;",
+        "It says the rules in order, the two structures `StateInline` and `Scanned`, and what was left out"
+        " of it on purpose, since nobody asked for that part of the package at all, and so on;",
         "maxNesting is 20 in commonmark and 100 in default;",
         "32 nested parentheses in a destination;",
         "schemes have 2 to 32 characters;",
