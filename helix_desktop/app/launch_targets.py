@@ -73,7 +73,7 @@ def parse_target(argument: str) -> str:
             text("They could make it open something other than it shows."),
             text("Rename the file, or copy the link again."),
         )
-    if is_link(argument):  # what it leads to is looked at in the window, where a person sees the answer
+    if is_link(argument):  # what it leads to is looked at in the window, where the user sees the answer
         return argument[: MAX_LENGTH + 1]
     path = _absolute_path(
         _path_from_uri(argument) if argument.lower().startswith(_FILE_SCHEME) else Path(argument)

@@ -22,7 +22,7 @@ tr = Translator("Command line")
 text = TextContext("Command line")
 
 TOKEN_VARIABLE = "HELIX_MCP_TOKEN"
-MIN_TOKEN_CHARS = 16  # characters: what a person types must not be guessed by trying
+MIN_TOKEN_CHARS = 16  # characters: what a user types must not be guessed by trying
 
 
 def serve_cache(args: argparse.Namespace) -> int:

@@ -33,8 +33,11 @@ OutputCallback = Callable[[str], None]
 CountTokens = Callable[[Sequence[str]], Awaitable[list[int]]]
 """Return the number of tokens of each text."""
 
-STOPPED = "the person stopped this call"
+STOPPED = "the user stopped this call"
 """The message of a cancel that ends one call alone: a tool may then answer with what it has so far."""
+
+TURN_ENDED = "the turn ended before this call"
+"""The message of a cancel that ends the calls of a turn: a tool may answer as for STOPPED."""
 
 
 def ignore_output(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Signs that a person cannot see, or that change how others are seen: what is read must be what is run."""
+"""Signs that a user cannot see, or that change how others are seen: what is read must be what is run."""
 
 from __future__ import annotations
 

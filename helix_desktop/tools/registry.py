@@ -42,7 +42,8 @@ class ToolRegistry:
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """Run a call; `on_output` gets its output. Raises ToolError with the text for the agent.
 
-        Cancelling ends what was started; with the message STOPPED, the result may be the output so far.
+        Cancelling ends what was started; with the message STOPPED or TURN_ENDED, the result may be the
+        output so far.
         """
         tool = self._find(call)
         return await tool.run(call.id, parse(tool.name, call.arguments, tool.arguments_type), on_output)

@@ -172,7 +172,7 @@ async def test_events_do_not_depend_on_the_language(languages: Iterator[Language
         english, other = [await language(*turn) for language in languages]
     assert _lasting(english.out) == _lasting(other.out)
     assert b'"how":"failed"' in english.out
-    assert english.err != other.err, "what a person reads is translated"
+    assert english.err != other.err, "what a user reads is translated"
 
 
 def test_every_command_with_json_is_tried() -> None:

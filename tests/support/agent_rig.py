@@ -24,6 +24,7 @@ from helix_desktop.domain.permissions.rules import suggest_command_rules, sugges
 from helix_desktop.domain.question import ASK_USER, Question
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.tools import (
+    TURN_ENDED,
     ApprovalRequest,
     OutputCallback,
     PermissionRule,
@@ -107,7 +108,10 @@ class ScriptedTools:
         )
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call: `say` returns `times` words, `wait` waits for the gate, `fail` and `crash` fail."""
+        """Run a call: `say` returns `times` words, `fail` and `crash` fail.
+
+        `wait` waits for the gate or, if it `has_output`, for its turn's end.
+        """
         arguments: dict[str, Any] = json.loads(call.arguments)
         self.executed_calls.append(call.id)
         match call.name:
@@ -116,7 +120,7 @@ class ScriptedTools:
             case "wait":
                 on_output("waiting ")
                 on_output("for the gate")
-                await self._wait(call)
+                await self._wait(call, has_output=bool(arguments.get("has_output")))
             case "fail":
                 raise ToolError("No such file.", "It is not there.", "List the folder.")
             case "crash":
@@ -124,13 +128,14 @@ class ScriptedTools:
         text = f"{arguments.get('text', 'ok')} {call.id} " * int(arguments.get("times", 1))
         return ToolResult(text.strip().encode(), target=str(arguments.get("target", "")))
 
-    async def _wait(self, call: ToolCall) -> None:
+    async def _wait(self, call: ToolCall, *, has_output: bool = False) -> None:
         self.started.set()
         try:
             await self.gate.wait()
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
             self.cancelled_calls.append(call.id)
-            raise
+            if not (has_output and cancelled.args == (TURN_ENDED,)):
+                raise
 
 
 class MemoryRules:

@@ -29,7 +29,7 @@ from tests.support.scripted_model import (
 )
 
 PARENT_PROMPT = "Go."
-"""What the person says to the parent: its script's name."""
+"""What the user says to the parent: its script's name."""
 
 
 class DelegatingTools(ScriptedTools):

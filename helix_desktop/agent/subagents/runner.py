@@ -159,7 +159,7 @@ class SubagentRunner:
         if self._factory is None:
             raise ToolError(
                 "A subagent cannot start subagents.",
-                "Only the session that a person works in can.",
+                "Only the session that a user works in can.",
                 "Do this part yourself, or end with what is left to do.",
             )
         if not task.strip():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -24,6 +24,7 @@ from helix_desktop.agent.session_updates import (
 from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService, UserAsk
 from helix_desktop.agent.tool_calls.file_changes import FileChanges
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls
+from helix_desktop.agent.window.early_rewrites import EarlyRewrites
 from helix_desktop.context.log.file_notes import refused_edit
 from helix_desktop.domain.errors import HelixError, SubagentFailed, ToolError
 from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
@@ -51,9 +52,9 @@ class _CallProgress:
 
 
 class _Step(msgspec.Struct):
-    """What the calls of one answer share: the wait before outputs, and those whose form the model chooses."""
+    """What the calls of one answer share: early rewrites, and the outputs whose form the model chooses."""
 
-    before_outputs: Callable[[], Awaitable[None]]
+    rewrites: EarlyRewrites
     held_outputs: list[HeldOutput] = []
 
 
@@ -79,12 +80,13 @@ class ToolRunner:
         self._intake = Intake(runtime.counter)
         self.running_calls = RunningCalls(runtime.clock)
 
-    async def answer(self, calls: Sequence[ToolCall], before_outputs: Callable[[], Awaitable[None]]) -> None:
-        """Record an answer to each call; return once all have one. Cancelling stops what runs.
+    async def answer(self, calls: Sequence[ToolCall], rewrites: EarlyRewrites) -> None:
+        """Record an answer to each call; return once all have one.
 
-        No output is recorded until `before_outputs` returned.
+        Cancelling stops what runs; what came of its output until then is recorded. No output is recorded
+        while `rewrites` are being made.
         """
-        step = _Step(before_outputs)
+        step = _Step(rewrites)
         progress = [_CallProgress() for _ in calls]
         try:
             async with asyncio.TaskGroup() as group:
@@ -216,7 +218,7 @@ class ToolRunner:
             ok=False,
             outcome="denied",
         )
-        await step.before_outputs()
+        await step.rewrites.wait()
         await self._runtime.session.record(answer)
 
     async def _run(self, call: ToolCall, request: ApprovalRequest | None, step: _Step) -> None:
@@ -242,15 +244,25 @@ class ToolRunner:
         except Exception as error:
             log.warning("tool %s failed unexpectedly", call.name, exc_info=True)
             result = _unexpected_failure(call, error)
-        if running.stopped and not result.ok:
+        if (running.stopped or running.is_cut_off) and not result.ok:
             result = msgspec.structs.replace(result, stopped=True)
         captured = await self._changes.end_call(call.id)
         result = await self._file_changes.with_versions(call, request, result)
-        await self._record(call, result, started_at_ms, step)
+        await self._record(call, result, started_at_ms, step, is_cut_off=running.is_cut_off)
         await self._changes.record(call.id, captured)
         await self._file_changes.record_after(call.id, request, result)
+        if running.is_cut_off:
+            raise asyncio.CancelledError
 
-    async def _record(self, call: ToolCall, result: ToolResult, started_at_ms: int, step: _Step) -> None:
+    async def _record(
+        self,
+        call: ToolCall,
+        result: ToolResult,
+        started_at_ms: int,
+        step: _Step,
+        *,
+        is_cut_off: bool = False,
+    ) -> None:
         digits = self._runtime.policy.handle_digits
         duration_ms = self._runtime.elapsed_ms(started_at_ms)
         received = await self._intake.from_tool_result(call, result, duration_ms, digits)
@@ -261,7 +273,7 @@ class ToolRunner:
             received = await self._intake.from_tool_result(
                 call, _withheld(result, redacted_at_ms), duration_ms, digits
             )
-        await step.before_outputs()
+        await (step.rewrites.cancel() if is_cut_off else step.rewrites.wait())
         await self._gate.receive(received, step.held_outputs)
 
 

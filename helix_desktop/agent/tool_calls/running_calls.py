@@ -9,7 +9,7 @@ from typing import Any
 from helix_desktop.agent.ports import Clock
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.tools import STOPPED, ToolResult
+from helix_desktop.domain.tools import STOPPED, TURN_ENDED, ToolResult
 
 _MAX_TAIL = 16_384  # characters kept of a call's latest output, for a view opened later
 HALTED = "The user stopped this call before it had an answer. Ask what to do instead, or go on without it."
@@ -20,7 +20,7 @@ class RunningCall:
 
     def __init__(self, call: ToolCall, started_at_ms: int) -> None:
         self.call, self.started_at_ms, self.tail = call, started_at_ms, ""
-        self.stopped = False
+        self.stopped = self.is_cut_off = False  # by the user alone, or with its turn
 
     def append_output(self, text: str) -> None:
         """Append a chunk of its output to the tail."""
@@ -49,14 +49,20 @@ class RunningCalls:
         return RunningCall(call, self._clock())
 
     async def run(self, running: RunningCall, work: Coroutine[Any, Any, ToolResult]) -> ToolResult:
-        """Await a call's work. Raises what it raises; ToolError if it was stopped without a result."""
+        """Await a call's work. Raises what it raises; ToolError if it was stopped without a result.
+
+        Cancelling ends the work. If it has a result even so, that is returned, and the call `is_cut_off`.
+        """
         key = running.call.id
+        task = asyncio.create_task(work, name=f"call {key}")  # noqa: TID251 - awaited here, whatever happens
+        self._running[key] = running, task
         try:
-            async with asyncio.TaskGroup() as group:
-                task = group.create_task(work, name=f"call {key}")
-                self._running[key] = running, task
-        except BaseExceptionGroup as errors:
-            raise errors.exceptions[0] from errors
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            running.is_cut_off = True
+            await _cut_off(task)
+            if task.cancelled():
+                raise
         finally:
             del self._running[key]
         if task.cancelled():
@@ -70,3 +76,13 @@ class RunningCalls:
             return False
         running[0].stopped = True
         return True
+
+
+async def _cut_off(task: asyncio.Task[ToolResult]) -> None:
+    """End a task with its turn, and wait until it has ended; it gets each further cancel, too."""
+    task.cancel(TURN_ENDED)
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            task.cancel()

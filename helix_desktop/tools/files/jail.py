@@ -141,7 +141,7 @@ def hard_link_refused(path: str, links: int) -> ToolError:
     return ToolError(
         f"{path} was refused: it has {links} hard links.",
         "Its other names may lie outside the workspace.",
-        "Ask the person to replace it by a copy.",
+        "Ask the user to replace it by a copy.",
     )
 
 

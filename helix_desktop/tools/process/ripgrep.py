@@ -66,7 +66,7 @@ class Ripgrep:
             raise ToolError(
                 "Text search is not available.",
                 "The ripgrep program that comes with Helix Desktop was not found.",
-                "Use read_file or run_command instead, and tell the person to reinstall.",
+                "Use read_file or run_command instead, and tell the user to reinstall.",
             )
         command = [str(self._binary), *_OPTIONS, *args]
         try:

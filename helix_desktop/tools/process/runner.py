@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from helix_desktop.domain.tools import STOPPED, OutputCallback, ignore_output
+from helix_desktop.domain.tools import STOPPED, TURN_ENDED, OutputCallback, ignore_output
 from helix_desktop.system.process_group import ProcessGroup
 from helix_desktop.tools.process import orphans
 from helix_desktop.tools.process.output import OUTPUT_CAP, CappedOutput, LiveOutput, SpillFile
@@ -26,8 +26,8 @@ _START_GRACE_S = 5.0
 _IN_UTF8 = "chcp 65001>nul & "
 """Words of cmd.exe: let it, and what it starts, write UTF-8 instead of the code page of old consoles."""
 
-ProcessEnding = Literal["ended", "late", "stopped"]
-"""How a run ended: by itself, at its time limit, or because the user stopped it."""
+ProcessEnding = Literal["ended", "late", "stopped", "cut off"]
+"""How a run ended: by itself, at its time limit, because the user stopped it, or with its turn."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,8 @@ async def run_process(
 
     `on_output` gets the output while it arrives; `spill_path` is a new file for all of an output that is too
     large. When the task is cancelled, or the time is over, the program and all it started are ended first; a
-    cancel with the message STOPPED returns the output so far. Raises OSError when it cannot be started.
+    cancel with the message STOPPED or TURN_ENDED returns the output so far. Raises OSError when it cannot be
+    started.
     """
     env_tag = secrets.token_hex(16) if spec.is_guarded else ""
     group = ProcessGroup("stdin" if spec.is_guarded else "none")
@@ -184,9 +185,10 @@ async def _wait(watcher: _Watcher, timeout_s: float) -> ProcessEnding:
     try:
         done, _ = await asyncio.wait([watcher.exited], timeout=timeout_s)
     except asyncio.CancelledError as cancelled:
-        if cancelled.args != (STOPPED,):
+        endings: dict[tuple[object, ...], ProcessEnding] = {(STOPPED,): "stopped", (TURN_ENDED,): "cut off"}
+        if cancelled.args not in endings:
             raise
-        return "stopped"
+        return endings[cancelled.args]
     return "ended" if done else "late"
 
 

@@ -21,6 +21,8 @@ def _end(result: ProcessResult, timeout_s: int) -> str:
         return f"no exit code: ended with all it had started after {timeout_s} s, its time limit"
     if result.ending == "stopped":
         return "no exit code: the user stopped it and all it had started; this is its output until then"
+    if result.ending == "cut off":
+        return "no exit code: its turn ended, and all it had started with it; this is its output until then"
     code = result.exit_code or 0
     if code < 0:
         return f"exit code {code}, ended by {_signal(-code)}"

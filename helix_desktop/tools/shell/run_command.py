@@ -116,7 +116,7 @@ class RunCommand(Tool[RunCommandArguments]):
             raise ToolError(
                 "The command was not started.",
                 "The workspace's folder was replaced by a link to another place.",
-                "Tell the person; nothing can be run here until the folder is back.",
+                "Tell the user; nothing can be run here until the folder is back.",
             )
         sandbox, network = await self._active_sandbox(args)
         prepared = self._prepared(args, sandbox, network)
@@ -181,7 +181,7 @@ def _check_visible(command: str) -> None:
     if hidden:
         raise ToolError(
             f"The command was refused: it holds the invisible sign U+{ord(hidden):04X}.",
-            "A person could not see what they approve.",
+            "The user could not see what they approve.",
             "Write it without, or as an escape in quotes.",
         )
 

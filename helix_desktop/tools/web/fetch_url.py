@@ -112,7 +112,7 @@ class FetchUrl(Tool[FetchUrlArguments]):
         if not self._current_grants().fetch:
             raise ToolError(
                 "Fetching pages is off in this workspace.",
-                fix="The person can turn it on in Settings, under Permissions.",
+                fix="The user can turn it on in Settings, under Permissions.",
             )
 
     async def _fetch_following_redirects(self, address: CheckedUrl) -> tuple[CheckedUrl, HttpReply]:
@@ -146,7 +146,7 @@ class FetchUrl(Tool[FetchUrlArguments]):
             raise ToolError(
                 f"{address.host} was refused: it leads to {private or 'no address'}.",
                 "Only machines on the open internet are spoken to.",
-                "Use run_command for a server on this machine, if the person allows it.",
+                "Use run_command for a server on this machine, if the user allows it.",
             )
         return addresses
 

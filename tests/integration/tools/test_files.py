@@ -172,10 +172,10 @@ async def test_an_approved_write_does_not_run_over_newer_work(root: Path) -> Non
     box = make_tools(root)
     call = make_call("write_file", path="src/a.py", content="mine\n")
     await box.approval(call)
-    (root / "src" / "a.py").write_text("typed by the person meanwhile\n")
+    (root / "src" / "a.py").write_text("typed by the user meanwhile\n")
     with pytest.raises(ToolError, match="changed after the change was approved"):
         await box.run(call)
-    assert (root / "src" / "a.py").read_text() == "typed by the person meanwhile\n"
+    assert (root / "src" / "a.py").read_text() == "typed by the user meanwhile\n"
 
 
 async def test_an_edit_changes_only_its_match(root: Path) -> None:

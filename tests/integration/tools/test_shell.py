@@ -11,7 +11,7 @@ import pytest
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import rule_applies
-from helix_desktop.domain.tools import STOPPED, ApprovalRequest, PermissionRule
+from helix_desktop.domain.tools import STOPPED, TURN_ENDED, ApprovalRequest, PermissionRule
 from helix_desktop.tools.process.output import CappedOutput
 from helix_desktop.tools.process.runner import ProcessSpec, run_process
 from helix_desktop.tools.shell.result_text import describe_result
@@ -243,16 +243,22 @@ async def test_only_the_newest_part_of_a_flood_is_reported(tmp_path: Path) -> No
     assert max(len(text) for text in recorder.chunks) <= 16 * 1024
 
 
-async def test_a_stopped_command_returns_its_output_so_far(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("reason", "ending"),
+    [
+        (STOPPED, "the user stopped it and all it had started"),
+        (TURN_ENDED, "its turn ended, and all it had started with it"),
+    ],
+)
+async def test_a_stopped_command_returns_its_output_so_far(tmp_path: Path, reason: str, ending: str) -> None:
     recorder = OutputRecorder()
     work = make_tools(tmp_path).run(make_call("run_command", command="echo begun; sleep 300"), recorder)
     task = asyncio.get_running_loop().create_task(work)
     await recorder.wait_for("begun")
-    task.cancel(STOPPED)
+    task.cancel(reason)
     result = await task
     assert result.content.decode().splitlines() == [
-        "no exit code: the user stopped it and all it had started; this is its output until then"
-        " (not sandboxed)",
+        f"no exit code: {ending}; this is its output until then (not sandboxed)",
         "begun",
     ]
     assert (result.ok, result.exit_code) == (False, None)

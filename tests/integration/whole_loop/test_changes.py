@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
+from helix_desktop.agent.session_updates import CallOutput
 from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.session_changes import RevertSelection, SessionChanges
 from tests.support.file_changes.tree import Tree, walk_tree
@@ -84,6 +87,31 @@ async def test_what_turns_changed_is_listed_reverted_and_redone(tmp_path: Path) 
         rewind = await changes.plan_rewind(session, rows[0].turn_seq)
         await changes.revert(session, rewind, {})
         assert walk_tree(rig.root) == trees[0]
+        await rig.assert_consistent()
+
+
+async def test_a_stopped_turn_keeps_what_its_command_wrote_and_said(tmp_path: Path) -> None:
+    """Its output until then is cached and in the next request, and the file it made can be reverted."""
+    make_project(tmp_path)
+    async with loop_rig(tmp_path, Caller(), has_file_history=True) as rig:
+        is_begun = asyncio.Event()
+        rig.conversation.session.listen(
+            lambda update: is_begun.set() if isinstance(update, CallOutput) else None
+        )
+        call = ("run_command", {"command": "echo x > new.txt; echo begun; sleep 300; echo later"})
+        await rig.conversation.send(json.dumps([call]))
+        await is_begun.wait()
+        await rig.conversation.stop()
+        [answer] = rig.events(ToolAnswered)
+        assert (answer.ok, answer.outcome) == (False, "stopped")
+        [content] = await rig.store.read_contents([answer.digest])
+        assert content is not None
+        assert content.endswith(b"\nbegun\n")
+        assert answer.text.endswith("\nbegun\n")
+        changes = await rig.workspace.changes.of_session(rig.conversation.session.id)
+        assert by_turn(changes) == [(1, "command", "run_command", {"new.txt": "created"})]
+        await rig.conversation.run("[]")
+        assert any(message.get("content") == answer.text for message in rig.chat_requests[-1].messages)
         await rig.assert_consistent()
 
 

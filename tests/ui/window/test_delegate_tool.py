@@ -177,7 +177,7 @@ async def _check_the_list(rig: WindowRig) -> None:
         await rig.run_turn("Thanks")
         await rig.wiring.workspace_controller.new_session()
         await rig.run_turn("Hello")
-        assert [session.parent for session in listed(rig)] == ["", ""], "they show where the person is"
+        assert [session.parent for session in listed(rig)] == ["", ""], "they show where the user is"
         rig.window.sidebar.search.setText("callers")
         assert [session.title for session in listed(rig)] == ["Go", "Find the callers"]
         sessions = rig.window.sidebar.session_list

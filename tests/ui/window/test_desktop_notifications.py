@@ -101,7 +101,7 @@ async def _check_an_approval(rig: WindowRig) -> None:
         notifying.open_requested.connect(rig.wiring.notifications.open_requested)
         rig.type_message("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
-        assert messages.messages == [], "the person looks at it"
+        assert messages.messages == [], "the user looks at it"
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()
 

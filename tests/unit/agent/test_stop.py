@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from helix_desktop.agent.session_updates import ApprovalRequested, ResponseDelta, ResponseReset
+from helix_desktop.agent.session_updates import ApprovalRequested, CallOutput, ResponseDelta, ResponseReset
 from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import TextDelta
 from tests.support.agent_rig import AgentRig
@@ -73,6 +73,26 @@ async def test_stop_during_a_tool_call() -> None:
     assert tool_result_texts(rig.model.requests[-1]) == [
         "The user stopped the turn before this call ended.",
         "quick c1",
+    ]
+
+
+async def test_stop_while_a_tool_has_output() -> None:
+    """It is recorded in place of the note that the turn was stopped."""
+    rig = AgentRig(
+        ScriptedModel(replies_in_order(tool_call_reply(("wait", {"has_output": True}), ("wait", {}))))
+    )
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    await rig.wait_until(lambda: len(rig.updates_of(CallOutput)) == 4)
+    await conversation.stop()
+    assert [(event.call_id, event.outcome) for event in rig.events(ToolAnswered)] == [
+        ("c0", "ran"),
+        ("c1", "interrupted"),
+    ]
+    await check_continues(rig)
+    assert tool_result_texts(rig.model.requests[-1]) == [
+        "ok c0",
+        "The user stopped the turn before this call ended.",
     ]
 
 

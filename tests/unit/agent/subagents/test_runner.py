@@ -279,7 +279,7 @@ async def test_an_opened_subagent_is_the_running_one() -> None:
     assert await rig.workspace.open_session(child) is opened
     progress = rig.progress_of(child)
     assert (await opened.run("Tell me more.")).how == "done"
-    assert rig.progress_of(child) == progress, "what the person says there is not the parent's any more"
+    assert rig.progress_of(child) == progress, "what the user says there is not the parent's any more"
     assert opened.session.log == await rig.stored_log(child)
     await rig.assert_consistent()
 

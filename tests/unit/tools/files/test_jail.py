@@ -226,11 +226,11 @@ def test_a_write_creates_folders_keeps_the_mode_and_leaves_no_temporary_files(ma
 def test_a_file_changed_meanwhile_is_not_overwritten(make: Make, root: Path) -> None:
     jail, path = make(root), root / "src" / "main.py"
     stamp = stamp_of(path)
-    path.write_text("the person's newer work")
+    path.write_text("the user's newer work")
     for expected_stamp in (stamp, None):
         with pytest.raises(ToolError, match="changed"):
             jail.write("src/main.py", b"x", expected_stamp)
-    assert path.read_text() == "the person's newer work"
+    assert path.read_text() == "the user's newer work"
     assert [item.name for item in (root / "src").iterdir()] == ["main.py"]
 
 
