@@ -120,14 +120,17 @@ class DataDir:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 # Permission bits can lie (read-only mounts, quotas, root): only a written byte proves it.
                 probe = folder / f".probe-{os.getpid()}"
-                probe.write_bytes(b"helix")
-                probe.unlink()
+                try:
+                    probe.write_bytes(b"helix")
+                finally:
+                    probe.unlink(missing_ok=True)  # on a full disk it is there, and empty
         except OSError as error:
             raise DataDirUnavailable(
                 text("The data directory {folder} can't be used.", folder=self.root),
                 folder_reason(error, self.root, non_folder_in(self.root)),
                 text(
-                    "Make it writable, or choose another one with --data-dir or {variable}.",
+                    "Check that it's writable and has free space, or choose another one with --data-dir or "
+                    "{variable}.",
                     variable=DATA_DIR_VARIABLE,
                 ),
             ) from error

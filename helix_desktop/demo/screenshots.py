@@ -74,6 +74,7 @@ class ScreenshotWriter:
             await asyncio.sleep(SETTLE_S)
             path = self.folder / f"{name}-{mode}.png"
             if not self._paint(widget).save(str(path)):
+                path.unlink(missing_ok=True)  # a picture that was cut off
                 raise HelixError(
                     text("{path} can't be written.", path=path),
                     fix=text("Free up disk space, or choose another folder."),

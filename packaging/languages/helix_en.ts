@@ -15281,6 +15281,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/config/paths.py" />
+            <source>Check that it's writable and has free space, or choose another one with --data-dir or {variable}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/config/settings.py" />
             <source>Check that {folder} is writable and has free space.</source>
             <translation type="unfinished" />
@@ -15328,11 +15333,6 @@
         <message>
             <location filename="../../helix_desktop/config/data_dir_move.py" />
             <source>Its files would mix with the data of Helix Desktop.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/config/paths.py" />
-            <source>Make it writable, or choose another one with --data-dir or {variable}.</source>
             <translation type="unfinished" />
         </message>
         <message>

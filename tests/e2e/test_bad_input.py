@@ -144,7 +144,7 @@ UNUSABLE = [
         "100 to 16,000 (got '99')",
     ),
     (("cache", "import", "nowhere.helix", "--workspace", "ws"), "Choose a file that an export wrote."),
-    (("sessions", "--workspace", "ws", "--data-dir", "ws/a.txt"), "It isn't a folder. Make it writable, or"),
+    (("sessions", "--workspace", "ws", "--data-dir", "ws/a.txt"), "It isn't a folder. Check that it's"),
     (("changes", "diff", "--workspace", "ws", "--file", "../a.txt"), "It lies outside of the folder"),
     (("exam", "--questions", "nowhere", "ws/a.txt"), "It doesn't exist, or is a file. See Recall exam"),
     (("cache", "show", "xyz", "--workspace", "ws"), "No cached output starts with 'xyz'."),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.policy import ContextPolicy
@@ -62,6 +63,9 @@ async def test_settings_workspaces_and_policies_stay_unchanged(disk: Path) -> No
     with pytest.raises(HelixError) as caught:
         await settings.save(Settings(model="second/one"))
     refused(caught)
+    with pytest.raises(DataDirUnavailable, match="has free space"):
+        DataDir(disk / "other").ensure()
+    assert not list((disk / "other").iterdir()), "nothing of the attempt"
     with pytest.raises(HelixError) as caught:
         registry.change(record.id, name="Renamed")
     refused(caught)
