@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import Distribution, PackageMetadata
 from pathlib import Path
 from typing import Any
 
@@ -164,56 +165,58 @@ def _closure(roots: tuple[str, ...]) -> dict[str, LicensedComponent]:
             (distribution for distribution in map(_distribution, names) if distribution is not None), None
         )
         if installed is not None:
-            components[canonical_name(installed.name)] = _distribution_component(installed)
-            pending += _requirements(installed)
+            metadata = installed.metadata  # parsed anew each time it is asked for
+            components[canonical_name(metadata["Name"])] = _distribution_component(installed, metadata)
+            pending += _requirements(metadata)
         elif needed:
             components[canonical_name(names[0])] = LicensedComponent(names[0], "", "", ())
     return components
 
 
-def _distribution(name: str) -> importlib.metadata.Distribution | None:
+def _distribution(name: str) -> Distribution | None:
     try:
         return importlib.metadata.distribution(name)
     except importlib.metadata.PackageNotFoundError:
         return None
 
 
-def _requirements(distribution: importlib.metadata.Distribution) -> Iterator[tuple[tuple[str, ...], bool]]:
-    for requirement in distribution.requires or ():
+def _requirements(metadata: PackageMetadata) -> Iterator[tuple[tuple[str, ...], bool]]:
+    for requirement in metadata.get_all("Requires-Dist") or ():
         specifier, _, condition = requirement.partition(";")
         name = _NAME.match(specifier.strip())
         if name and "extra" not in condition:
             yield (name[0],), not condition.strip()
 
 
-def _distribution_component(distribution: importlib.metadata.Distribution) -> LicensedComponent:
+def _distribution_component(distribution: Distribution, metadata: PackageMetadata) -> LicensedComponent:
+    name, version = metadata["Name"], metadata["Version"]
     texts = [
         (file.name, _read(file))
-        for file in _metadata_folder(distribution).rglob("*")
+        for file in _metadata_folder(distribution, f"{name}-{version}").rglob("*")
         if _TEXT.fullmatch(file.name) and file.is_file()
     ]
     return LicensedComponent(
-        distribution.name,
-        distribution.version,
-        _license_name(distribution),
+        name,
+        version,
+        _license_name(metadata),
         tuple(sorted(texts)),
-        _text("the Python package {name}", name=distribution.name),
+        _text("the Python package {name}", name=name),
     )
 
 
-def _metadata_folder(distribution: importlib.metadata.Distribution) -> Path:
+def _metadata_folder(distribution: Distribution, name: str) -> Path:
     """Return the folder of a distribution's metadata, found by name: an installed app has no file lists."""
     site = Path(str(distribution.locate_file("")))
-    folder_name = canonical_name(f"{distribution.name}-{distribution.version}")
+    folder_name = canonical_name(name)
     matches = (path for path in site.glob("*.dist-info") if canonical_name(path.stem) == folder_name)
-    return next(matches, site / f"{distribution.name}-{distribution.version}.dist-info")
+    return next(matches, site / f"{name}.dist-info")
 
 
-def _license_name(distribution: importlib.metadata.Distribution) -> str:
+def _license_name(metadata: PackageMetadata) -> str:
     """Return the license name: the new field, else the old one if it is short, else a classifier."""
 
     def field_values(field: str) -> list[str]:
-        return [str(text).strip() for text in distribution.metadata.get_all(field) or ()]
+        return [str(text).strip() for text in metadata.get_all(field) or ()]
 
     license_field = "".join(field_values("License")[:1])
     classified = [

@@ -28,6 +28,7 @@ _PROGRAMMERS_ERRORS = {
     "ValueError",
 }
 _STYLE_SHEET = re.compile(r"\bQ[A-Z]\w*[^{}.!?]*\{|(^|[{;]) *[a-z-]+: [^{};]+;")
+_STATEMENTS = (ast.stmt, ast.Subscript)  # whose parts may not be shown
 _STARTERS = {"start", "_start"}  # of a coroutine with a name for the log
 _LOGGERS = {"debug", "info", "warning", "error", "exception", "critical", "log"}
 
@@ -89,10 +90,12 @@ def _lines(path: Path) -> list[str]:
 
 def _texts(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
     """Yield each literal that reads like words for a user, but not docstrings, logs, programmers' errors."""
-    skipped = set(_unshown(tree))
+    makers = _makers(tree)
+    skipped: set[ast.AST] = set()
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
+        skipped.update(_unshown(node, makers))  # the node or what is in it
         if node in skipped:
             continue
         if isinstance(node, ast.JoinedStr | ast.BinOp):
@@ -111,20 +114,24 @@ def _texts(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
         waiting += ast.iter_child_nodes(node)
 
 
-def _unshown(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the nodes whose literals no user reads, or that are in the catalog."""
-    makers = {
+def _makers(tree: ast.Module) -> set[str]:
+    """Return the names of a module's translators and text contexts."""
+    return {
         target.id
         for node in tree.body
         if isinstance(node, ast.Assign) and _is_maker(node.value)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield from _unshown_in_call(node, makers)
-        elif isinstance(node, ast.stmt | ast.Subscript):
-            yield from _unshown_in_statement(node)
+
+
+def _unshown(node: ast.AST, makers: set[str]) -> Iterable[ast.AST]:
+    """Return the nodes in a node, or itself, whose literals no user reads, or that are in the catalog."""
+    if isinstance(node, ast.Call):
+        return _unshown_in_call(node, makers)
+    if isinstance(node, _STATEMENTS):
+        return _unshown_in_statement(node)
+    return ()
 
 
 def _unshown_in_call(call: ast.Call, makers: set[str]) -> Iterator[ast.AST]:
