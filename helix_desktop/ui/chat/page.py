@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QFrame, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.ui.chat.composer.composer import Composer
@@ -24,6 +24,7 @@ from helix_desktop.ui.design.drops import DropHint
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.numbers import format_integer
@@ -206,7 +207,7 @@ class ChatPage(QWidget):
         MessageDrops(self.composer, self.composer, self.drop_hint, takes_folders=True)
         MessageDrops(self, self.composer, self.drop_hint, takes_folders=False)
         self.view.typed.connect(self._type_in_composer)
-        self._pages = QStackedWidget(self)
+        self._pages = PageArea(self)
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.empty_state)
         for changed in (self.model.rows_reset, self.model.row_added, self.model.row_removed):

@@ -85,6 +85,10 @@ class Inspector(Themed, QWidget):
         self.empty.button_clicked.connect(self.compose_requested)
         self._stack.setCurrentWidget(self._unknown)
 
+    def hasHeightForWidth(self) -> bool:
+        """Return False: the pane has the height of the window."""
+        return False
+
     def set_state(self, state: InspectorState | None) -> None:
         """Show another state; None: there is no session."""
         if state is not None and state == self._state:

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 from helix_desktop import APP_NAME
 from helix_desktop.ui.budget.status_line import CostLine
 from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.stack import PageArea
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.tab_order import TabsInReadingOrder
@@ -122,7 +123,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.missing_folder: MissingFolderPage
         self.closed_workspace: ClosedWorkspacePage
         self.switcher: Switcher
-        self._center, self.inspector_pane = QStackedWidget(), QFrame()
+        self._center, self.inspector_pane = PageArea(), QFrame()
         self._blank = QWidget()  # on screen until it is known what to show
         self._center.addWidget(self._blank)
         self.session_pages = QStackedWidget()
