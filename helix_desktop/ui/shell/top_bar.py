@@ -290,7 +290,7 @@ class TopBar(Themed, QWidget):
         self._arrange()
         self.tint(self._theme)
         self.show_session(None)
-        self._status.set_full_text("")  # not known yet
+        self._status.hide()  # not known yet
 
     def _arrange(self) -> None:
         status = row(self._dot, self._badge, self._status, self._git, gap=7)
@@ -328,6 +328,7 @@ class TopBar(Themed, QWidget):
         self._is_demo = header is not None and header.demo
         self._badge.setVisible(self._is_demo)
         self._status.set_full_text(*self._status_texts(header))
+        self._status.show()
         self._status.set_note(header.failure if header is not None and not header.running else "")
         for part in (self.pages, self.gauge, self.mode, self.compact, self.inspector):
             part.setVisible(header is not None)

@@ -489,7 +489,7 @@ def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow)
 
 def test_nothing_is_said_of_workspace_session_and_cache_until_it_is_known(window: MainWindow) -> None:
     sidebar = window.sidebar
-    assert (sidebar._name.text(), window.top_bar.status()) == ("", "")
+    assert not any(part.isVisible() for part in (sidebar._name, window.top_bar._status))
     assert not sidebar._footer.isVisibleTo(sidebar)
     window.show_workspaces([])
     window.top_bar.show_session(None)

@@ -49,6 +49,7 @@ class _NameButton(PushButton):
         )
         self._title = title = name or tr("No workspace")
         self.setText(self.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, 150))
+        self.show()
         self._update_tip()
 
     def _update_tip(self) -> None:
@@ -104,7 +105,7 @@ class Sidebar(QFrame):
         git = row(self._git, None, margins=(19, 0, 12, 0))
         self.setLayout(column(head, git, self._search_row(), self._stack, self._footer, gap=0))
         self.show_workspace("")
-        self._name.setText("")  # not known yet
+        self._name.hide()  # not known yet
         self._footer.hide()
 
     def add_session_list(self) -> None:
