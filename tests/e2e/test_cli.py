@@ -11,6 +11,8 @@ import random
 import re
 import shutil
 import signal
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -361,6 +363,21 @@ async def test_help_and_version(cli: Cli) -> None:
     )
     result = await cli("--version")
     assert (result.code, result.out.decode()) == (0, f"Helix Desktop {__version__} (from source)\n")
+
+
+def test_ctrl_c_while_the_program_is_loaded_prints_no_traceback() -> None:
+    code = (
+        "import sys\n"
+        "class Interruption:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'helix_desktop.cli.main':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interruption())\n"
+        "from helix_desktop.__main__ import start\n"
+        "sys.exit(start())\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr) == (130, b"")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
