@@ -4333,11 +4333,6 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>A session or workspace answer saves this rule:</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Allow for this session</source>
             <translation type="unfinished" />
         </message>
@@ -4450,6 +4445,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/from_events.py" />
             <source>Choose another effort in the model menu, or leave it to the provider.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Choose the rule to save:</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4918,7 +4918,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Rule to save for the session or workspace:</source>
+            <source>Rule to save:</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4934,6 +4934,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Sandboxed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Save a rule</source>
             <translation type="unfinished" />
         </message>
         <message>

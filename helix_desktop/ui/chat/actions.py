@@ -13,7 +13,7 @@ from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.words.action_labels import ActionName
 
 Fold: TypeAlias = Literal[
-    "card", "changed_lines", "changes", "detail", "details", "more", "places", "thoughts"
+    "card", "changed_lines", "changes", "detail", "details", "more", "places", "rules", "thoughts"
 ]
 Answer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never"]
 

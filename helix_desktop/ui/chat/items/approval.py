@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
 
@@ -15,6 +17,7 @@ from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
     BUTTON_HEIGHT,
     CHIP_HEIGHT,
+    ButtonStyle,
     ChipStyle,
     HitArea,
     PaintState,
@@ -39,25 +42,26 @@ text = TextContext("Chat")
 _PAD = 16.0
 _ASKER = 32  # characters of a subagent's title
 _MARK = 22.0  # of an offer, with the gap behind it
-_LINES: tuple[tuple[tuple[Answer, UserText], ...], ...] = (
-    (
-        ("once", text("Allow once")),
-        ("session", text("Allow for this session")),
-        ("always", text("Always allow in workspace")),
-    ),
-    (
-        ("deny", text("Deny")),
-        ("words", text("Deny with reason…")),
-        ("never", text("Never allow in workspace")),
-    ),
-)
+_LABELS: dict[Answer, UserText] = {
+    "once": text("Allow once"),
+    "deny": text("Deny"),
+    "words": text("Deny with reason…"),
+    "session": text("Allow for this session"),
+    "always": text("Always allow in workspace"),
+    "never": text("Never allow in workspace"),
+}
+_ANSWERS: tuple[Answer, ...] = ("once", "deny", "words")
+_RULE_ANSWERS: tuple[Answer, ...] = ("session", "always", "never")
+_STYLES: dict[Answer, ButtonStyle] = {"once": "primary", "words": "ghost", "never": "danger"}
 _MAX_DETAIL_LINES = 60
-_ONE_RULE = text("A session or workspace answer saves this rule:")
-_CHOICE = text("Rule to save for the session or workspace:")
+_ONE_RULE = text("Rule to save:")
+_CHOICE = text("Choose the rule to save:")
 
 
 class ApprovalItem(RowItem):
-    """Asks the user to approve a call, and shows what each answer would save. Enter decides nothing."""
+    """Asks the user to approve a call; what would save a rule is in a fold, with the rule."""
+
+    backward_entry = "decide:once"
 
     def __init__(self, row: ApprovalRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
@@ -76,7 +80,9 @@ class ApprovalItem(RowItem):
         muted = theme.muted
         self._places = [writer.write_plain(places, mono=False, color=muted, size=SMALL)] if places else []
         detail = [block.text for block in self._blocks if block.text is not None] or self._detail
-        self._set_texts([self._summary, *self._rule_text, *detail, *self._places, *self._offers])
+        self._has_rules = "rules" in context.expanded
+        offers = self._offers if self._has_rules else []
+        self._set_texts([self._summary, *self._rule_text, *detail, *self._places, *offers])
         self._well = QRectF()
         label = translate(_CHOICE if len(row.offers) > 1 else _ONE_RULE)
         self._label = paragraph_layout(label, tools, theme.faint, SMALL)
@@ -138,11 +144,13 @@ class ApprovalItem(RowItem):
             y += text.layout(inner) + style.px(6)
         y = self._arrange_detail(y + style.px(4), inner)
         y = self._arrange_uncovered(y, inner)
+        fold = HitArea("open:rules", ToggleFold("rules"), tr("Save a rule"), QRectF(), radius=8)
+        y = self._arrange_buttons([*map(self._answer_area, _ANSWERS), fold], y, width) + style.px(15)
+        if not self._has_rules:
+            return y
         self._label.x, self._label.y = pad, y
         y = self._arrange_offers(y + max(style.px(22), self._label.layout(inner) + style.px(4)), inner)
-        for line in _LINES:
-            y = self._arrange_buttons(line, y, width) + style.px(8)
-        return y + style.px(7)
+        return self._arrange_buttons(map(self._answer_area, _RULE_ANSWERS), y, width) + style.px(15)
 
     def _arrange_detail(self, y: float, inner: float) -> float:
         style, pad, top = self.style, self.style.px(_PAD), y
@@ -192,19 +200,18 @@ class ApprovalItem(RowItem):
             y += tall + style.px(7)
         return y + style.px(7)
 
-    def _arrange_buttons(self, line: tuple[tuple[Answer, UserText], ...], y: float, width: float) -> float:
+    def _answer_area(self, answer: Answer) -> HitArea:
+        action = Decide(self._approval.key.call_id, answer, self._selected_offer)
+        return HitArea(f"decide:{answer}", action, translate(_LABELS[answer]), QRectF(), radius=8)
+
+    def _arrange_buttons(self, areas: Iterable[HitArea], y: float, width: float) -> float:
         style = self.style
         x, tall = style.px(_PAD), style.px(BUTTON_HEIGHT)
-        for answer, words in line:
-            label = translate(words)
-            wide = button_width(style, label)
+        for area in areas:
+            wide = button_width(style, area.label, with_icon=isinstance(area.action, ToggleFold))
             if x + wide > width - style.px(_PAD) and x > style.px(_PAD):
                 x, y = style.px(_PAD), y + tall + style.px(8)
-            action = Decide(self._approval.key.call_id, answer, self._selected_offer)
-            rect = QRectF(x, y, wide, tall)
-            self.hit_areas.append(
-                HitArea(f"decide:{answer}", action, label, rect, accepts_enter=False, radius=8)
-            )
+            self.hit_areas.append(area._replace(rect=QRectF(x, y, wide, tall)))
             x += wide + style.px(8)
         return y + tall
 
@@ -217,9 +224,10 @@ class ApprovalItem(RowItem):
             paint_box(painter, self._well, style.color(theme.code_surface), style.color(theme.border), 8)
         for block in self._blocks:
             block.paint(painter, state)
-        self._label.paint(painter, state.clip, ())
-        for number, mark in enumerate(self._marks):
-            self._paint_mark(painter, mark, number == self._selected_offer)
+        if self._has_rules:
+            self._label.paint(painter, state.clip, ())
+            for number, mark in enumerate(self._marks):
+                self._paint_mark(painter, mark, number == self._selected_offer)
         in_blocks = [block.text for block in self._blocks]
         for text in self.texts:
             if text not in in_blocks:
@@ -294,12 +302,13 @@ class ApprovalItem(RowItem):
         match area.action:
             case ToggleFold("places"):
                 self._paint_uncovered(painter, area)
+            case ToggleFold("rules"):
+                icon = "chevron-down" if self._has_rules else "chevron-right"
+                paint_button(painter, style, area, state, "ghost", icon)
             case ToggleFold():
                 rect = area.rect.adjusted(6, 0, 0, 0)
                 paint_line(painter, style, rect, area.label, style.font(SMALL, MEDIUM), theme.accent_text)
-            case Decide(answer="deny" | "words" | "never"):
-                paint_button(painter, style, area, state, "danger")
-            case Decide():
-                paint_button(painter, style, area, state)
+            case Decide(answer=answer):
+                paint_button(painter, style, area, state, _STYLES.get(answer, "outline"))
             case _:
                 pass

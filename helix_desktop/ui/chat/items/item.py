@@ -48,6 +48,9 @@ class ItemTools:
 class RowItem(ABC):
     """One row as the view shows it; sizes and places in pixels, the origin at its top left corner."""
 
+    backward_entry = ""
+    """Name of the place that has the keyboard first when it comes from below; empty: the last one."""
+
     def __init__(self, row: Row, context: ItemContext, tools: ItemTools) -> None:
         self.row = row
         self.context = context

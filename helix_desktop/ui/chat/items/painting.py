@@ -14,21 +14,19 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout, TextMark
 from helix_desktop.ui.chat.style import MEDIUM, REGULAR, SMALL, TINY, UI, ChatStyle
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, turn_back
 
-ButtonStyle: TypeAlias = Literal["outline", "danger", "ghost"]
+ButtonStyle: TypeAlias = Literal["primary", "outline", "danger", "ghost"]
 
 
 class HitArea(NamedTuple):
     """An area of an item that can be clicked, or focused with Tab.
 
-    `name` is its object name, and its own in the item; `accepts_enter` is False where Enter must not
-    trigger it, only Space or a click.
+    `name` is its object name, and its own in the item.
     """
 
     name: str
     action: RowAction
     label: str
     rect: QRectF
-    accepts_enter: bool = True
     radius: float = 7.0
     tip: str = ""
 
@@ -181,11 +179,16 @@ def paint_button(
     if button_style == "danger" and active:
         fill = style.color(theme.error_soft)
     border = None if button_style == "ghost" else style.color(theme.border_strong)
+    if button_style == "primary":
+        color, border = theme.on_accent, None
+        fill = style.color(theme.accent)
+        fill = fill.darker(112) if active else fill
     if button_style == "ghost":
         color = theme.muted
         if not active:
             fill = QColor(Qt.GlobalColor.transparent)
-    paint_box(painter, area.rect, fill, border, 8)
+    inset = 3 if button_style == "primary" and state.focused == area.name else 0  # the ring has its color
+    paint_box(painter, area.rect.adjusted(inset, inset, -inset, -inset), fill, border, 8 - inset)
     paint_label(
         painter, style, area.rect, area.label, color, icon_name, UI if button_style != "ghost" else SMALL
     )

@@ -8,20 +8,24 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.ui.chat.actions import AnswerQuestion, Decide, RowAction
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AskRow
+from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 
 SETTLE_S = 0.4
 """Seconds that a card has to stand still before it takes an answer."""
 
 
 class ApprovalClickGuard(QObject):
-    """Notes when cards that ask arrive, or move up because a row above them goes. `now` gives seconds."""
+    """Notes when cards that ask arrive, move, or get more room to be seen in. `now` gives seconds."""
 
-    def __init__(self, model: ChatModel, now: Callable[[], float]) -> None:
-        super().__init__(model)
-        self._model, self._now = model, now
+    def __init__(self, chat_viewport: ChatViewport, now: Callable[[], float]) -> None:
+        super().__init__(chat_viewport)
+        self._chat_viewport, self._model, self._now = chat_viewport, chat_viewport.model, now
         self._shown_since: dict[RowKey, float] = {}
+        self._places: dict[RowKey, tuple[int, int]] = {}
+        self._still_since: dict[RowKey, float] = {}  # of cards that have moved
+        model = self._model
+        chat_viewport.layout_changed.connect(self._note_moves)
         model.rows_reset.connect(self._reset)
         model.row_added.connect(self._note_cards)
         model.row_removed.connect(self._note_cards)
@@ -31,8 +35,26 @@ class ApprovalClickGuard(QObject):
         settled = self._now() - self._shown_since.get(key, float("-inf")) >= SETTLE_S
         return settled or not isinstance(action, Decide | AnswerQuestion)
 
+    def accepts_click(self, key: RowKey, action: RowAction) -> bool:
+        """Return False for a click on a card that came, or moved under the pointer, a moment ago."""
+        settled = self._now() - self._still_since.get(key, float("-inf")) >= SETTLE_S
+        return self.accepts(key, action) and (settled or not isinstance(action, Decide))
+
+    def _note_moves(self) -> None:
+        """Note the cards whose buttons lie elsewhere on the screen than before, or come out at an edge."""
+        places = {}
+        for key, widget in self._chat_viewport.widget_pool.visible.items():
+            buttons = widget.item.hit_area_for(Decide) if widget.item is not None else None
+            if buttons is not None:
+                top = widget.mapToGlobal(buttons.rect.topLeft()).y()
+                places[key] = round(top), self._chat_viewport.column.height
+                if self._places.get(key, places[key]) != places[key]:
+                    self._still_since[key] = self._now()
+        self._places = places
+
     def _reset(self) -> None:
         self._shown_since.clear()
+        self._still_since.clear()
         self._note_cards(0)
 
     def _note_cards(self, index: int) -> None:

@@ -156,6 +156,12 @@ class ChatViewport(QObject):
         if top < _EDGE or bottom > room:
             self.scroll_by(top - _EDGE if top < _EDGE else bottom - room)
 
+    def show_answers(self, index: int) -> None:
+        """Bring the end of a row's buttons into sight, and as much above them as there is room for."""
+        areas = self.item(index).hit_areas
+        if areas:
+            self.ensure_visible(index, areas[-1])
+
     def relayout_in_place(self, index: int) -> None:
         """Lay out again with the top of a visible row staying where it is."""
         placed = self.placed_row(index)

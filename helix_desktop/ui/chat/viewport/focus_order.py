@@ -35,14 +35,18 @@ class FocusOrder(QObject):
         return self._search(widget.index + (1 if forward else -1), forward)
 
     def enter(self, *, forward: bool) -> bool:
-        """Come in from outside: to the first visible place, or to the last one."""
+        """Come in from outside: to the first visible place; backward to the last, or where a row wants it."""
         placed = self._chat_viewport.scroll_layout.placed
         if not placed:
             return False
-        for row in placed if forward else reversed(placed):
-            areas = self._visible_areas(row)
-            if areas:
-                return self._focus(row.row_index, areas[0 if forward else -1])
+        visible = [(row.row_index, area) for row in placed for area in self._visible_areas(row)]
+        if not forward:
+            entries = {
+                row.row_index: self._chat_viewport.item(row.row_index).backward_entry for row in placed
+            }
+            visible = [(row, area) for row, area in visible if area.name == entries[row]] or visible[-1:]
+        if visible:
+            return self._focus(*visible[0])
         return self._search(placed[-1 if forward else 0].row_index, forward)
 
     def _visible_areas(self, placed: PlacedRow) -> list[HitArea]:

@@ -129,6 +129,8 @@ class RowInteractions(QObject):
         if reads_original:
             self._read_keys.add(row.key)
         self._chat_viewport.relayout_in_place(index)
+        if fold == "rules":
+            self._chat_viewport.show_answers(index)
         if isinstance(row, ToolRow) and reads_original:
             self.action_triggered.emit(ReadOriginal(row.key, row.digest))
         if isinstance(row, ToolRow) and fold == "changes" and row.changes and row.changed_files is None:

@@ -58,7 +58,7 @@ class MouseHandler(QObject):
             return
         self.last_index = located.row_index
         area = located.item.hit_area_at(located.x, located.y)
-        if area is not None and not self._guard.accepts(located.item.row.key, area.action):
+        if area is not None and not self._guard.accepts_click(located.item.row.key, area.action):
             return
         if area is not None:
             self.pressed = (located.item.row.key, area.name)

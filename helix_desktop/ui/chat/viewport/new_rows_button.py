@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from helix_desktop.ui.chat.rows.row_types import AskRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.design.buttons import EnterActivates
@@ -18,7 +19,7 @@ _BOTTOM_MARGIN = 14  # pixels above the lower edge
 
 
 class NewRowsButton(EnterActivates, QPushButton):
-    """Shown while the end is out of sight; counts the rows that came meanwhile."""
+    """Shown while the end is out of sight; counts the rows that came meanwhile. Covers no card that asks."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -44,24 +45,31 @@ class NewRowsButton(EnterActivates, QPushButton):
 
     def watch(self, chat_viewport: ChatViewport, area: QWidget) -> None:
         """Show the button above the lower edge of an area while a viewport does not follow."""
-        chat_viewport.layout_changed.connect(
-            lambda: self._update_text(
-                chat_viewport.unseen_count, chat_viewport.is_following or chat_viewport.is_at_end, area
-            )
-        )
+        chat_viewport.layout_changed.connect(lambda: self._update(chat_viewport, area))
         self.clicked.connect(chat_viewport.go_to_end)
 
-    def _update_text(self, unseen_count: int, at_end: bool, area: QWidget) -> None:
+    def _update(self, chat_viewport: ChatViewport, area: QWidget) -> None:
+        unseen_count = chat_viewport.unseen_count
         words = tr.plural(unseen_count, "%n new", "%n new") if unseen_count else tr("Latest")
         if words != self.text():
             self.setText(words)
             self.setAccessibleName(tr("{label}: go to the end of the conversation", label=words))
-        if not at_end:
-            size = self.sizeHint()
-            corner = area.geometry()
-            left = corner.x() + (corner.width() - size.width()) // 2
-            self.setGeometry(
-                left, corner.bottom() - size.height() - _BOTTOM_MARGIN, size.width(), size.height()
-            )
+        at_end = chat_viewport.is_following or chat_viewport.is_at_end
+        size, corner = self.sizeHint(), area.geometry()
+        left = corner.x() + (corner.width() - size.width()) // 2
+        place = QRect(left, corner.bottom() - size.height() - _BOTTOM_MARGIN, size.width(), size.height())
+        is_shown = not at_end and not _covers_ask(chat_viewport, place.translated(-corner.topLeft()))
+        if is_shown:
+            self.setGeometry(place)
             self.raise_()
-        self.setVisible(not at_end)
+        self.setVisible(is_shown)
+
+
+def _covers_ask(chat_viewport: ChatViewport, place: QRect) -> bool:
+    """Return True if a rectangle of the viewport lies on a card that waits for the user."""
+    return any(
+        isinstance(chat_viewport.model.raw_row(row.row_index), AskRow)
+        and row.y < place.bottom()
+        and row.y + row.height > place.top()
+        for row in chat_viewport.scroll_layout.placed
+    )

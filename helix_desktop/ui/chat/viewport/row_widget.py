@@ -165,10 +165,9 @@ class RowWidget(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter and Space do what the focused place does."""
         area = self.item.hit_area(self.focused_area) if self.item is not None else None
-        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if area is not None and (event.key() == Qt.Key.Key_Space or (enter and area.accepts_enter)):
+        if area is not None and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._pool.activated.emit(self.index, area)
-        elif not enter:
+        else:
             event.ignore()
 
     def trigger(self, name: str) -> None:

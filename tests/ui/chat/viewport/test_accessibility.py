@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QAccessibleInterface
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QScrollArea
+from PySide6.QtWidgets import QPushButton, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.todo import TodoItem
@@ -128,6 +128,7 @@ def test_tab_moves_the_focus_to_a_named_button(qtbot: QtBot, view: ChatView) -> 
 def test_tab_reaches_every_button_of_every_kind_of_row(view: ChatView) -> None:
     board = view.chat_viewport
     view.resize(800, 1500)  # many rows in sight at once
+    QPushButton(view).show()  # what comes after the conversation
     for row in (*rows_of_all_kinds(), *rows_of_subagents()):
         board.model.append(row)  # each with a key of its own
     board.show_row(0)

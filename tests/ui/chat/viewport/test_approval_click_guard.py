@@ -6,8 +6,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.chat.viewport.approval_click_guard import SETTLE_S
+from helix_desktop.ui.chat.viewport.new_rows_button import NewRowsButton
 from helix_desktop.ui.chat.viewport.view import ChatView
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
 from tests.support.window.chat_geometry import row_key
@@ -53,6 +54,32 @@ def test_a_card_ignores_clicks_at_the_moment_it_appears(view: ChatView, clock: S
     clock.now += 0.2 * SETTLE_S
     _click(view, "p", "decide:once")
     assert decided == ["p"]
+
+
+def test_a_card_ignores_clicks_when_something_next_to_the_chat_moves_it(
+    view: ChatView, clock: Seconds
+) -> None:
+    decided: list[str] = []
+    view.action_triggered.connect(lambda action: decided.append(action.call_id))
+    view.chat_viewport.model.reset([_question("p")])
+    clock.now += 1.0
+    view.resize(view.width(), view.height() + 35)
+    _click(view, "p", "decide:once")
+    assert decided == []
+    clock.now += 2 * SETTLE_S
+    _click(view, "p", "decide:once")
+    assert decided == ["p"]
+
+
+def test_the_way_to_the_end_covers_no_card_that_waits(view: ChatView) -> None:
+    view.chat_viewport.model.reset([_question(key) for key in "pqrstuvw"])
+    view.chat_viewport.show_row(0)
+    assert not view.is_following
+    (pill,) = view.findChildren(NewRowsButton)
+    assert pill.isHidden()
+    view.chat_viewport.model.reset([UserRow(row_key(str(number)), "Words\n" * 9) for number in range(9)])
+    view.chat_viewport.show_row(0)
+    assert not pill.isHidden()
 
 
 def test_a_card_that_moves_under_the_pointer_ignores_clicks(view: ChatView, clock: Seconds) -> None:

@@ -261,7 +261,7 @@ def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView
     assert widget.focused_area == "cache"
 
 
-def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
+def test_enter_answers_with_the_button_that_has_the_keyboard(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
         [ApprovalRow(row_key("p"), "bash", "Run it", "rm -rf \u202ex", ("bash: rm *",))]
     )
@@ -270,14 +270,19 @@ def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     widget = _widget(view, "p")
-    for _ in range(3):
-        QTest.keyClick(widget, Qt.Key.Key_Return)
-        QTest.keyClick(widget, Qt.Key.Key_Tab)
-    assert decided == []
+    QTest.keyClick(widget, Qt.Key.Key_Return)
+    QTest.keyClick(widget, Qt.Key.Key_Tab)
+    QTest.keyClick(widget, Qt.Key.Key_Return)
+    assert decided == [Decide("p", "once"), Decide("p", "deny")]
+    decided.clear()
+    _click(qtbot, view, "p", "open:rules")
     answers = get_args(Answer)
     for name in answers:
         _click(qtbot, view, "p", f"decide:{name}")
     assert decided == [Decide("p", name) for name in answers]
+    view.clearFocus()
+    view.setFocus(Qt.FocusReason.BacktabFocusReason)
+    assert widget.focused_area == "decide:once", "what saves a rule is not the first from below"
     words = "\n".join(text.text() for text in widget.item.texts)  # type: ignore[union-attr]  # it is shown
     assert "\\u202e" in words
     assert "bash: rm *" in words
@@ -291,14 +296,17 @@ def test_the_rule_to_save_is_selected_by_mouse_or_keyboard(qtbot: QtBot, view: C
     view.chat_viewport.model.reset([row])
     decided: list[SessionAction] = []
     view.action_triggered.connect(decided.append)
+    _click(qtbot, view, "p", "open:rules")
     _click(qtbot, view, "p", "offer:1")
     _click(qtbot, view, "p", "decide:always")
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     widget = _widget(view, "p")
+    for _ in range(4):
+        QTest.keyClick(widget, Qt.Key.Key_Tab)
     assert widget.focused_area == "offer:0"
     QTest.keyClick(widget, Qt.Key.Key_Space)
-    for _ in range(4):
+    for _ in range(3):
         QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Tab)
     assert _widget(view, "p").focused_area == "decide:always"
     QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Space)
