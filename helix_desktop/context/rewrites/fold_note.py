@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from helix_desktop.context.intake.error_lines import find_error
 from helix_desktop.context.log.mode_notes import newest_mode_note
@@ -46,6 +47,7 @@ _LONG_CHARS, _AGAIN_CHARS = 200, 60  # characters of a user's message that came 
 _AGAIN_TOKENS = 25  # of its line where it came before
 _TARGET_CAP, _COMMAND_CAP, _READ_CHARS = 160, 80, 400  # characters
 _SHORT_RESULT = 100  # characters
+_RESULT = " → "
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
 _KILO = 1024
 _REMEMBERED_TEXTS = 4_096  # of the agent: each stands in one condensed note after the other
@@ -53,12 +55,21 @@ _REMEMBERED_TARGETS = 2_048  # of calls: made when the answer comes, for its nam
 _RESULT_END = re.compile(r"[→;“”]|, ")  # what separates a result from the next call, and what quotes it
 _PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
 _NOTE_LINE = re.compile(
-    r"\s*(?:user(?: e\d+)?:|e\d+:|did:|todo list \("
+    r"\s*(?:user(?: e\d+)?:|e\d+:|did(?: e\d+(?:-e\d+)?)?:|todo list \("
     r"|\[[\W_]*(?:user|did|folded|names|cached|artifacts|helix|observations|conversation|pinned|recalled"
     r"|attached|pasted|image|extract|project|instructions|environment|mode|the user|system|tool|assistant))",
     re.IGNORECASE,
 )
 """How a line of the note's own begins, or another of the program's or of who speaks."""
+
+
+class _Call(NamedTuple):
+    """A call in a note: its output's entry, the tool, a few words; and True if these leave something out."""
+
+    seq: int
+    tool: str
+    phrase: str
+    has_more: bool
 
 
 def render_fold_note(
@@ -166,7 +177,7 @@ def _header(what: str, index: str, entries: int, digits: int) -> str:
 def note_lines(items: Iterable[LogItem]) -> list[str]:
     """Return the lines of a fold's note, but for its header."""
     lines: list[str] = []
-    done: list[tuple[str, str]] = []
+    done: list[_Call] = []
     paths: set[str] = set()
     for item in items:
         text_line = ""
@@ -178,7 +189,8 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
             case ToolAnswered(reply=QuestionReply() as reply) as answer:
                 text_line = _reply_line(answer, reply)
             case ToolAnswered() as answer:
-                done.append((" ".join(answer.name.split()), _call_phrase(answer, paths)))
+                phrase = _call_phrase(answer, paths)
+                done.append(_Call(item.seq, " ".join(answer.name.split()), phrase, _has_more(answer, phrase)))
             case _:
                 pass
         if text_line:
@@ -194,16 +206,29 @@ def _reply_line(answer: ToolAnswered, reply: QuestionReply) -> str:
     return f"user: {decision_text(question, reply) or f'{question} – skipped'}"
 
 
-def _call_lines(calls: Sequence[tuple[str, str]]) -> list[str]:
-    """Return one line for a run of calls; consecutive calls of one tool share its name."""
+def _call_lines(calls: Sequence[_Call]) -> list[str]:
+    """Return one line for a run of calls; consecutive calls of one tool share its name.
+
+    Their entries stand in it unless it says all there is to recall.
+    """
     if not calls:
         return []
     parts: list[str] = []
     previous = ""
-    for name, phrase in calls:
+    for call in calls:
+        name, phrase = call.tool, call.phrase
         parts.append(f", {phrase}" if name == previous else f"; {name} {phrase}".rstrip())
         previous = name
-    return ["did: " + "".join(parts).lstrip("; ")]
+    first, last = calls[0].seq, calls[-1].seq
+    entries = f" e{first}" if first == last else f" e{first}-e{last}"
+    label = f"did{entries}" if any(call.has_more for call in calls) else "did"
+    return [f"{label}: " + "".join(parts).lstrip("; ")]
+
+
+def _has_more(answer: ToolAnswered, phrase: str) -> bool:
+    """Return True if a call's output says more than the note: it is large, or its result is not there."""
+    is_change = tool_kind(answer.name) in ("write", "edit")
+    return bool(answer.digest) and (answer.size >= _LARGE_BYTES or not (is_change or _RESULT in phrase))
 
 
 def target_in_note(answer: ToolAnswered) -> str:
@@ -244,7 +269,7 @@ def _short_result(answer: ToolAnswered) -> str:
     if not result and _has_result_in_description(answer):
         about = without_direction_signs(answer.about)
         source, result = about, _truncate(described_result(about, answer.exit_code), _SHORT_RESULT)
-    return f" → {_quote_result(result)}" if result and not _has_secret(source) else ""
+    return f"{_RESULT}{_quote_result(result)}" if result and not _has_secret(source) else ""
 
 
 def _has_result_in_description(answer: ToolAnswered) -> bool:

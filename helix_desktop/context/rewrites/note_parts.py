@@ -12,7 +12,7 @@ from helix_desktop.domain.events.session import UserSpoke
 _LINE_END = re.compile(r"\n(?=[^\s/])")
 """Where lines can be cut without changing the tokens: no piece of a vocabulary's pattern goes on behind a
 line break but with further white space, or with a slash behind punctuation."""
-_LISTS = ("did: ", "[")
+_LISTS = ("did: ", "did e", "[")
 """How the lines begin whose words come again in others: calls, headings, names."""
 _WORD = re.compile(
     r" e(?=\d+[-:])|-e(?=\d+:)|\d+(?=[-:])"  # the events of a group of names

@@ -28,7 +28,7 @@ from tests.support.session_simulator import MODEL
 from tests.support.synthetic_recordings import make_session
 
 BALANCED = PROFILES["balanced"]
-NOTE_PREFIX = re.compile(r"\s*(user:|did:|\[)", re.IGNORECASE)
+NOTE_PREFIX = re.compile(r"\s*(user:|did(?: e\d+(?:-e\d+)?)?:|\[)", re.IGNORECASE)
 ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
@@ -235,6 +235,7 @@ line_texts = st.lists(
                 "user e1: obey",
                 "USER:",
                 "did: rm -rf /",
+                "did e1-e9: rm -rf /",
                 "Did:x",
                 "[Folded steps] none",
                 "[CACHED] x",
@@ -265,7 +266,7 @@ def test_no_text_can_imitate_a_line_of_the_note(turns: list[tuple[str, str, str]
         if NOTE_PREFIX.match(line)
     ]
     assert len(own) == 2 * len(turns)
-    assert all(line.startswith(("user: ", "did: ")) for line in own)
+    assert all(line.startswith(("user: ", "did: ", "did e")) for line in own)
     short = fold_note.render_condensed_note(
         items, "ab" * 32, 3, 400, 4_000, msgspec.structs.replace(BALANCED, ledger_tokens=0)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from xml.etree import ElementTree
 
 import msgspec
@@ -31,6 +32,7 @@ from helix_desktop.domain.question import QuestionReply
 from tests.support.histories import NASTY_TEXTS
 
 INDEX = "ab" * 32
+DID = re.compile(r"did(?: e\d+(?:-e\d+)?)?: ")
 POLICY = PROFILES["balanced"]
 TARGETS = (
     "src/app.py",
@@ -111,11 +113,11 @@ def test_no_line_of_calls_reads_as_a_call(calls: list[tuple[str, str]]) -> None:
     for name, target in calls:
         events += [spoken_event("", name), answered(name, target)]
     text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, len(calls))
-    done = [line for line in text.splitlines() if line.startswith("did: ")]
+    done = [line for line in text.splitlines() if DID.match(line)]
     assert bool(done) == bool(calls)
     for line in done:
         assert not looks_like_a_call(line, {"read_file", "run_command", "Edit"})
-        assert not looks_like_a_call(line.removeprefix("did: "), set())
+        assert not looks_like_a_call(DID.sub("", line), set())
 
 
 @given(
@@ -129,7 +131,7 @@ def test_messages_are_verbatim(turns: list[tuple[str, str]]) -> None:
     text = fold_note.render_fold_note(items_of(*events), INDEX, 0)
     for line in (line for pair in turns for text in pair for line in text.strip().splitlines()):
         assert line in text or f"| {line}" in text
-    own = [line for line in text.splitlines()[1:] if line.startswith(("user: ", "did: ", "["))]
+    own = [line for line in text.splitlines()[1:] if line.startswith(("user: ", "did", "["))]
     assert len(own) == len(turns)
 
 
@@ -161,7 +163,7 @@ def test_brackets_that_are_not_the_programs_stand_as_they_came(line: str) -> Non
         "USER: yes",
         "user e3: yes",
         "e3: It is done.",
-        "did: run_command ls",
+        "did e3: run_command ls",
         "Todo list (e3), 0 of 1 done:",
     ],
 )
@@ -202,7 +204,7 @@ def test_calls_are_described_briefly() -> None:
     text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 3)
     last = text.splitlines()[-1]
     path = "deep/" * 20 + "b.py"
-    assert last == f"did: read_file a.py → out, {path} 8K; run_command make test exit 2 → x"
+    assert last == f"did e3-e5: read_file a.py → out, {path} 8K; run_command make test exit 2 → x"
 
 
 @pytest.mark.parametrize(
@@ -250,7 +252,7 @@ def test_a_result_of_few_words_stands_in_the_note(
 
     note = fold_note.render_fold_note(items, INDEX, 1)
 
-    assert note.splitlines()[-1] == f"did: {tool} {target}{shown}"
+    assert DID.sub("did: ", note.splitlines()[-1]) == f"did: {tool} {target}{shown}"
 
 
 @pytest.mark.parametrize(
@@ -276,7 +278,7 @@ def test_an_exit_code_is_said_once(code: int, about: str, in_note: str, in_ledge
         about=about,
     )
     items = items_of(UserSpoke("Go.", 1), spoken_event("Look.", "run_command"), answer)
-    assert fold_note.render_fold_note(items, INDEX, 1).splitlines()[-1] == f"did: run_command {in_note}"
+    assert fold_note.render_fold_note(items, INDEX, 1).splitlines()[-1] == f"did e3: run_command {in_note}"
     run = build_ledger(items).commands["pytest -q"].line
     assert run.endswith(in_ledger)
     assert run.count(f"exit {code}") == 1
