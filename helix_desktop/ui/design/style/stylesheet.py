@@ -168,9 +168,9 @@ QMenuBar::item { background: transparent; padding: 4px 9px; border-radius: 6px; 
 QMenuBar::item:selected, QMenuBar::item:pressed { background: $hover; color: $text; }
 QMenu { background: $surface; color: $text; border: 1px solid $border_strong; padding: 5px;
     font-family: "Inter"; }
-QMenu::item { padding: 6px 22px 6px 28px; border-radius: 6px; }
+QMenu::item { padding: 6px 22px 6px 12px; border-radius: 6px; }
 QMenu::icon { padding-left: 8px; }
-QMenu::indicator { left: 8px; width: 14px; height: 14px; }
+QMenu::indicator { left: 6px; width: 14px; height: 14px; }
 QMenu::indicator:checked { image: url("$check_mark"); }
 QMenu::item:selected { background: $selection; color: $text; }
 QMenu::item:disabled { color: $faint; }
