@@ -130,12 +130,15 @@ class DesktopUser:
         return self.nodes
 
     def find(self, role: str, name: str = "", inside: str = "") -> Node | None:
-        """Return the first visible node of a role with this name, else with this text in its name."""
+        """Return the first visible node of a role with this name, else with this text in its name.
+
+        A space that breaks no line looks like any other.
+        """
         candidates = [
             node
             for node in self.nodes
             if node.role == role
-            and name in node.name
+            and name in node.name.replace("\xa0", " ")
             and (not inside or any(inside in above.name for above in node.ancestors()))
         ]
         return next((node for node in candidates if node.name == name), next(iter(candidates), None))
