@@ -15,6 +15,8 @@ SIZE_CHANGES = frozenset({
     QEvent.Type.PolishRequest, QEvent.Type.ChildAdded, QEvent.Type.ChildRemoved,
 })  # fmt: skip
 """After these, what is in a widget may need another size and place than before."""
+PLACE_CHANGES = frozenset({QEvent.Type.LayoutRequest, QEvent.Type.Show})
+"""Those of them after which it is placed again."""
 
 
 def flow_height(
@@ -75,10 +77,6 @@ class FlowBox(QWidget):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
-    def hasHeightForWidth(self) -> bool:
-        """Return True: rows break."""
-        return True
-
     def heightForWidth(self, width: int) -> int:
         """Return the height that all rows need."""
         # Layouts ask dozens of times for each change. Only a visible widget hears of changes.
@@ -117,8 +115,8 @@ class FlowBox(QWidget):
         kind = event.type()
         if kind in SIZE_CHANGES:
             self._forget_sizes()
-        if kind in {QEvent.Type.LayoutRequest, QEvent.Type.Show}:
-            self.rearrange()
+            if kind in PLACE_CHANGES:
+                self.rearrange()
         return super().event(event)
 
     def rearrange(self) -> None:

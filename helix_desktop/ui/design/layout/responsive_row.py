@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QRect, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QStyle, QWidget
 
-from helix_desktop.ui.design.layout.flow import SIZE_CHANGES, FlowBox
+from helix_desktop.ui.design.layout.flow import PLACE_CHANGES, SIZE_CHANGES, FlowBox
 
 _GAP = 8  # pixels between the text and what stands beside it
 _ROW_GAP = 4
@@ -42,10 +42,6 @@ class ResponsiveRow(QWidget):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
-    def hasHeightForWidth(self) -> bool:
-        """Return True: the text wraps, and the others may stand below it."""
-        return True
-
     def heightForWidth(self, width: int) -> int:
         """Return the height of the line, or of both."""
         return max(box.bottom() + 1 for box in self._boxes(width))
@@ -72,9 +68,9 @@ class ResponsiveRow(QWidget):
         kind = event.type()
         if kind in SIZE_CHANGES:
             self._boxes_of_width.clear()
-        if kind in {QEvent.Type.LayoutRequest, QEvent.Type.Show}:
-            self.updateGeometry()
-            self._place()
+            if kind in PLACE_CHANGES:
+                self.updateGeometry()
+                self._place()
         return super().event(event)
 
     def _parts(self) -> list[QWidget]:
