@@ -15022,6 +15022,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/saved_rule_notice.py" />
+            <source>Rule saved: {rule}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/call_jobs.py" />
             <source>Running {tool}</source>
             <translation type="unfinished" />
@@ -15029,6 +15034,11 @@
         <message>
             <location filename="../../helix_desktop/ui/session/navigation.py" />
             <source>Save handover</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/saved_rule_notice.py" />
+            <source>Saved rules are in Settings → Permissions.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15130,8 +15140,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/saved_rule_notice.py" />
+            <source>Undo</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/rewrite_controller.py" />
             <source>Undo the later one first.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/session/saved_rule_notice.py" />
+            <source>Until Helix Desktop closes</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -11,6 +11,7 @@ from helix_desktop.ui.chat.actions import Answer, AnswerQuestion, Decide, Sessio
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.session.saved_rule_notice import SavedRuleNotice
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
@@ -24,6 +25,7 @@ class ApprovalController(QObject):
         self._window, self._async_actions = context.window, context.async_actions
         self._session_controller = session_controller
         self._chat = context.views.chat
+        self._notice = SavedRuleNotice(context, session_controller)
         context.views.chat.view.action_triggered.connect(self._on_action)
 
     def _on_action(self, action: SessionAction) -> None:
@@ -44,7 +46,10 @@ class ApprovalController(QObject):
             self._async_actions.start(self._deny_with_reason(conversation, ask), "deny with a reason")
             return
         rule = (ask.suggested_rules or (ask.rule,))[action.offer]
-        conversation.decide(ask.call_id, _reply(action.answer, rule))
+        reply = _reply(action.answer, rule)
+        conversation.decide(ask.call_id, reply)
+        if reply.rule is not None:
+            self._notice.show(conversation, reply.rule)
 
     async def _deny_with_reason(self, conversation: Conversation, ask: ApprovalRequest) -> None:
         words = await dialogs.get_text(
@@ -69,7 +74,7 @@ async def _answer_question(conversation: Conversation, action: AnswerQuestion) -
 def _reply(answer: Answer, rule: PermissionRule) -> ApprovalReply:
     match answer:
         case "session":
-            return ApprovalReply("session", rule)
+            return ApprovalReply("session", msgspec.structs.replace(rule, scope="session"))
         case "always":
             return ApprovalReply("always", rule)
         case "never":

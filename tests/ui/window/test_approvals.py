@@ -43,6 +43,7 @@ async def test_yes_and_no_once_and_never(qapp: QApplication, tmp_path: Path) -> 
         await _check_once(rig)
         await _check_a_denial(rig)
         await _check_never(rig)
+        await _check_undoing_a_rule(rig)
         await _check_numbers(rig)
 
 
@@ -109,6 +110,23 @@ async def _check_never(rig: WindowRig) -> None:
         await rig.run_turn("Again")
         assert [event.rule for event in rig.events(ApprovalGiven)] == ["", rule.text]
         assert not (rig.folder / "never" / "made.txt").exists()
+
+
+async def _check_undoing_a_rule(rig: WindowRig) -> None:
+    """A banner names the rule that an answer saved, for the workspace or this session, and takes it back."""
+    async with ChatServer(wants_to_run) as server:
+        await _ask(rig, server, "undo")
+        for answer in ("never", "always", "session"):
+            rig.type_message("Go")
+            await rig.answer_approval(answer)
+            await rig.wait_for_turn_end()
+            assert "Rule saved: " in rig.banner_text()
+            assert "echo done > made.txt" in rig.banner_text()
+            assert saved_rules(rig) or rig.conversation.permissions.rules
+            press(rig.window.banners, f"saved-rule:{rig.conversation.session.id}")
+            assert not saved_rules(rig)
+            assert not rig.conversation.permissions.rules
+            assert "Rule saved" not in rig.banner_text()
 
 
 async def _check_numbers(rig: WindowRig) -> None:

@@ -1,0 +1,67 @@
+"""Says which rule an answer to an approval saved, and takes it back."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.session_updates import EventRecorded, Update
+from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
+from helix_desktop.domain.tools import PermissionRule
+from helix_desktop.ui.design.shell_data import Banner, BannerAction
+from helix_desktop.ui.session.context import ControllerContext
+from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.words.translation import Translator, translate
+from helix_desktop.workspaces.saved_rules import SavedRules
+
+tr = Translator("Session")
+
+_BANNER = "saved-rule"
+
+
+class SavedRuleNotice(QObject):
+    """A banner in the session whose approval saved a rule, until the next message is sent."""
+
+    def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
+        super().__init__(context.window)
+        self._banners, self._registry = context.window.banners, context.services.registry
+        self._rules: dict[str, tuple[Conversation, PermissionRule]] = {}  # the newest, by session
+        self._banners.action_clicked.connect(self._on_action)
+        session_controller.updated.connect(self._on_update)
+
+    def show(self, conversation: Conversation, rule: PermissionRule) -> None:
+        """Show a rule of the conversation on screen."""
+        workspace, session = self._banners.context_ids
+        self._rules[session] = conversation, rule
+        session_only = rule.scope == "session"
+        self._banners.show_banner(
+            Banner(
+                _BANNER,
+                "info",
+                tr("Rule saved: {rule}", rule=translate(rule.text)),
+                tr("Until Helix Desktop closes")
+                if session_only
+                else tr("Saved rules are in Settings → Permissions."),
+                actions=(BannerAction(session, tr("Undo")),),
+                workspace=workspace,
+                session=session,
+            )
+        )
+
+    def _on_update(self, update: Update) -> None:
+        match update:
+            case EventRecorded(recorded=RecordedEvent(event=UserSpoke())):
+                self._banners.remove(_BANNER)
+
+    def _on_action(self, banner: str, session: str) -> None:
+        if banner != _BANNER:
+            return
+        workspace, _ = self._banners.context_ids
+        self._banners.remove(_BANNER)
+        conversation, rule = self._rules.pop(session)
+        saved = SavedRules(self._registry, workspace)
+        place = conversation.permissions if rule.scope == "session" else saved
+        rules = conversation.permissions.rules if rule.scope == "session" else saved.rules()
+        for other in rules:
+            if other.text == rule.text:  # it has the time of saving by now
+                place.revoke(other)
