@@ -22,11 +22,14 @@ if TYPE_CHECKING:  # the window's first frame needs the line, not the structs of
 
 tr = Translator("Budget")
 
-_TALL, _ICON, _BAR = 26, 13, 44  # pixels at 100 %; the bar has the same width at all sizes
+_ICON, _BAR = 13, 44  # pixels at 100 %; the bar has the same width at all sizes
+
+STATUS_LINE_PX = 30
+"""Height of the line at 100 %, and of a job's line, which takes its place."""
 
 
 class CostLine(EnterActivates, Themed, QAbstractButton):
-    """A quiet line; a click asks for the budget. Hidden without a session."""
+    """A quiet line; a click asks for the budget. Hidden without a session, and while a job has its place."""
 
     budget_requested = Signal()
 
@@ -34,6 +37,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         """Start hidden."""
         super().__init__()
         self._state: CostState | None = None
+        self._has_session = self._is_replaced = False
         self.tint(self._theme)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -50,17 +54,26 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, and the text size in force."""
         super().tint(theme)
-        self.setFixedHeight(scaled(_TALL))
+        self.setFixedHeight(scaled(STATUS_LINE_PX))
 
     def show_cost(self, state: CostState | None) -> None:
         """Show what was spent; None hides the line."""
-        self.setVisible(state is not None)
+        self._has_session = state is not None
+        self._update_visible()
         if state is None:
             return
         if state != self._state:
             self._state = state
             self.update()
         self.setAccessibleName(f"{self.text()} · {tr('Set session budget')}")
+
+    def set_replaced(self, is_replaced: bool) -> None:
+        """Leave the place to something else, or take it again."""
+        self._is_replaced = is_replaced
+        self._update_visible()
+
+    def _update_visible(self) -> None:
+        self.setVisible(self._has_session and not self._is_replaced)
 
     def text(self) -> str:
         """Return all that is shown, as words; empty before the first cost."""
@@ -71,7 +84,7 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
 
     def sizeHint(self) -> QSize:
         """Return one line."""
-        return QSize(120, scaled(_TALL))
+        return QSize(120, scaled(STATUS_LINE_PX))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Icon and words, and with a budget a bar and its share."""

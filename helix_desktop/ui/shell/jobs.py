@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
+from helix_desktop.ui.budget.status_line import STATUS_LINE_PX
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import FocusReturn
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
 from helix_desktop.ui.design.layout.boxes import row
 from helix_desktop.ui.design.motion import is_motion_reduced
 from helix_desktop.ui.design.shell_data import JobRow
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.translation import Translator
 
@@ -71,7 +74,7 @@ class _JobLine(QWidget):
         self._button = _JobButton()
         self._button.clicked.connect(self._act)
         self._icon = IconLabel("loader-circle", px=14)
-        line = row(self._icon, self._text, self._bar, self._button, margins=(20, 3, 12, 3), gap=9)
+        line = row(self._icon, self._text, self._bar, self._button, margins=(20, 0, 12, 0), gap=9)
         line.setStretch(1, 1)
         self.setLayout(line)
         self.show_job(job)
@@ -96,11 +99,16 @@ class _JobLine(QWidget):
 
 
 class JobLines(Themed, QWidget):
-    """The strip below the center; hidden while nothing runs."""
+    """The strip below the center; hidden while nothing runs.
+
+    Its first line has the height of the cost line, which leaves it the place: nothing above moves.
+    """
 
     cancel_requested = Signal(str)
     pause_requested = Signal(str, bool)
     """A job, and whether it is to pause or go on."""
+    shown = Signal(bool)
+    """Whether there is a job."""
 
     def __init__(self) -> None:
         """Start empty and hidden."""
@@ -110,7 +118,7 @@ class JobLines(Themed, QWidget):
         self._lines: dict[str, _JobLine] = {}
         self._focus_return = FocusReturn(self)
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 2, 0, 2)
+        self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
         self._groups: dict[str, tuple[JobRow, ...]] = {}
         self.hide()
@@ -133,7 +141,14 @@ class JobLines(Themed, QWidget):
                 self._lines[job.id].show_job(job)
             else:
                 self._add(job)
+        self.shown.emit(bool(jobs))
         self.setVisible(bool(jobs))
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme, and the text size in force."""
+        super().tint(theme)
+        for line in self._lines.values():
+            line.setFixedHeight(scaled(STATUS_LINE_PX))
 
     def job_ids(self) -> tuple[str, ...]:
         """Return the jobs that are shown, oldest first."""
@@ -144,5 +159,6 @@ class JobLines(Themed, QWidget):
         line.cancelled.connect(self.cancel_requested)
         line.pause_requested.connect(self.pause_requested)
         retint(line, self._theme)
+        line.setFixedHeight(scaled(STATUS_LINE_PX))
         self._lines[job.id] = line
         self._column.addWidget(line)

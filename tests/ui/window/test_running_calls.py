@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.session import ToolAnswered, TurnEnded
-from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import ElidedLabel
 from tests.support.model_servers.chat_server import (
@@ -46,6 +46,12 @@ def lines(rig: WindowRig) -> tuple[str, ...]:
     return live.lines if live else ()
 
 
+def composer_y(rig: WindowRig) -> int:
+    """Return the upper edge of the composer on the screen, in pixels."""
+    QApplication.sendPostedEvents()  # layouts take hidden widgets into account later
+    return rig.composer.mapToGlobal(QPoint()).y()
+
+
 def press_stop(rig: WindowRig) -> None:
     """Click the button in the newest card."""
     click_area(rig.chat.view, card(rig).key, "stop:card")
@@ -70,6 +76,8 @@ async def _check_the_job(rig: WindowRig) -> None:
         await rig.open_folder("job")
         await rig.use_server(server)
         rig.type_message("Run it")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        before = composer_y(rig)
         await rig.answer_approval("once")
         jobs = rig.window.jobs
         await until(lambda: [job for job in jobs.job_ids() if job.startswith("call:")], "its line")
@@ -77,6 +85,8 @@ async def _check_the_job(rig: WindowRig) -> None:
         rig.window.show_page("timeline")
         (line,) = (words.full_text() for words in jobs.findChildren(ElidedLabel))
         assert re.match(r"Running run_command · echo before; sleep 60 · 0:\d\d", line), line
+        rig.window.show_page("chat")
+        assert composer_y(rig) == before, "the line of the job takes the place of the cost line"
         (stop,) = jobs.findChildren(PushButton, "stop_job")
         assert stop.text() == "Stop", "as on its card"
         assert stop.toolTip() == "Its output so far is kept."
@@ -84,6 +94,8 @@ async def _check_the_job(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
         assert "before" in rig.last_output("run_command").text
         await until(lambda: not jobs.job_ids(), "the end of the line")
+        assert rig.window.cost_line.isVisible()
+        assert composer_y(rig) == before
 
 
 async def _check_the_lines(rig: WindowRig) -> None:
