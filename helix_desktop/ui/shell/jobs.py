@@ -107,7 +107,7 @@ class JobLines(Themed, QWidget):
     cancel_requested = Signal(str)
     pause_requested = Signal(str, bool)
     """A job, and whether it is to pause or go on."""
-    shown = Signal(bool)
+    presence_changed = Signal(bool)
     """Whether there is a job."""
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class JobLines(Themed, QWidget):
                 self._lines[job.id].show_job(job)
             else:
                 self._add(job)
-        self.shown.emit(bool(jobs))
+        self.presence_changed.emit(bool(jobs))
         self.setVisible(bool(jobs))
 
     def tint(self, theme: Theme) -> None:

@@ -210,7 +210,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         actions.previous_pane.triggered.connect(lambda: focus_pane(panes, -1))
         actions.all_commands.triggered.connect(self.help_windows.show_commands)
         actions.stop.triggered.connect(self.stop_requested)
-        self.jobs.shown.connect(self.cost_line.set_replaced)
+        self.jobs.presence_changed.connect(self.cost_line.set_replaced)
         connect_editing(actions)
 
     def _connect_pages(self) -> None:
