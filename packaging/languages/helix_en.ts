@@ -1333,7 +1333,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/budget/status_line.py" />
-            <source>Provider cache: input tokens as providers reported them, without subagents and summaries.</source>
+            <source>Provider cache: input tokens of the conversation's own requests, as providers reported them.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1373,7 +1373,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/budget/status_line.py" />
-            <source>Tokens sent and received in this session, including subagents and summaries.</source>
+            <source>Tokens sent and received in this session, with subagents, summaries and questions about large outputs.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -42,9 +42,14 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         tips = (
-            tr("Tokens sent and received in this session, including subagents and summaries."),
+            tr(
+                "Tokens sent and received in this session, with subagents, summaries and questions about "
+                "large outputs."
+            ),
             tr("The context gauge counts only the next request."),
-            tr("Provider cache: input tokens as providers reported them, without subagents and summaries."),
+            tr(
+                "Provider cache: input tokens of the conversation's own requests, as providers reported them."
+            ),
             tr("Click to set a budget."),
         )
         self.setToolTip("\n".join(tips))

@@ -10,6 +10,7 @@ import msgspec
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.message_states import MessageState, MessageStates, is_in_full
@@ -332,7 +333,7 @@ def _item_states(
             is_full, full = is_in_full(item.seq, answer, transcript), max(answer.full_tokens, answer.tokens)
             sent = answer.marker_tokens if state == "marker" else 0
             if in_window:  # a preview saves the rest of its output
-                sent = full if is_full else transcript.entry_tokens(item)
+                sent = full if is_full else transcript.entry_tokens(item) - FRAMING_TOKENS
             saved = max(0, full - sent)
             yield answer.digest, "in_part" if state == "in_window" and not is_full else state, saved
         case AssistantSpoke() as response if response.short:

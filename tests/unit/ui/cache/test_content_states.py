@@ -6,6 +6,7 @@ import pytest
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.ui.cache.source import content_states
 from tests.support.session_simulator import SessionSimulator
 
@@ -22,3 +23,16 @@ def test_a_preview_of_which_some_lines_were_recalled_is_in_context_in_part(words
     simulator.recall(digest)
     found, saved = content_states(simulator.transcript)[digest]
     assert (found, saved > 0) == (state, state == "in_part")
+
+
+def test_a_preview_saves_what_its_output_has_more_tokens_in_the_chat() -> None:
+    """Both are messages: what frames one is no saving."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Read it.")
+    simulator.step("Reading.", 1)
+    output = "some words\n" * 500
+    simulator.answer_call(0, output, form="preview")
+    answer = simulator.transcript.items[-1].event
+    assert isinstance(answer, ToolAnswered)
+    _, saved = content_states(simulator.transcript)[digest_of(output.encode())]
+    assert saved == answer.full_tokens - answer.tokens > 0
