@@ -14921,6 +14921,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/session/approvals.py" />
+            <source>No approval is waiting</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/model_menu.py" />
             <source>No model that is set up has this name.</source>
             <translation type="unfinished" />
@@ -21942,6 +21947,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Allow call once</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/key_bindings.py" />
             <source>Alt with a letter opens menus or types signs. Add {control}.</source>
             <translation type="unfinished" />
@@ -22173,6 +22183,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Demo</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Deny call</source>
             <translation type="unfinished" />
         </message>
         <message>

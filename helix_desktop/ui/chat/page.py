@@ -268,13 +268,8 @@ class ChatPage(QWidget):
         while first and isinstance(rows[first], AskRow) and isinstance(rows[first - 1], AskRow):
             first -= 1
         if first < index and self.view.is_following:
-            self._show_ask(first)
+            self.view.chat_viewport.show_ask(first)
             self._has_left_end = not self.view.is_following
-
-    def _show_ask(self, index: int) -> None:
-        """Show a card that waits from its top or, where it is too tall, with its buttons."""
-        self.view.chat_viewport.show_row(index)
-        self.view.chat_viewport.show_answers(index)
 
     def _go_on_after_asks(self) -> None:
         if not self._has_left_end:
@@ -284,7 +279,7 @@ class ChatPage(QWidget):
         while first and isinstance(rows[first - 1], AskRow):
             first -= 1
         if first < len(rows):
-            self._show_ask(first)
+            self.view.chat_viewport.show_ask(first)
         else:
             self._has_left_end = False
             self.view.follow_end()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import msgspec
 from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
 from helix_desktop.ui.chat.actions import Answer, AnswerQuestion, Decide, SessionAction
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.session.saved_rule_notice import SavedRuleNotice
+from helix_desktop.ui.shell.actions import action_shortcut
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
@@ -27,6 +30,33 @@ class ApprovalController(QObject):
         self._chat = context.views.chat
         self._notice = SavedRuleNotice(context, session_controller)
         context.views.chat.view.action_triggered.connect(self._on_action)
+        commands = context.window.commands
+        self._commands: dict[Answer, QAction] = {"once": commands.allow_call, "deny": commands.deny_call}
+        for answer, command in self._commands.items():
+            command.triggered.connect(lambda _=False, answer=answer: self._answer_first(answer))
+            command.changed.connect(self._show_tips)
+        model = self._chat.model
+        for changed in (model.rows_reset, model.row_added, model.row_removed):
+            changed.connect(self._update_commands)
+        self._update_commands()
+        self._show_tips()
+
+    def _update_commands(self) -> None:
+        is_asked = any(isinstance(row, ApprovalRow) for row in self._chat.model.raw_rows())
+        for command in self._commands.values():
+            command.setEnabled(is_asked)
+            command.setStatusTip("" if is_asked else tr("No approval is waiting"))
+
+    def _show_tips(self) -> None:
+        tips = {answer: action_shortcut(command) for answer, command in self._commands.items()}
+        self._chat.view.show_answer_tips(frozenset(tips.items()))
+
+    def _answer_first(self, answer: Answer) -> None:
+        """Answer the card in sight; a first use of the keys elsewhere leads to it."""
+        if self._window.page() == "chat":
+            self._chat.view.answer_first_approval(answer)
+        else:
+            self._window.show_page("chat")
 
     def _on_action(self, action: SessionAction) -> None:
         conversation = self._session_controller.conversation

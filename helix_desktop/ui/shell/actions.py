@@ -72,6 +72,8 @@ SPECS: dict[str, ActionSpec] = {
     "choose_effort": ActionSpec(text("Reasoning effort…"), ("Ctrl+Shift+E",)),
     "stop": ActionSpec(text("Stop agent"), display_shortcut="Esc Esc"),
     "steer": ActionSpec(text("Steer current turn"), display_shortcut="Ctrl+Shift+Enter"),
+    "allow_call": ActionSpec(text("Allow call once"), ("Ctrl+Shift+Y",)),
+    "deny_call": ActionSpec(text("Deny call"), ("Ctrl+Shift+N",)),
     "side_question": ActionSpec(text("Ask a side question…"), ("Ctrl+Shift+A",)),
     "compact_now": ActionSpec(text("Compact conversation…"), ("Ctrl+Shift+K",)),
     "observe_now": ActionSpec(text("Note older messages now")),
@@ -140,6 +142,8 @@ class WindowActions(NamedTuple):
     choose_effort: QAction
     stop: QAction
     steer: QAction
+    allow_call: QAction
+    deny_call: QAction
     side_question: QAction
     compact_now: QAction
     observe_now: QAction

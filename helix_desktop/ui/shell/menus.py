@@ -57,6 +57,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
             tr("&Session"),
             (
                 (a.stop, a.steer, a.side_question),
+                (a.allow_call, a.deny_call),
                 (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
                 (a.choose_model, a.choose_effort, a.set_budget, a.change_policy),
                 (a.compact_now, a.observe_now, a.undo_compaction, a.redo_compaction, a.hold_compaction),

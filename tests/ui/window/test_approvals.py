@@ -57,6 +57,10 @@ async def _check_once(rig: WindowRig) -> None:
         await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
         assert not (rig.folder / "once" / "made.txt").exists()
         assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
+        rig.window.show_page("cache")
+        rig.window.commands.allow_call.trigger()
+        assert rig.window.page() == "chat", "first to what is to be allowed"
+        assert rig.rows(ApprovalRow)
         approval = await rig.answer_approval("once")
         assert "echo done > made.txt" in approval.detail
         assert "echo done > made.txt" in approval.offers[0]
@@ -64,6 +68,7 @@ async def _check_once(rig: WindowRig) -> None:
         assert (rig.folder / "once" / "made.txt").exists()
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
         await until(lambda: status().startswith("Ready"), "the top bar says so again")
+        assert not rig.window.commands.allow_call.isEnabled()
 
         rig.type_message("Again")
         await rig.answer_approval("once")

@@ -202,7 +202,8 @@ class ApprovalItem(RowItem):
 
     def _answer_area(self, answer: Answer) -> HitArea:
         action = Decide(self._approval.key.call_id, answer, self._selected_offer)
-        return HitArea(f"decide:{answer}", action, translate(_LABELS[answer]), QRectF(), radius=8)
+        tip = dict(self.context.answer_tips).get(answer, "")
+        return HitArea(f"decide:{answer}", action, translate(_LABELS[answer]), QRectF(), radius=8, tip=tip)
 
     def _arrange_buttons(self, areas: Iterable[HitArea], y: float, width: float) -> float:
         style = self.style

@@ -11,7 +11,7 @@ from PySide6.QtCore import QPointF
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.ui.chat.actions import Fold, RowAction
+from helix_desktop.ui.chat.actions import Answer, Fold, RowAction
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_focus_ring
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout
@@ -27,6 +27,7 @@ class ItemContext:
 
     `offer` is the chosen one of the rules that an answer may save. A row that
     `explains` has a link to the guide. `token_ratio`: the model's tokens per token of a tool's row.
+    `answer_tips`: what tooltips say about answers to an approval, with their keys.
     """
 
     shows_header: bool = True
@@ -34,6 +35,7 @@ class ItemContext:
     offer: int = 0
     explains: bool = False
     token_ratio: float = 1.0
+    answer_tips: frozenset[tuple[Answer, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,11 @@ class ChatViewport(QObject):
         if top < _EDGE or bottom > room:
             self.scroll_by(top - _EDGE if top < _EDGE else bottom - room)
 
+    def show_ask(self, index: int) -> None:
+        """Show a card that waits from its top or, where it is too tall, with its buttons."""
+        self.show_row(index)
+        self.show_answers(index)
+
     def show_answers(self, index: int) -> None:
         """Bring the end of a row's buttons into sight, and as much above them as there is room for."""
         areas = self.item(index).hit_areas

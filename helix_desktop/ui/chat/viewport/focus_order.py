@@ -39,7 +39,7 @@ class FocusOrder(QObject):
         placed = self._chat_viewport.scroll_layout.placed
         if not placed:
             return False
-        visible = [(row.row_index, area) for row in placed for area in self._visible_areas(row)]
+        visible = [(row.row_index, area) for row in placed for area in self.visible_areas(row)]
         if not forward:
             entries = {
                 row.row_index: self._chat_viewport.item(row.row_index).backward_entry for row in placed
@@ -49,7 +49,7 @@ class FocusOrder(QObject):
             return self._focus(*visible[0])
         return self._search(placed[-1 if forward else 0].row_index, forward)
 
-    def _visible_areas(self, placed: PlacedRow) -> list[HitArea]:
+    def visible_areas(self, placed: PlacedRow) -> list[HitArea]:
         """Return the places of a row that are wholly in sight."""
         top = placed.y + self._chat_viewport.item_cache.gap(placed.row_index)
         height = self._chat_viewport.column.height

@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject, QRectF, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
 from helix_desktop.ui.chat.actions import (
+    Answer,
     AnswerQuestion,
     ChooseOffer,
     CopyCode,
@@ -20,7 +21,7 @@ from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState
 from helix_desktop.ui.chat.markdown.text_layout import TextMark
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_types import ToolRow, needs_original
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow, needs_original
 from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
@@ -105,6 +106,21 @@ class RowInteractions(QObject):
                 self.action_triggered.emit(action)
             case _:
                 pass
+
+    def answer_first(self, answer: Answer) -> None:
+        """Answer the first approval that waits; where its buttons are out of sight, only show it."""
+        viewport = self._chat_viewport
+        rows = viewport.model.raw_rows()
+        index = next((at for at, row in enumerate(rows) if isinstance(row, ApprovalRow)), None)
+        if index is None:
+            return
+        placed = viewport.placed_row(index)
+        areas = self.focus.visible_areas(placed) if placed is not None else []
+        area = next((area for area in areas if area.name == f"decide:{answer}"), None)
+        if area is not None:
+            self._activate(index, area)
+        else:
+            viewport.show_ask(index)
 
     def _answer_question(self, key: RowKey, action: AnswerQuestion) -> None:
         if self._guard.accepts(key, action):

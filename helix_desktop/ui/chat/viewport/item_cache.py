@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from helix_desktop.ui.chat.actions import Fold
+from helix_desktop.ui.chat.actions import Answer, Fold
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.dividers_and_notices import DividerItem, NoticeItem
@@ -62,6 +62,7 @@ class ItemCache:
         self._markdown_by_key: dict[RowKey, LazyMarkdown] = {}  # of items in a former look
         self.question_cards = QuestionCards()
         self.opened_topics: frozenset[str] = frozenset()  # of the guide, that the user has read
+        self.answer_tips: frozenset[tuple[Answer, str]] = frozenset()
 
     def __len__(self) -> int:
         return len(self._items)
@@ -107,6 +108,7 @@ class ItemCache:
             self._offers.get(shape.key, 0),
             self._explains(shape),
             self._model.token_ratio if isinstance(shape, ToolRow) else 1.0,
+            self.answer_tips if isinstance(shape, ApprovalRow) else frozenset(),
         )
         item = self._items.get(shape.key)
         if item is not None and item.context == setting and self._is_current(item, shape):

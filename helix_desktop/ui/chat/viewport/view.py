@@ -18,7 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
 
-from helix_desktop.ui.chat.actions import Fold, ReadingAction, SessionAction
+from helix_desktop.ui.chat.actions import Answer, Fold, ReadingAction, SessionAction
 from helix_desktop.ui.chat.items.tool_card import has_menu
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
@@ -145,6 +145,16 @@ class ChatView(Themed, QAbstractScrollArea):
     def toggle(self, key: RowKey, fold: Fold) -> None:
         """Open or close a fold of a row, if there is such a row."""
         self._interactions.toggle(key, fold)
+
+    def answer_first_approval(self, answer: Answer) -> None:
+        """Answer the first approval that waits; where its buttons are out of sight, only show it."""
+        self._interactions.answer_first(answer)
+
+    def show_answer_tips(self, tips: frozenset[tuple[Answer, str]]) -> None:
+        """Take what the tooltips of answers to an approval say."""
+        if tips != self.chat_viewport.item_cache.answer_tips:
+            self.chat_viewport.item_cache.answer_tips = tips
+            self.chat_viewport.refresh()
 
     def jump_to(self, key: RowKey) -> bool:
         """Bring the row of a key to the top; False when there is no such row."""

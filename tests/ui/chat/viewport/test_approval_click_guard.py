@@ -71,6 +71,22 @@ def test_a_card_ignores_clicks_when_something_next_to_the_chat_moves_it(
     assert decided == ["p"]
 
 
+def test_a_key_answers_the_first_card_only_where_it_is_in_sight(view: ChatView, clock: Seconds) -> None:
+    decided: list[str] = []
+    view.action_triggered.connect(lambda action: decided.append(action.answer))
+    words = [UserRow(row_key(str(number)), "Words\n" * 9) for number in range(9)]
+    view.chat_viewport.model.reset([_question("p"), *words])
+    view.show_answer_tips(frozenset({("deny", "Ctrl+Shift+N")}))
+    clock.now += 1.0
+    view.answer_first_approval("deny")
+    assert decided == [], "it only leads there"
+    area = _widget(view, "p").item.hit_area("decide:deny")  # type: ignore[union-attr]  # it is shown
+    assert area is not None
+    assert area.tip == "Ctrl+Shift+N"
+    view.answer_first_approval("deny")
+    assert decided == ["deny"]
+
+
 def test_the_way_to_the_end_covers_no_card_that_waits(view: ChatView) -> None:
     view.chat_viewport.model.reset([_question(key) for key in "pqrstuvw"])
     view.chat_viewport.show_row(0)
