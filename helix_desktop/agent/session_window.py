@@ -16,10 +16,11 @@ from helix_desktop.agent.window.summarizer import choose_model
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.rewrites.forecast import Forecast, SummaryForecast, make_forecast
+from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.rewrites.summary_forecast import forecast_summary
 from helix_desktop.context.window.past_windows import PastWindow, PastWindows
 from helix_desktop.context.window.request_cost import RequestCost, next_request_cost
-from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.cost import CostEstimate, estimate_cost
@@ -70,12 +71,20 @@ class SessionWindow:
         transcript, policy, frame = runtime.transcript.fork(), runtime.policy, runtime.frame
 
         def compute() -> Forecast:
-            summary = forecast_summary(transcript, policy, frame, now_ms)
             return msgspec.structs.replace(
-                make_forecast(transcript, policy, frame.info.window), summary=summary
+                make_forecast(transcript, policy, frame.info.window),
+                summary=forecast_summary(transcript, policy, frame, now_ms),
+                outlook=planner.compaction_outlook(
+                    transcript, policy, measure_next_request(transcript, policy, frame), now_ms
+                ),
             )
 
         return await asyncio.to_thread(compute)
+
+    def compaction_outlook(self) -> CompactionOutlook:
+        """Return whether a handover is due, and if not why."""
+        runtime, (_, gauge) = self._runtime, self.measure()
+        return planner.compaction_outlook(runtime.transcript, runtime.policy, gauge, runtime.clock())
 
     def summary_cost(self, summary: SummaryForecast) -> CostEstimate:
         """Return about what it costs at most to have a model write this handover or these observations."""

@@ -9261,6 +9261,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/design/shell_data.py" />
+            <source>above {share}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/design/quick_picker.py" />
             <source>close</source>
             <comment>what the Esc key does</comment>
@@ -9274,11 +9279,6 @@
         <message>
             <location filename="../../helix_desktop/ui/design/shell_data.py" />
             <source>compacts in ~{tokens}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/design/shell_data.py" />
-            <source>compacts now</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11060,6 +11060,16 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/compaction_texts.py" />
+            <source>A summary could be as large as what it replaces. It has to free {least}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/compaction_texts.py" />
+            <source>A summary would free about {tokens}. It has to free {least}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Adds about {tokens} to every later request.</source>
             <translation type="unfinished" />
@@ -11218,19 +11228,42 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Compaction starts at {share} of the context window; now it is {used} full.</source>
+            <location filename="../../helix_desktop/ui/inspector/compaction_texts.py" />
+            <source>Compacts at {share} once it pays</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <location filename="../../helix_desktop/ui/inspector/compaction_texts.py" />
+            <source>Compacts at {share} · at least {time} after the last try</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/compaction_texts.py" />
             <source>Compacts at {share} · due now</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <location filename="../../helix_desktop/ui/inspector/compaction_texts.py" />
+            <source>Compacts at {share} · older messages are noted first</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/compaction_texts.py" />
+            <source>Compacts at {share} · room is made with the next request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/compaction_texts.py" />
             <source>Compacts at {share} · {tokens} left</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/compaction_texts.py" />
+            <source>Compacts only when you start it: the last %n tries failed or freed too little</source>
+            <translation>
+                <numerusform>Compacts only when you start it: the last try failed or freed too little</numerusform>
+                <numerusform>Compacts only when you start it: the last %n tries failed or freed too little</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/changes_bar.py" />
@@ -11248,7 +11281,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/view.py" />
+            <location filename="../../helix_desktop/ui/inspector/compaction_texts.py" />
             <source>Context management is off</source>
             <translation type="unfinished" />
         </message>
@@ -11861,6 +11894,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/compaction_texts.py" />
+            <source>Too few messages lie before the newest ones, which stay in full.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Tool descriptions</source>
             <translation type="unfinished" />
@@ -11966,7 +12004,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <location filename="../../helix_desktop/ui/inspector/compaction_texts.py" />
             <source>{minutes} min</source>
             <translation type="unfinished" />
         </message>
@@ -20261,6 +20299,11 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
             <source>A later fact says that it no longer holds. It left the context.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
+            <source>Above {share}, it is compacted once that pays.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -48,8 +48,7 @@ class OverflowLadder:
             await self._rewriter.place_observations(pending_seq, PlacementReason.OVERFLOW)
 
     async def _make_handover(self) -> None:
-        policy = self._runtime.policy
         gauge = self._rewriter.gauge()
-        due = planner.handover_now(self._runtime.transcript, policy, gauge)
-        if due is not None and planner.is_worthwhile(self._runtime.transcript, policy, gauge, due.cut):
+        due = planner.handover_now(self._runtime.transcript, self._runtime.policy, gauge)
+        if due is not None:
             await self._compactor.run(HandoverTrigger.OVERFLOW, due.cut, ask_model=False)

@@ -11,6 +11,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import fold, planner, sweep
 from helix_desktop.context.rewrites.fold import FoldPlan
+from helix_desktop.context.rewrites.planner import NO_COMPACTION, CompactionOutlook
 from helix_desktop.context.rewrites.sweep import SweepPlan
 from helix_desktop.context.summaries import observation
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered
@@ -54,7 +55,7 @@ class Forecast(msgspec.Struct, frozen=True):
 
     `ripe` can leave the context now, `next` is the next rewrite: None if there is none within MAX_CALLS.
     `unobserved` counts toward observations, `growth` is what a model call adds on average, `summary` is what
-    a model is asked to write next.
+    a model is asked to write next, `outlook` when.
     """
 
     ripe: int = 0
@@ -62,6 +63,7 @@ class Forecast(msgspec.Struct, frozen=True):
     unobserved: int = 0
     growth: int = 0
     summary: SummaryForecast | None = None
+    outlook: CompactionOutlook = NO_COMPACTION
 
 
 NOTHING_DUE = Forecast()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
@@ -34,6 +36,29 @@ class HandoverPlan(msgspec.Struct, frozen=True):
     """A handover up to this cut."""
 
     cut: CutPoint
+
+
+CompactionState = Literal["off", "hold", "room", "full", "facts", "paused", "waiting", "too_little", "due"]
+
+
+class CompactionOutlook(msgspec.Struct, frozen=True):
+    """Whether a handover is due before the next request, and if not why; the one judgment of it.
+
+    `off`: the policy makes none; `hold`: the user stopped it; `room`: the window is below the threshold;
+    `full`: room is made at once, without a model; `facts`: observations make the room; `paused`: failures in
+    a row opened the breaker; `waiting`: the cooldown since the last one, `wait_ms`, runs; `too_little`: it
+    would free `freed` tokens and has to free `least`, as the provider counts them (`freed` is None with too
+    few messages to cover); `due`: up to `cut`.
+    """
+
+    state: CompactionState
+    wait_ms: int = 0
+    freed: int | None = None
+    least: int = 0
+    cut: CutPoint | None = None
+
+
+NO_COMPACTION = CompactionOutlook("off")
 
 
 def sweep_due(
@@ -76,29 +101,66 @@ def is_prompt_cache_cold(transcript: Transcript, policy: ContextPolicy, model: s
     return model != transcript.last_model or idle > lifetime_s * 1000
 
 
+def compaction_outlook(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
+) -> CompactionOutlook:
+    """Return whether a handover is due, or what it waits for; `now_ms` in milliseconds."""
+    if not policy.enabled:
+        return NO_COMPACTION
+    if not gauge.fits or (gauge.pressure == "panic" and not transcript.on_hold):
+        return CompactionOutlook("full")
+    if transcript.on_hold or gauge.pressure == "none":
+        return CompactionOutlook("hold" if transcript.on_hold else "room")
+    if observation_relief(transcript, policy, gauge, now_ms) is not None:
+        return CompactionOutlook("facts")
+    return _handover_outlook(transcript, policy, gauge, now_ms)
+
+
 def handover_due(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
 ) -> HandoverPlan | None:
     """Return the handover to make now, or None unless all four conditions hold; `now_ms` in milliseconds.
 
     Pressure; none in progress (checked by the caller); the cooldown since the last one has passed, doubled
-    per failure; enough closed messages before the cut.
+    per failure; enough before the cut: closed messages, and tokens that it frees.
     """
-    if not policy.enabled or gauge.pressure != "compact" or is_breaker_open(transcript):
+    if not policy.enabled or gauge.pressure != "compact":
         return None
+    cut = _handover_outlook(transcript, policy, gauge, now_ms).cut
+    return HandoverPlan(cut) if cut is not None else None
+
+
+def _handover_outlook(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
+) -> CompactionOutlook:
+    """Return whether a handover can be made under pressure."""
+    if is_breaker_open(transcript):
+        return CompactionOutlook("paused")
     waited = now_ms - transcript.last_compaction_at_ms
-    if 0 <= waited < cooldown_ms(transcript, policy):  # below 0 the clock was set back: the wait is unknown
-        return None
-    cut = cuts.choose_cut(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
+    cooldown = cooldown_ms(transcript, policy)
+    if 0 <= waited < cooldown:  # below 0 the clock was set back: the wait is unknown
+        return CompactionOutlook("waiting", cooldown)
+    cut = _furthest_cut(transcript, policy, gauge)
     if cut is None or cut.messages < policy.handover_least_messages:
-        return None
-    return HandoverPlan(cut)
+        return CompactionOutlook("too_little")
+    freed, least = (
+        expected_savings(transcript, policy, gauge, cut),
+        least_gain(policy, gauge, on_request=False),
+    )
+    is_due = freed >= least
+    return CompactionOutlook(
+        "due" if is_due else "too_little", freed=freed, least=round(least), cut=cut if is_due else None
+    )
 
 
 def handover_now(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> HandoverPlan | None:
-    """Return the possible handover regardless of time and size: started by hand, or nothing else fits."""
-    cut = cuts.choose_cut(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
-    return HandoverPlan(cut) if cut is not None else None
+    """Return the handover that frees enough, regardless of time and messages, if there is one."""
+    cut = _furthest_cut(transcript, policy, gauge)
+    return HandoverPlan(cut) if cut is not None and is_worthwhile(transcript, policy, gauge, cut) else None
+
+
+def _furthest_cut(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> CutPoint | None:
+    return cuts.choose_cut(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
 
 
 def is_worthwhile(

@@ -34,7 +34,7 @@ def forecast_summary(
     if relief is not None:
         return _of_observations(ahead, policy, gauge, relief)
     plan = planner.handover_due(ahead, policy, gauge, later_ms)
-    if plan is None or not planner.is_worthwhile(ahead, policy, gauge, plan.cut):
+    if plan is None:
         return None
     after = gauge.used - planner.expected_savings(ahead, policy, gauge, plan.cut)
     unchanged = round((frame.fixed_tokens + ahead.opening_tokens) * gauge.ratio)

@@ -202,6 +202,11 @@ class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
     problem: SummaryProblem | None = None
     refused: str = ""
 
+    @property
+    def is_refusal(self) -> bool:
+        """True if it was not worth it, which cost nothing: no failure to tell about."""
+        return self.problem is None and not (self.spent or self.cost)
+
 
 class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
     """A handover or observations were canceled, or a draft not used: what they `spent`, and their `cost`.

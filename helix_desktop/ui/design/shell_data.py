@@ -207,5 +207,5 @@ def _compaction_text(state: GaugeState) -> str:
         case "off":
             return tr("compaction off")
         case "over":
-            return tr("compacts now")
+            return tr("above {share}", share=format_whole_percent(state.threshold))
     return tr("compacts in ~{tokens}", tokens=format_tokens(state.tokens_left))

@@ -10,14 +10,12 @@ from helix_desktop.context.window.request_cost import RequestCost, cost_after, p
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.cost import CostEstimate
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.ui.inspector.compaction_texts import pause_text
 from helix_desktop.ui.inspector.rows import InspectorState
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
-from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Inspector")
-
-_MINUTE = 60  # seconds
 
 
 def next_rewrite_text(forecast: Forecast, gauge: UsageGauge) -> str:
@@ -66,15 +64,10 @@ def with_forecast(
     if not state.is_on_hold:
         summary = _summary_texts(forecast.summary, info, writing)
         is_observed = forecast.summary is not None and forecast.summary.kind == "observations"
-        compaction = tr(
-            "Compaction starts at {share} of the context window; now it is {used} full.",
-            share=format_whole_percent(policy.handover_at),
-            used=format_whole_percent(gauge.share),
-        )
         paragraphs = (
             _rewrite_texts(forecast, policy, gauge.ratio, after),
             (*_observation_texts(forecast, policy, gauge), *(summary if is_observed else ())),
-            (compaction, *(() if is_observed else summary)),
+            () if is_observed else summary,
         )
         due = tuple(" ".join(texts) for texts in paragraphs if texts)
     next_cost = after if rewrite is not None and not rewrite.calls else cost
@@ -178,15 +171,9 @@ def _rewrite_texts(
         return texts
     pause = tr(
         "It comes sooner after a pause of {time}, when the provider's cache has expired.",
-        time=_pause(policy.cache_ttl_s),
+        time=pause_text(policy.cache_ttl_s),
     )
     return (*texts, pause)
-
-
-def _pause(seconds: int) -> str:
-    if seconds % _MINUTE:
-        return format_duration(seconds * 1000)
-    return tr("{minutes} min", minutes=seconds // _MINUTE)
 
 
 def _observation_texts(forecast: Forecast, policy: ContextPolicy, gauge: UsageGauge) -> tuple[str, ...]:

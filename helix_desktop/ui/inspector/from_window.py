@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites.planner import CompactionOutlook
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.usage_gauge import UsageGauge, ratio_before
 from helix_desktop.context.window.window import Window
@@ -18,6 +19,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.ui.inspector.compaction_texts import compaction_text
 from helix_desktop.ui.inspector.request.document import message_body
 from helix_desktop.ui.inspector.rows import (
     CacheStats,
@@ -64,6 +66,7 @@ def inspector_state(
     transcript: Transcript,
     policy: ContextPolicy,
     totals: StoreTotals,
+    outlook: CompactionOutlook,
     fresh: int = 0,
 ) -> InspectorState:
     """Return what the next request contains, each row in tokens as the model counts them, about.
@@ -74,14 +77,14 @@ def inspector_state(
     rows = window_rows(contents, gauge.ratio, fresh)
     entries = sum(item.tokens for item in contents if item.kind not in _FIXED)
     rows += _difference(gauge, sum(row.tokens for row in rows))
-    is_on_hold = policy.enabled and transcript.on_hold
     own_policy = transcript.session_policy
     return InspectorState(
         used=gauge.used,
         window=gauge.window,
         is_estimated=not gauge.is_reported,
         source=gauge_source_text(gauge),
-        threshold=policy.handover_at,
+        threshold=gauge.handover_threshold / gauge.window,
+        compaction_text=compaction_text(outlook, gauge),
         reserve=gauge.reserve,
         segments=_segments(rows, gauge),
         rows=rows,
@@ -90,7 +93,7 @@ def inspector_state(
         ratio=ratio_text(gauge),
         pending_text=_pending_text(transcript, policy),
         is_managed=policy.enabled,
-        is_on_hold=is_on_hold,
+        is_on_hold=policy.enabled and transcript.on_hold,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
     )
 

@@ -271,6 +271,7 @@ class ChangesState:
 class InspectorState:
     """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
 
+    `compaction_text` says when the conversation is compacted, or why it isn't.
     `ratio` says how the provider's count relates to ours, `pending_text` what is prepared, not yet in place,
     `next_text` which change comes next and when, `due_texts` all that comes, a paragraph each,
     with what it takes, saves and costs. `cost_text` says what the request costs.
@@ -290,6 +291,7 @@ class InspectorState:
     rows: tuple[WindowRow, ...] = ()
     cache: CacheStats = CacheStats()
     levels: tuple[Level, ...] = ()
+    compaction_text: str = ""
     ratio: str = ""
     pending_text: str = ""
     next_text: str = ""
@@ -304,8 +306,3 @@ class InspectorState:
     past_note: str = ""
     turns: int = 0
     changes: ChangesState | None = None
-
-    @property
-    def until_handover(self) -> int:
-        """Tokens that may still come before the threshold; 0 when it is reached."""
-        return max(0, int(self.window * self.threshold) - self.used)

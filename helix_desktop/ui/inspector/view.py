@@ -37,7 +37,6 @@ from helix_desktop.words.numbers import (
 )
 from helix_desktop.words.rewrite_explanations import (
     explain_cached,
-    explain_hold,
     explain_noted,
     explain_summarized,
 )
@@ -306,17 +305,7 @@ class Inspector(Themed, QWidget):
         self.ratio.setText(state.ratio)
         self.ratio.setVisible(bool(state.ratio))
         self.bar.show_window(state.segments, state.window, state.levels)
-        left = state.until_handover
-        threshold = format_whole_percent(state.threshold)
-        due = (
-            tr("Compacts at {share} · {tokens} left", share=threshold, tokens=format_tokens(left))
-            if left
-            else tr("Compacts at {share} · due now", share=threshold)
-        )
-        if state.is_on_hold:
-            due = explain_hold()
-        due = due if state.is_managed else tr("Context management is off")
-        self.until.setText("\n".join(filter(None, (due, state.own_policy))))
+        self.until.setText("\n".join(filter(None, (state.compaction_text, state.own_policy))))
         self.pending.setText(state.pending_text)
         self._pending_row.setVisible(bool(state.pending_text))
         self.cost.setText(state.cost_text)

@@ -216,7 +216,7 @@ class SessionController(QObject):
         policy = conversation.window.policy
         items = conversation.window.rows()
         cost, info = conversation.window.cost(), conversation.window.frame.info
-        state = inspector_state(items, gauge, transcript, policy, totals, cost.fresh)
+        state = inspector_state(items, gauge, transcript, policy, totals, forecast.outlook, cost.fresh)
         cache = provider_cache_state(
             conversation.session.log, conversation.budget.spent, policy, transcript.cache_lifetime_s
         )

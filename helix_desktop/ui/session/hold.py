@@ -67,20 +67,20 @@ class HoldController(QObject):
         conversation = self._session_controller.conversation
         if conversation is None or self._is_on_hold or not conversation.window.policy.enabled:
             return
-        _, gauge = conversation.window.measure()
-        if gauge.pressure == "none":
-            self._banners.remove(_BANNER)
-        elif gauge.fits:
+        (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
+        if outlook.state == "full" and not gauge.fits:
+            self._show_banner(
+                tr("The next message compacts the context again."),
+                tr("After the undo, the request doesn't fit the context window."),
+            )
+        elif outlook.state in ("due", "waiting", "facts", "full"):
             self._show_banner(
                 tr("The context will be compacted again."),
                 tr("It is above the threshold after the undo. Hold keeps it as it is."),
                 BannerAction("hold", tr("Hold")),
             )
         else:
-            self._show_banner(
-                tr("The next message compacts the context again."),
-                tr("After the undo, the request doesn't fit the context window."),
-            )
+            self._banners.remove(_BANNER)
 
     def _show_banner(self, what: str, why: str, *actions: BannerAction) -> None:
         workspace, session = self._banners.context_ids

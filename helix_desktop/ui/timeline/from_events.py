@@ -166,6 +166,8 @@ class _CardReducer:
     def _failure(self, recorded: RecordedEvent) -> FailureCard | None:
         seq, at, retry = recorded.seq, recorded.at, self._retry_of(recorded)
         match recorded.event:
+            case HandoverFailed(is_refusal=True):
+                return None
             case HandoverFailed() | ObservationsFailed() as tried:
                 safe = tr("The context is as it was, with every message.")
                 return FailureCard(

@@ -28,8 +28,11 @@ def status_text(state: TimelineState) -> str:
                 share=_share(state, full, is_estimated=True),
             )
         )
-    if state.is_managed:
-        sentences.append(tr("Compaction starts at {share}.", share=format_whole_percent(state.threshold)))
+    threshold = format_whole_percent(state.threshold)
+    if state.is_managed and state.used >= state.window * state.threshold:
+        sentences.append(tr("Above {share}, it is compacted once that pays.", share=threshold))
+    elif state.is_managed:
+        sentences.append(tr("Compaction starts at {share}.", share=threshold))
     else:
         sentences.append(tr("Context management is off."))
     return translate(join_sentences(*sentences))

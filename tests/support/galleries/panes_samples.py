@@ -479,14 +479,15 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     cache = CacheStats(312, 2_202_009, 640_000, 31, sum(saved), savings)
     return InspectorState(
         used, 24_000, is_estimated, "Reported by the provider", 0.85, 2_000, parts, window_rows(count), cache,
-        policy_levels(PROFILES["balanced"]), "The provider counts 1.24 × Helix's count (median of 5 reports)",
+        policy_levels(PROFILES["balanced"]), "Compacts at 85 % · 5.8k left",
+        "The provider counts 1.24 × Helix's count (median of 5 reports)",
         "12 noted facts ready: used at 38 %, with another change, or when the provider cache expires "
         "· 9.1k → 1.2k tokens",
         "A note replaces old steps in about 6 model calls (\N{MINUS SIGN}8.2k tokens)",
         (
             "Ready to be cached: 3.1k tokens.",
             "The next change resends 12k tokens once and saves 8.2k tokens in every later request.",
-            "Compaction starts at 85 % of the context window; now it is 61 % full.",
+            "After compaction, the request has about 7.1k tokens instead of 20.4k, 5k of them new.",
         ),
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -35,7 +35,7 @@ def test_less_space_means_fewer_words(detail: GaugeDetail, text: str) -> None:
     ("state", "text"),
     [
         ("near", "83 % · 19.9k / 24k · compacts in ~500"),
-        ("over", "83 % · 19.9k / 24k · compacts now"),
+        ("over", "83 % · 19.9k / 24k · above 85 %"),
         ("off", "83 % · 19.9k / 24k · compaction off"),
     ],
 )

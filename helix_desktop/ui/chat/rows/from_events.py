@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused
@@ -60,6 +61,8 @@ _REWRITES = (
     Redone,
 )  # fmt: skip
 
+_Notice: TypeAlias = HandoverFailed | ObservationsFailed | BudgetNeared | EffortRefused
+
 
 class ChatRows:
     """Makes rows from one session's events. `apply` returns the rows that are new or changed."""
@@ -68,6 +71,7 @@ class ChatRows:
         """`token_ratio`: the gauge's tokens per token of ours, until `recount`."""
         self.tools, self._users, self._ends = ToolRows(), UserRows(), TurnEnds()
         self._dividers = Dividers(token_ratio)
+        self._refusals: set[str] = set()  # why handovers were refused
 
     def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Return the rows that this event adds or changes; `after` is the transcript with it applied."""
@@ -117,10 +121,19 @@ class ChatRows:
             case TurnEnded() | TurnRetried() as event:
                 rows = [*self._ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))]
             case HandoverFailed() | ObservationsFailed() | BudgetNeared() | EffortRefused() as notice:
-                rows = [_notice(recorded, notice)]
+                rows = [self._notice(recorded, notice)]
             case _:
                 rows = [self._dividers.on_event(recorded, transcript)]
         return [row for row in rows if row is not None]
+
+    def _notice(self, recorded: RecordedEvent, event: _Notice) -> NoticeRow | None:
+        """Return what an event tells; that a handover isn't worth it, only once per reason."""
+        if isinstance(event, HandoverFailed) and event.is_refusal:
+            if event.why in self._refusals:
+                return None
+            self._refusals.add(event.why)
+            return NoticeRow(RowKey(recorded.seq), "info", translate(event.what), translate(event.why))
+        return _notice(recorded, event)
 
     def _changed_files_rows(
         self, seq: int, changes: ChangesRecorded, transcript: Transcript
@@ -156,9 +169,7 @@ def rows_from_log(log: list[RecordedEvent], token_ratio: float = 1.0) -> tuple[C
     return rows, list(ordered.values())
 
 
-def _notice(
-    recorded: RecordedEvent, event: HandoverFailed | ObservationsFailed | BudgetNeared | EffortRefused
-) -> NoticeRow:
+def _notice(recorded: RecordedEvent, event: _Notice) -> NoticeRow:
     match event:
         case BudgetNeared():
             return _budget_notice(recorded, event)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_types import AskRow, AssistantRow, Row
+from helix_desktop.ui.chat.rows.row_types import AskRow, AssistantRow, DividerRow, NoticeRow, Row
 
 _RECENT_ROWS = 256  # rows that are searched from the end before all keys are gathered
 
@@ -75,12 +75,15 @@ class ChatModel(QObject):
         self.rows_reset.emit()
 
     def append(self, row: Row) -> None:
-        """Add a row at the end, above the cards that wait for the user; ValueError when its key is taken."""
+        """Add a row at the end; ValueError when its key is taken.
+
+        Cards that wait for the user stay below; an answer that arrives, below what the log says before it.
+        """
         keys = self._keys()
         if row.key in keys:
             raise ValueError(f"the key {row.key!r} is taken")
         at = len(self._rows)
-        while at and isinstance(self._rows[at - 1], AskRow) and not isinstance(row, AskRow):
+        while at and _stays_below(self._rows[at - 1], row):
             at -= 1
         self._rows.insert(at, row)
         for after in range(at, len(self._rows)):
@@ -138,3 +141,11 @@ class ChatModel(QObject):
         settled = replace(row, text=row.text + "".join(deltas))
         self._rows[self._require_index(row.key)] = settled
         return settled
+
+
+def _stays_below(last: Row, row: Row) -> bool:
+    """Return True if the last row stays below one that is added."""
+    if isinstance(last, AskRow):
+        return not isinstance(row, AskRow)
+    is_arriving = isinstance(last, AssistantRow) and last.streaming
+    return is_arriving and isinstance(row, DividerRow | NoticeRow)

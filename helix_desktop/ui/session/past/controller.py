@@ -12,6 +12,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites.planner import compaction_outlook
 from helix_desktop.context.window.past_windows import PastWindow
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.ui.chat.presenter import ChatPresenter
@@ -193,7 +194,9 @@ def past_inspector_state(
     past: PastWindow, step: Step, policy: ContextPolicy, totals: StoreTotals
 ) -> InspectorState:
     """Return the request that a step answered, as the inspector shows the next one."""
-    state = inspector_state(past.rows(), past.gauge, past.transcript, policy, totals)
+    transcript, gauge = past.transcript, past.gauge
+    outlook = compaction_outlook(transcript, policy, gauge, transcript.last_event_at_ms)
+    state = inspector_state(past.rows(), gauge, transcript, policy, totals, outlook)
     note = ""
     if past.is_exact is False:
         note = tr("The policy, system prompt or tools have changed since. They are shown as they are now.")

@@ -107,7 +107,7 @@ class _UsageReducer:
                 self._append(recorded)
             case AssistantSpoke() as response:
                 self._on_response(recorded, response)
-            case HandoverFailed() | ObservationsFailed():
+            case HandoverFailed(is_refusal=False) | ObservationsFailed():
                 self._transcript.apply(recorded)
                 self._add_point(recorded.seq, "failure")
             case HandoverMade() as made:

@@ -18,6 +18,7 @@ from helix_desktop.context.window.usage_gauge import (
     measure_usage,
     usage_from_count,
 )
+from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import TurnEnded
@@ -163,6 +164,38 @@ def test_the_trigger_needs_enough_messages() -> None:
         simulator.policy, handover_least_messages=enough.cut.messages + 1
     )
     assert due(simulator) is None
+
+
+def test_one_judgment_says_why_no_handover_is_made() -> None:
+    """Each state of the outlook has its cause; what would free too little is not even tried."""
+    simulator = full()
+    assert outlook(simulator).state == "full"  # no room for the answer
+    info = msgspec.structs.replace(simulator.frame.info, reserve=1_000)
+    simulator.frame = msgspec.structs.replace(simulator.frame, info=info)
+    assert outlook(simulator).state == "due"
+    assert outlook(build_history(3)).state == "room"
+    simulator.policy = msgspec.structs.replace(BALANCED, handover_least_gain=0.5, handover_keep=0.5)
+    too_little = outlook(simulator)
+    assert (too_little.state, too_little.least) == ("too_little", 10_000)
+    assert too_little.freed is not None
+    assert too_little.freed < too_little.least
+    assert due(simulator) is None
+    assert planner.handover_now(simulator.transcript, simulator.policy, measured(simulator)) is None
+    simulator.policy = msgspec.structs.replace(BALANCED, handover_least_messages=1_000)
+    assert outlook(simulator) == planner.CompactionOutlook("too_little")
+    simulator.policy = BALANCED
+    simulator.record(HandoverFailed("No handover was made.", spent=900))
+    now = simulator.transcript.last_compaction_at_ms
+    assert (outlook(simulator, now).state, outlook(simulator, now).wait_ms) == ("waiting", 120_000)
+    simulator.record(HoldSet(True))
+    assert outlook(simulator, now).state == "hold"
+    simulator.policy = PROFILES["off"]
+    assert outlook(simulator) == planner.NO_COMPACTION
+
+
+def outlook(simulator: SessionSimulator, now: int = 10**9) -> planner.CompactionOutlook:
+    """Return what becomes of the window at a time."""
+    return planner.compaction_outlook(simulator.transcript, simulator.policy, measured(simulator), now)
 
 
 def test_failures_double_the_wait_and_then_open_the_breaker() -> None:

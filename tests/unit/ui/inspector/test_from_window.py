@@ -12,6 +12,7 @@ from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.rewrites.planner import NO_COMPACTION
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage, ratio_before
 from helix_desktop.context.window.window import PromptFrame, project
@@ -42,12 +43,14 @@ from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites
 from tests.support.session_rewrites import exclude
 
+_TOTALS = StoreTotals(0, 0, 0, 1)
+
 
 def check_the_inspector_adds_up_to_the_gauge(simulator: SessionSimulator) -> None:
     window = project(simulator.transcript, simulator.policy, simulator.frame)
     now = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
     rows = break_down_window(window, simulator.transcript, simulator.frame)
-    state = inspector_state(rows, now, simulator.transcript, simulator.policy, StoreTotals(0, 0, 0, 1))
+    state = inspector_state(rows, now, simulator.transcript, simulator.policy, _TOTALS, NO_COMPACTION)
     assert sum(row.tokens for row in state.rows) == now.used == state.used
     counted = [row for row in state.rows if row.kind != "difference"]
     estimate = round(window.estimate * now.ratio)
@@ -248,7 +251,7 @@ def _state(simulator: SessionSimulator, frame: PromptFrame | None = None) -> Ins
     window = project(simulator.transcript, simulator.policy, frame)
     now = measure_usage(window, simulator.transcript, simulator.policy, frame)
     rows = break_down_window(window, simulator.transcript, frame)
-    return inspector_state(rows, now, simulator.transcript, simulator.policy, StoreTotals(0, 0, 0, 1))
+    return inspector_state(rows, now, simulator.transcript, simulator.policy, _TOTALS, NO_COMPACTION)
 
 
 def test_the_ratio_is_shown_with_the_number_of_its_reports() -> None:

@@ -23,7 +23,14 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
@@ -35,9 +42,11 @@ from helix_desktop.ui.cache.source import content_states
 from helix_desktop.ui.chat.actions import ShowInChat
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
+from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     DividerRow,
+    NoticeRow,
     Row,
     ToolRow,
     UserRow,
@@ -249,6 +258,8 @@ _CARDS = (
 
 
 def _has_card(event: Event) -> bool:
+    if isinstance(event, HandoverFailed) and event.is_refusal:
+        return False
     if isinstance(event, ToolAnswered) and event.outcome == "ran" and not event.recalled:
         return event.form != "full" or event.chosen != "rule" or event.full_tokens > 0
     return isinstance(event, _CARDS) or (isinstance(event, TurnEnded) and event.how == "failed")
@@ -331,3 +342,20 @@ def test_what_is_shown_of_any_history(simulator: SessionSimulator) -> None:
     check_each_wide_card_is_in_the_window_or_undone_or_inside_another(simulator)
     check_a_fold_s_card_describes_the_fold(simulator)
     check_points_are_in_order_and_never_below_zero(simulator)
+
+
+def test_a_refused_handover_is_told_once_and_quietly() -> None:
+    """It changed and cost nothing; one that was paid for is a warning each time."""
+    refused = HandoverFailed("It wasn't compacted.", "It would free too little.")
+    paid = HandoverFailed("It wasn't compacted.", "It would free too little.", spent=900)
+    log = [RecordedEvent(seq, 0, event) for seq, event in enumerate((refused, refused, paid, paid), 1)]
+    notices = [row for row in rows_from_log(log)[1] if isinstance(row, NoticeRow)]
+    assert [row.level for row in notices] == ["info", "warning", "warning"]
+
+
+def test_an_answer_that_arrives_stays_below_what_is_recorded_meanwhile() -> None:
+    """The log has the same order, so that it is the same after a restart."""
+    model = ChatModel()
+    model.append(AssistantRow(RowKey(1, part="arriving"), "", streaming=True))
+    model.append(NoticeRow(RowKey(4), "info", "It wasn't compacted."))
+    assert [model.raw_row(at).key.seq for at in range(2)] == [4, 1]

@@ -26,7 +26,7 @@ from helix_desktop.domain.events.session import (
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.timeline.card_data import GROUPS, card_group
 from helix_desktop.ui.timeline.chart.usage_points import usage_points
@@ -212,7 +212,10 @@ def test_filter_counts_match_their_labels(simulator: SessionSimulator) -> None:
         "notes": kinds["FoldMade"],
         "sweeps": kinds["SweepMade"],
         "forms": sum(not output.recalled and output.form != "full" for output in outputs),
-        "failures": kinds["HandoverFailed"]
+        "failures": sum(
+            isinstance(recorded.event, HandoverFailed) and not recorded.event.is_refusal
+            for recorded in simulator.log
+        )
         + kinds["ObservationsFailed"]
         + sum(turn.how == "failed" for turn in turns),
         "undos": kinds["Undone"] + kinds["Redone"],

@@ -1,0 +1,38 @@
+"""What the inspector says of the next compaction: the engine's judgment in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.context.rewrites.planner import CompactionOutlook
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.ui.inspector.compaction_texts import compaction_text
+
+_GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
+
+
+@pytest.mark.parametrize(
+    ("outlook", "text"),
+    [
+        (CompactionOutlook("off"), "Context management is off"),
+        (CompactionOutlook("due"), "Compacts at 53 % · due now"),
+        (CompactionOutlook("waiting", 60_000), "Compacts at 53 % · at least 1 min after the last try"),
+        (
+            CompactionOutlook("too_little", freed=1_200, least=2_500),
+            "Compacts at 53 % once it pays\n"
+            "A summary would free about 1.2k tokens. It has to free 2.5k tokens.",
+        ),
+        (
+            CompactionOutlook("too_little", freed=-40, least=2_500),
+            "Compacts at 53 % once it pays\n"
+            "A summary could be as large as what it replaces. It has to free 2.5k tokens.",
+        ),
+        (
+            CompactionOutlook("too_little"),
+            "Compacts at 53 % once it pays\nToo few messages lie before the newest ones, which stay in full.",
+        ),
+    ],
+)
+def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutlook, text: str) -> None:
+    """Never that a compaction is due which the engine would not make."""
+    assert compaction_text(outlook, _GAUGE) == text
