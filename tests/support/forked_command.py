@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 PRELOADED_MODULES = (
+    "tests.support.plain_imports",  # first: what comes after it is imported faster
     *("helix_desktop.cli.backup", "helix_desktop.cli.main", "helix_desktop.cli.run"),
     *("helix_desktop.cli.exam", "helix_desktop.cli.replay", "tests.support.forked_command"),
     *("helix_desktop.cli.cache.command", "helix_desktop.cli.commands", "helix_desktop.cli.timeline"),

@@ -5,6 +5,7 @@ Processes that the window starts import the main module again unless it is a pac
 
 from __future__ import annotations
 
+import tests.support.plain_imports  # noqa: F401 - first: what comes after it is imported faster
 from tests.support.atspi.app import main
 
 main()
