@@ -1,18 +1,8 @@
-"""Runs Helix Desktop: `python -m helix_desktop`, or the command `helix-desktop`."""
+"""Runs Helix Desktop: `python -m helix_desktop`."""
 
 import sys
 
-from helix_desktop.app.exit_codes import INTERRUPTED
-
-
-def start() -> int:
-    """Run the command line and return its exit code; Ctrl+C ends it also while its modules are loaded."""
-    try:
-        from helix_desktop.cli.main import main
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    return main()
-
+from helix_desktop.cli.start import start
 
 if __name__ == "__main__":
     sys.exit(start())

@@ -373,7 +373,7 @@ def test_ctrl_c_while_the_program_is_loaded_prints_no_traceback() -> None:
         "        if name == 'helix_desktop.cli.main':\n"
         "            raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Interruption())\n"
-        "from helix_desktop.__main__ import start\n"
+        "from helix_desktop.cli.start import start\n"
         "sys.exit(start())\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
