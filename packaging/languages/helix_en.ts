@@ -8778,6 +8778,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/composer/composer.py" />
+            <source>Stop agent (Esc Esc)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/composer/notice_strip.py" />
             <source>This folder isn't trusted</source>
             <translation type="unfinished" />

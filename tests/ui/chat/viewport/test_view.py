@@ -296,7 +296,10 @@ def test_the_rule_to_save_is_selected_by_mouse_or_keyboard(qtbot: QtBot, view: C
     view.chat_viewport.model.reset([row])
     decided: list[SessionAction] = []
     view.action_triggered.connect(decided.append)
+    view.resize(view.width(), 200)
+    assert view.is_following
     _click(qtbot, view, "p", "open:rules")
+    assert view.is_following, "what follows the answer comes into sight"
     _click(qtbot, view, "p", "offer:1")
     _click(qtbot, view, "p", "decide:always")
     view.setFocus()
