@@ -94,6 +94,7 @@ class TurnEngine:
         """Close what a crash left open, with what came of an answer. Return True if there was anything."""
         await self._runtime.session.drain()
         await self.response.recover_partial()
+        await self._tools.recover_outputs()
         return await self._runtime.session.close_interrupted()
 
     async def _run(self, begin: Callable[[], Awaitable[None]]) -> TurnEnded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.instructions import StandingText
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
@@ -245,8 +245,12 @@ class Store(ContentReader, Protocol):
         """Save what came so far of an answer, until it is recorded; None: delete it."""
         ...
 
+    async def save_partial_outputs(self, session: str, outputs: Sequence[PartialOutput]) -> None:
+        """Save what running calls printed so far, until their answers are recorded; empty: delete it."""
+        ...
+
     async def draft(self, session: str) -> Draft:
-        """Return the unsent text and attachments, and what came of an answer that is not recorded yet."""
+        """Return the unsent text and attachments, and what came of answers and outputs not recorded yet."""
         ...
 
     async def close(self) -> None:

@@ -13,6 +13,7 @@ from helix_desktop.agent.ports import Clock, Store
 from helix_desktop.agent.session_updates import EventRecorded, Listener, Update
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import count_window, model_reports, usage_from_count
+from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, ToolAnswered, TurnEnded
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
@@ -203,6 +204,15 @@ class Session:
     async def partial_answer(self) -> RecordedEvent | None:
         """Return what was saved of an answer, if anything is, with the event it follows. Raise StoreError."""
         return (await self._store.draft(self.id)).partial_answer
+
+    async def partial_outputs(self) -> dict[str, str]:
+        """Return what was saved of the outputs of running calls, by call id. Raise StoreError."""
+        return {output.call_id: output.text for output in (await self._store.draft(self.id)).partial_outputs}
+
+    async def save_partial_outputs(self, outputs: Mapping[str, str]) -> None:
+        """Save what running calls printed so far, for after a crash; empty: delete it. Raise StoreError."""
+        saved = [PartialOutput(call_id, text) for call_id, text in outputs.items()]
+        await self._store.save_partial_outputs(self.id, saved)
 
     def is_unanswered(self, seq: int) -> bool:
         """Return True if the turn is open, and no answer was recorded in it after event `seq`."""

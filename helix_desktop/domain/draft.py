@@ -7,16 +7,24 @@ import msgspec
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 
 
+class PartialOutput(msgspec.Struct, frozen=True):
+    """The end of what a running call has printed so far."""
+
+    call_id: str
+    text: str
+
+
 class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
     """An unsent message: its text and attachments.
 
     With it is stored what came so far of an answer: as it would be recorded, with the seq of the event that
-    it follows.
+    it follows; and what running calls printed.
     """
 
     text: str = ""
     attachments: tuple[Attachment, ...] = ()
     partial_answer: RecordedEvent | None = None
+    partial_outputs: tuple[PartialOutput, ...] = ()
 
     def __bool__(self) -> bool:
         """Return True if the message is not empty."""

@@ -13,7 +13,7 @@ from typing import Self, TypeVar
 import msgspec
 
 from helix_desktop.domain.digest import is_digest
-from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.progress import OnProgress, no_progress
@@ -211,7 +211,7 @@ class LevelDbStore(StoreSearch):
         draft = Draft(text, tuple(attachments))
 
         def change(stored: Draft) -> Draft:
-            return msgspec.structs.replace(draft, partial_answer=stored.partial_answer)
+            return msgspec.structs.replace(stored, text=draft.text, attachments=draft.attachments)
 
         await self._write_rows(lambda batch: ROWS.draft.change(batch, session, change), draft.size)
 
@@ -227,6 +227,20 @@ class LevelDbStore(StoreSearch):
             return msgspec.structs.replace(stored, partial_answer=answer)
 
         await self._write_rows(lambda batch: ROWS.draft.change(batch, session, change))
+
+    async def save_partial_outputs(self, session: str, outputs: Sequence[PartialOutput]) -> None:
+        """Save what running calls printed so far, until their answers are recorded; empty: delete it.
+
+        Raise StoreWriteFailed.
+        """
+        self._check_open()
+        keys.session_bytes(session)
+
+        def change(stored: Draft) -> Draft:
+            return msgspec.structs.replace(stored, partial_outputs=tuple(outputs))
+
+        size = sum(len(output.text) for output in outputs)
+        await self._write_rows(lambda batch: ROWS.draft.change(batch, session, change), size)
 
     async def draft(self, session: str) -> Draft:
         """Return what was typed and attached but not sent, and what came of an answer not yet recorded."""

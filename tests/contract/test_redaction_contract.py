@@ -20,6 +20,7 @@ from helix_desktop.context.rewrites import fold_note
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.index_entry import index_text
 from helix_desktop.domain.digest import bare_marker, digest_of
+from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import ContentRedacted, InvalidInput
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
@@ -122,6 +123,7 @@ async def test_redaction_removes_the_text_everywhere_and_leaves_a_marker(store: 
     attached = Attachment(digest_of(clean), "notes", f"see {SECRET}", 3, 10)
     await store.save_draft("s", f"and {SECRET}", (attached,))
     await store.save_partial_answer("s", recorded_at(3, AssistantSpoke(f"It is {SECRET}", "m", 0)))
+    await store.save_partial_outputs("s", [PartialOutput("c1", f"\n{SECRET}\n")])
     preview = await store.redaction.preview(RedactionRequest(SECRET))
     assert await store.redaction.redact(RedactionRequest(SECRET)) == preview
     assert (await store.redaction.preview(RedactionRequest(SECRET))).is_empty
@@ -139,6 +141,7 @@ async def test_redaction_removes_the_text_everywhere_and_leaves_a_marker(store: 
     draft = await store.draft("s")
     assert (draft.text, draft.attachments[0].text) == (f"and {MARK}", f"see {MARK}")
     assert draft.partial_answer == recorded_at(3, AssistantSpoke(f"It is {MARK}", "m", 0))
+    assert draft.partial_outputs == (PartialOutput("c1", f"\n{MARK}\n"),)
     totals = await store.totals()
     assert (totals.entries, totals.size) == (1, len(clean))
 

@@ -10,7 +10,7 @@ import pytest
 
 from helix_desktop.agent.ports import Store
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.errors import ContentTooLarge, DigestUnknown, StoreClosed
 from helix_desktop.domain.events.session import AssistantSpoke, Attachment, RecordedEvent, UserSpoke
 from helix_desktop.domain.image import Image
@@ -313,6 +313,10 @@ async def test_what_came_of_an_answer_is_stored_with_the_draft(store: Store) -> 
     assert not await store.draft("s")
     await store.save_draft("s", "typed")
     assert await store.draft("s") == Draft("typed", partial_answer=answer)
+    outputs = (PartialOutput("c1", "begun\n"), PartialOutput("c2", "half"))
+    await store.save_partial_outputs("s", outputs)
+    assert await store.draft("s") == Draft("typed", partial_answer=answer, partial_outputs=outputs)
+    await store.save_partial_outputs("s", [])
     await store.save_partial_answer("s", None)
     assert await store.draft("s") == Draft("typed")
     assert (await store.draft("t")).partial_answer is None
@@ -366,6 +370,7 @@ async def test_every_call_after_close_is_refused(store: Store) -> None:
         store.totals(),
         store.save_draft("s", "x"),
         store.save_partial_answer("s", None),
+        store.save_partial_outputs("s", []),
         store.draft("s"),
     ]
     for call in calls:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.agent.changes.recorder import ChangeRecorder
-from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.intake.intake import Intake, ReceivedOutput
 from helix_desktop.agent.intake.output_form_prompt import HeldOutput
 from helix_desktop.agent.intake.output_gate import IntakeGate
 from helix_desktop.agent.ports import Tools
@@ -23,6 +23,7 @@ from helix_desktop.agent.session_updates import (
 )
 from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService, UserAsk
 from helix_desktop.agent.tool_calls.file_changes import FileChanges
+from helix_desktop.agent.tool_calls.partial_outputs import PartialOutputs
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls
 from helix_desktop.agent.window.early_rewrites import EarlyRewrites
 from helix_desktop.context.log.file_notes import refused_edit
@@ -36,6 +37,10 @@ from helix_desktop.domain.tools import ApprovalRequest, PermissionRule, ToolResu
 WITHHELD = (
     "The output is one that the user had removed for good: it is neither shown nor stored. Do not try to get "
     "it in another way; ask the user if you cannot go on without it."
+)
+CRASHED = (
+    "no exit code: the app stopped before this call ended. It may or may not have taken effect: check before "
+    "repeating it. This is the end of its output until then."
 )
 log = logging.getLogger(__name__)
 
@@ -79,6 +84,7 @@ class ToolRunner:
         self._file_changes, self._changes = file_changes, changes
         self._intake = Intake(runtime.counter)
         self.running_calls = RunningCalls(runtime.clock)
+        self._partial_outputs = PartialOutputs(runtime, self.running_calls)
 
     async def answer(self, calls: Sequence[ToolCall], rewrites: EarlyRewrites) -> None:
         """Record an answer to each call; return once all have one.
@@ -95,7 +101,17 @@ class ToolRunner:
                     group.create_task(work, name=f"tool {call.name}")
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from errors
+        finally:
+            await self._partial_outputs.end()
         await self._gate.record_batch(step.held_outputs)
+
+    async def recover_outputs(self) -> None:
+        """Record, as answers, what a crash left of the outputs of calls."""
+        for call_id, text in (await self._partial_outputs.left_by_crash()).items():
+            call = self._runtime.transcript.open_calls[call_id]
+            result = ToolResult(f"{CRASHED}\n{text}".encode("utf-8", "surrogatepass"), ok=False, stopped=True)
+            await self._gate.receive(await self._received(call, result, self._runtime.clock()), [])
+        await self._partial_outputs.end()
 
     async def _answer(
         self,
@@ -235,6 +251,7 @@ class ToolRunner:
 
         def on_output(text: str) -> None:
             running.append_output(text)
+            self._partial_outputs.start()
             self._runtime.session.publish(CallOutput(call.id, text))
 
         try:
@@ -263,18 +280,23 @@ class ToolRunner:
         *,
         is_cut_off: bool = False,
     ) -> None:
+        received = await self._received(call, result, started_at_ms)
+        await (step.rewrites.cancel() if is_cut_off else step.rewrites.wait())
+        await self._gate.receive(received, step.held_outputs)
+
+    async def _received(self, call: ToolCall, result: ToolResult, started_at_ms: int) -> ReceivedOutput:
+        """Return a result as it is to be recorded, without what the user had removed for good."""
         digits = self._runtime.policy.handle_digits
         duration_ms = self._runtime.elapsed_ms(started_at_ms)
         received = await self._intake.from_tool_result(call, result, duration_ms, digits)
-        if received.content is not None and (
-            redacted_at_ms := await self._runtime.session.redacted_at(received.content.digest)
-        ):
-            # Redacted content must not come back by running the same call again.
-            received = await self._intake.from_tool_result(
-                call, _withheld(result, redacted_at_ms), duration_ms, digits
-            )
-        await (step.rewrites.cancel() if is_cut_off else step.rewrites.wait())
-        await self._gate.receive(received, step.held_outputs)
+        if received.content is None:
+            return received
+        redacted_at_ms = await self._runtime.session.redacted_at(received.content.digest)
+        if not redacted_at_ms:
+            return received
+        # Redacted content must not come back by running the same call again.
+        withheld = _withheld(result, redacted_at_ms)
+        return await self._intake.from_tool_result(call, withheld, duration_ms, digits)
 
 
 def _withheld(result: ToolResult, redacted_at_ms: int) -> ToolResult:

@@ -30,7 +30,12 @@ _ERROR_LINE = re.compile(
     r"^(Cannot |There is no |old_text |This workspace's cache |The command was refused"
     r"|.{0,200}? was refused: |.{0,200}? was not written|\w+ was called with wrong arguments|\w+ failed)"
 )
-_CUT_OFF = ("The user stopped the turn before this call ended", "The app stopped before this call")
+_CUT_OFF = (
+    "The user stopped the turn before this call ended",
+    "The app stopped before this call",
+    "no exit code: its turn ended",
+    "no exit code: the app stopped",
+)
 _NO_PYTHON = re.compile(r"^exit code (127|9009)\b")
 
 

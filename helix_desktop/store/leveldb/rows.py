@@ -77,7 +77,7 @@ class _DraftKind(RowKind[[str], Draft]):
 
     def put(self, sink: RowSink, value: Draft, session: str) -> None:
         key = keys.draft(session)
-        if value.attachments or value.partial_answer is not None:
+        if value.attachments or value.partial_answer is not None or value.partial_outputs:
             sink.put(key, row_codec.encode(key, value))
         elif value.text:
             sink.put(key, row_codec.encode(key, value.text))

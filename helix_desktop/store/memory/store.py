@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import Attachment, RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import HandoverMade
@@ -121,6 +121,13 @@ class MemoryStore(StoreSearch):
         keys.session_bytes(session)
         stored = self._data.drafts.get(session, Draft())
         self._data.drafts[session] = msgspec.structs.replace(stored, partial_answer=answer)
+
+    async def save_partial_outputs(self, session: str, outputs: Sequence[PartialOutput]) -> None:
+        """Save what running calls printed so far, until their answers are recorded; empty: delete it."""
+        self._check_open()
+        keys.session_bytes(session)
+        stored = self._data.drafts.get(session, Draft())
+        self._data.drafts[session] = msgspec.structs.replace(stored, partial_outputs=tuple(outputs))
 
     async def draft(self, session: str) -> Draft:
         """Return what was typed and attached but not sent, and what came of an answer not yet recorded."""

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.progress import OnProgress, no_progress
@@ -134,6 +134,13 @@ class RemoteStore(StoreSearch):
         Raise StoreWriteFailed.
         """
         await self._call(rpc_methods.SAVE_PARTIAL_ANSWER, session, answer)
+
+    async def save_partial_outputs(self, session: str, outputs: Sequence[PartialOutput]) -> None:
+        """Save what running calls printed so far, until their answers are recorded; empty: delete it.
+
+        Raise StoreWriteFailed.
+        """
+        await self._call(rpc_methods.SAVE_PARTIAL_OUTPUTS, session, outputs)
 
     async def draft(self, session: str) -> Draft:
         """Return what was typed and attached but not sent, and what came of an answer not yet recorded."""

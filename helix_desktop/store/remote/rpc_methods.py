@@ -117,6 +117,7 @@ WAIT_UNTIL_INDEXED = RpcMethod("indexed", LevelDbStore.wait_until_indexed)
 TOTALS = RpcMethod("totals", LevelDbStore.totals)
 SAVE_DRAFT = RpcMethod("save_draft", LevelDbStore.save_draft)
 SAVE_PARTIAL_ANSWER = RpcMethod("save_partial_answer", LevelDbStore.save_partial_answer)
+SAVE_PARTIAL_OUTPUTS = RpcMethod("save_partial_outputs", LevelDbStore.save_partial_outputs)
 DRAFT = RpcMethod("draft", LevelDbStore.draft)
 EXPORT = RpcMethod("export_store", export_store, progress_param="on_progress")
 IMPORT = RpcMethod("import_store", import_store, local_params=("is_writable",), progress_param="on_progress")
@@ -143,7 +144,7 @@ METHODS: dict[str, RpcMethod[Any]] = {
     method.name: method
     for method in (
         *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LIST_PAGE, TOTALS, EXPORT, IMPORT),
-        *(SAVE_DRAFT, SAVE_PARTIAL_ANSWER, DRAFT),
+        *(SAVE_DRAFT, SAVE_PARTIAL_ANSWER, SAVE_PARTIAL_OUTPUTS, DRAFT),
         *(REFERENCES, SESSION_DIGESTS, PIN, PLAN, COLLECT, TRASH, RESTORE),
         *(TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH),
         *(LIST_DIGESTS, TOOLS, HANDOVERS, WAIT_UNTIL_INDEXED),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -11,9 +12,10 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import INTERRUPTED
 from helix_desktop.agent.session_updates import ErrorRaised, EventRecorded, ResponseDelta
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.agent.tool_calls.runner import CRASHED
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
@@ -111,6 +113,7 @@ async def store_after_crash(rig: AgentRig) -> GatedStore:
     unrecorded = await rig.store.draft(session)
     await store.save_draft(session, unrecorded.text)
     await store.save_partial_answer(session, unrecorded.partial_answer)
+    await store.save_partial_outputs(session, unrecorded.partial_outputs)
     return store
 
 
@@ -138,6 +141,43 @@ async def test_a_crash_leaves_what_stood_on_screen_of_an_answer_a_second_before(
     assert (answer.text, answer.stop, answer.tokens) == ("I found the leak", "stopped", 4)
     assert ended == TurnEnded("interrupted")
     assert await crashed.draft(session) == Draft("typed meanwhile")
+    await _check_continues(rig, workspace)
+
+
+class WatchedStore(GatedStore):
+    """A store that says when it has saved outputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_outputs = asyncio.Event()
+
+    async def save_partial_outputs(self, session: str, outputs: Sequence[PartialOutput]) -> None:
+        """Save them."""
+        await super().save_partial_outputs(session, outputs)
+        self.has_outputs.set()
+
+
+async def test_a_crash_leaves_what_a_running_call_had_printed() -> None:
+    store = WatchedStore()
+    script = replies_in_order(tool_call_reply(("wait", {})), text_reply("Done."))
+    rig = AgentRig(ScriptedModel(script), POLICY, store=store)
+    session = (await rig.begin()).session.id
+    await rig.conversation.send("Look.")
+    await store.has_outputs.wait()
+    crashed = await store_after_crash(rig)
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    assert await store.draft(session) == Draft()
+
+    workspace = rig.create_workspace(crashed, POLICY)
+    log = (await workspace.open_session(session)).session.log
+    answer, ended = (recorded.event for recorded in log[-2:])
+    assert isinstance(answer, ToolAnswered)
+    assert (answer.call_id, answer.ok, answer.outcome) == ("c0", False, "stopped")
+    assert answer.text == f"{CRASHED}\nwaiting for the gate"
+    assert await crashed.get(answer.digest) == answer.text.encode()
+    assert ended == TurnEnded("interrupted")
+    assert await crashed.draft(session) == Draft()
     await _check_continues(rig, workspace)
 
 
