@@ -82,8 +82,9 @@ class WrappedLabel(QLabel):
         """Show another text."""
         self._full_text = text
         broken = breakable(text)
-        super().setText(keep_units(broken))
-        self.setAccessibleName(text if broken != text else "")
+        laid_out = keep_units(broken)
+        super().setText(laid_out)
+        self.setAccessibleName(text if laid_out != text else "")
 
     def clear(self) -> None:
         """Show nothing."""
@@ -285,7 +286,9 @@ class SelectableText(Themed, QLabel):
     def setText(self, text: str) -> None:
         """Show another text."""
         self._full_text = text
-        super().setText(keep_units(text))
+        laid_out = keep_units(text)
+        super().setText(laid_out)
+        self.setAccessibleName(text if laid_out != text else "")
 
     def tint(self, theme: Theme) -> None:
         """Take the text size in force."""

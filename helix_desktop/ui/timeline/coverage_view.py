@@ -32,7 +32,9 @@ class CoverageView(Themed, QWidget):
             self._parts.addWidget(_lines(missing))
         retint(self, self._theme)
         self.setAccessibleName("\n".join(filter(None, (coverage, missing.text))))
-        self.setVisible(bool(coverage or missing.lines))
+        is_shown = bool(coverage or missing.lines)
+        if self.parentWidget() is not None or not is_shown:  # shown before, it is a window of its own
+            self.setVisible(is_shown)
 
 
 def _lines(missing: MissingText) -> QWidget:
