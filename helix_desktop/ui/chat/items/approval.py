@@ -144,13 +144,21 @@ class ApprovalItem(RowItem):
             y += text.layout(inner) + style.px(6)
         y = self._arrange_detail(y + style.px(4), inner)
         y = self._arrange_uncovered(y, inner)
+        others, self.hit_areas = self.hit_areas, []
+        if self._has_rules:
+            y = self._arrange_rules(y, width)
+        rules, self.hit_areas = self.hit_areas, others
         fold = HitArea("open:rules", ToggleFold("rules"), tr("Save a rule"), QRectF(), radius=8)
-        y = self._arrange_buttons([*map(self._answer_area, _ANSWERS), fold], y, width) + style.px(15)
-        if not self._has_rules:
-            return y
+        y = self._arrange_buttons([*map(self._answer_area, _ANSWERS), fold], y, width)
+        self.hit_areas += rules  # above the others, to leave these under the pointer; Tab comes to them later
+        return y + style.px(15)
+
+    def _arrange_rules(self, y: float, width: float) -> float:
+        style, pad = self.style, self.style.px(_PAD)
+        inner = width - 2 * pad
         self._label.x, self._label.y = pad, y
         y = self._arrange_offers(y + max(style.px(22), self._label.layout(inner) + style.px(4)), inner)
-        return self._arrange_buttons(map(self._answer_area, _RULE_ANSWERS), y, width) + style.px(15)
+        return self._arrange_buttons(map(self._answer_area, _RULE_ANSWERS), y, width) + style.px(12)
 
     def _arrange_detail(self, y: float, inner: float) -> float:
         style, pad, top = self.style, self.style.px(_PAD), y

@@ -144,12 +144,7 @@ class RowInteractions(QObject):
         reads_original = isinstance(row, ToolRow) and needs_original(row) and items.is_open(row.key, fold)
         if reads_original:
             self._read_keys.add(row.key)
-        was_at_end = self._chat_viewport.is_following and index == len(self._chat_viewport.model) - 1
-        self._chat_viewport.relayout_in_place(index)
-        if fold == "rules" and was_at_end:
-            self._chat_viewport.go_to_end()  # else the answer to this call comes out of sight
-        elif fold == "rules":
-            self._chat_viewport.show_answers(index)
+        self._chat_viewport.relayout_in_place(index, keeps_bottom=fold == "rules")
         if isinstance(row, ToolRow) and reads_original:
             self.action_triggered.emit(ReadOriginal(row.key, row.digest))
         if isinstance(row, ToolRow) and fold == "changes" and row.changes and row.changed_files is None:

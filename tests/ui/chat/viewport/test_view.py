@@ -298,8 +298,10 @@ def test_the_rule_to_save_is_selected_by_mouse_or_keyboard(qtbot: QtBot, view: C
     view.action_triggered.connect(decided.append)
     view.resize(view.width(), 200)
     assert view.is_following
+    place = _hot_point(view, "p", "open:rules")
     _click(qtbot, view, "p", "open:rules")
-    assert view.is_following, "what follows the answer comes into sight"
+    assert view.is_following, "the answer to the call comes into sight"
+    assert _hot_point(view, "p", "open:rules") == place, "no other button comes under the pointer"
     _click(qtbot, view, "p", "offer:1")
     _click(qtbot, view, "p", "decide:always")
     view.setFocus()
