@@ -7,7 +7,9 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import PermissionRule
+from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -17,6 +19,7 @@ from helix_desktop.workspaces.saved_rules import SavedRules
 tr = Translator("Session")
 
 _BANNER = "saved-rule"
+_RULE_CHARS = 160
 
 
 class SavedRuleNotice(QObject):
@@ -38,7 +41,7 @@ class SavedRuleNotice(QObject):
             Banner(
                 _BANNER,
                 "info",
-                tr("Rule saved: {rule}", rule=translate(rule.text)),
+                tr("Rule saved: {rule}", rule=_one_line(rule)),
                 tr("Until Helix Desktop closes")
                 if session_only
                 else tr("Saved rules are in Settings → Permissions."),
@@ -65,3 +68,8 @@ class SavedRuleNotice(QObject):
         for other in rules:
             if other.text == rule.text:  # it has the time of saving by now
                 place.revoke(other)
+
+
+def _one_line(rule: PermissionRule) -> str:
+    """Return a rule's words without line breaks, cut where a command is long."""
+    return ellipsize(" ".join(escape_invisible(translate(rule.text)).split()), _RULE_CHARS)
