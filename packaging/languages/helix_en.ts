@@ -448,11 +448,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
-            <source>All messages fit into the newest {share} % of what is in the context, which always stay.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/agent/window/observations.py" />
             <source>All older messages are noted already.</source>
             <translation type="unfinished" />
@@ -610,11 +605,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
-            <source>Compaction starts automatically when the context window fills.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/agent/window/manager.py" />
             <source>Context management is off. Turn it on in Settings → Context policy.</source>
             <translation type="unfinished" />
@@ -763,22 +753,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/window/compactor.py" />
-            <source>It would free less than it costs.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
-            <source>It would free less than {share} % of what is in the context.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/window/compactor.py" />
             <source>It would free only {tokens} tokens, less than {share} % of the context window.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/window/compactor.py" />
-            <source>It would free only {tokens} tokens, less than {share} % of what is in the context.</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -812,11 +787,6 @@
         <message>
             <location filename="../../helix_desktop/agent/engine.py" />
             <source>No turn to retry.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
-            <source>Not enough to compact yet.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -860,6 +830,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/window/handovers.py" />
+            <source>Only the newest message and what was answered last are left; they stay in full.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/intake/output_forms.py" />
             <source>Only tool outputs can be sent as a preview or an extract.</source>
             <translation type="unfinished" />
@@ -900,7 +875,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
             <location filename="../../helix_desktop/agent/window/observations.py" />
             <source>Send another message first.</source>
             <translation type="unfinished" />
@@ -1024,11 +998,6 @@
         <message>
             <location filename="../../helix_desktop/domain/errors.py" />
             <source>The model's summary wasn't used.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/window/handovers.py" />
-            <source>The newest complete turn always stays in full.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -1216,6 +1185,11 @@
         <message>
             <location filename="../../helix_desktop/agent/conversation.py" />
             <source>What each request contains and the room for its answer fill it without any message.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/agent/window/compactor.py" />
+            <source>With your text, the context would be {tokens} tokens larger.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7848,8 +7822,28 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>It frees nothing.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>It frees only {tokens}, {share} of the context.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>It would make the context {tokens} larger.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>No differences</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/rows.py" />
+            <source>Older messages</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7895,6 +7889,11 @@
         <message>
             <location filename="../../helix_desktop/ui/handover/draft_page.py" />
             <source>This draft may say too little.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/handover/dialog.py" />
+            <source>This range may free little, or less than the summary takes. The draft shows its figures.</source>
             <translation type="unfinished" />
         </message>
         <message>

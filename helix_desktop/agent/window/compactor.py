@@ -15,6 +15,7 @@ from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.agent.window.summarizer import NO_MODEL, Summarizer, SummaryResult
 from helix_desktop.agent.window.unused_summaries import UnusedSummaries
 from helix_desktop.context.log.window_layout import Cover, LogItem
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner, sweep
 from helix_desktop.context.summaries.coverage_check import (
     covered_facts,
@@ -138,11 +139,9 @@ class Compactor:
         transcript, policy, frame = self._runtime.transcript, self._runtime.policy, self._runtime.frame
         return measure_usage(project(transcript, policy, frame), transcript, policy, frame)
 
-    async def estimate(
-        self, cut: CutPoint, focus: str = "", must_free: bool = True, repeated_seq: int = 0
-    ) -> CostEstimate:
+    async def estimate(self, cut: CutPoint, focus: str = "", repeated_seq: int = 0) -> CostEstimate:
         """Return the cost estimate of a handover up to `cut`; see `draft`. Raises CompactionRefused."""
-        source_input = self._read_input(cut, must_free, repeated_seq, on_request=True)
+        source_input = self._read_input(cut, repeated_seq)
         return await self._summarizer.estimate(await self._brief(source_input, focus))
 
     def require_idle(self) -> None:
@@ -151,14 +150,13 @@ class Compactor:
             raise CompactionRefused(*_BUSY)
 
     async def draft(
-        self, cut: CutPoint, focus: str = "", must_free: bool = True, repeated_seq: int = 0
+        self, cut: CutPoint, focus: str = "", is_whole: bool = False, repeated_seq: int = 0
     ) -> HandoverDraft:
         """Write a handover of everything up to `cut` without recording it.
 
-        Without `must_free` it is for another session, and need not make this one's window smaller. With
-        `repeated_seq`, the active handover, it takes the place of that one. Raises CompactionRefused if it
-        would not help, or if one is being written already. What a draft spent that is refused or cancelled
-        is recorded.
+        It may free little, or nothing: its figures say so, and the user decides. One that `is_whole` is for
+        another session. With `repeated_seq`, the active handover, it takes the place of that one. Raises
+        CompactionRefused if one is being written already. What a draft spent that is cancelled is recorded.
         """
         self.require_idle()
         self.is_drafting, self._summarizer.spent = True, Spending()
@@ -168,11 +166,10 @@ class Compactor:
                 cut,
                 focus,
                 ask_model=True,
-                must_free=must_free,
                 repeated_seq=repeated_seq,
                 is_draft=True,
             )
-            if must_free:
+            if not is_whole:
                 (final_event, *_) = self._events_to_record(event)
                 assert isinstance(final_event, HandoverMade)  # the event itself comes first
                 event = final_event
@@ -189,7 +186,7 @@ class Compactor:
         """Record a draft, with the user's own text if it was changed.
 
         Raises InvalidInput for a text that cannot be parsed, CompactionRefused if the history changed
-        meanwhile or the handover would no longer help.
+        meanwhile, or that text makes the window larger.
         """
         event = await self.apply_edits(draft, text)
         self._publish_phase("write")
@@ -222,7 +219,6 @@ class Compactor:
         cut: CutPoint,
         focus: str,
         ask_model: bool,
-        must_free: bool = True,
         repeated_seq: int = 0,
         is_draft: bool = False,
     ) -> tuple[HandoverMade, OptionalText]:
@@ -232,9 +228,7 @@ class Compactor:
         """
         started_at_ms = self._runtime.clock()
         self._publish_phase("read")
-        source_input = self._read_input(
-            cut, must_free, repeated_seq, on_request=trigger is HandoverTrigger.MANUAL
-        )
+        source_input = self._read_input(cut, repeated_seq)
         if trigger is HandoverTrigger.OVERFLOW:
             source_input = msgspec.structs.replace(source_input, words=())
         nearly_open = self._runtime.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
@@ -250,21 +244,13 @@ class Compactor:
         event = msgspec.structs.replace(event, trigger=trigger, focus=focus, duration_ms=duration_ms)
         return event, summary.doubt
 
-    def _read_input(
-        self, cut: CutPoint, must_free: bool, repeated_seq: int, *, on_request: bool
-    ) -> CompactionInput:
+    def _read_input(self, cut: CutPoint, repeated_seq: int) -> CompactionInput:
         transcript, replaces = self._runtime.transcript, tuple[int, ...]()
         if repeated_seq:
             active_handover(transcript, repeated_seq)
             transcript, replaces = without_handover(transcript)
         policy, frame = self._runtime.policy, self._runtime.frame
         gauge = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
-        if must_free and not planner.is_worthwhile(transcript, policy, gauge, cut, on_request=on_request):
-            raise CompactionRefused(
-                _text("The conversation wasn't compacted."),
-                _text("It would free less than it costs."),
-                _text("Nothing was changed."),
-            )
         fresh = tuple(transcript.without_excluded(uncovered_messages(transcript, cut.upto, cut.kept_seq)))
         covered = tuple(covered_messages(transcript, cut.upto, cut.kept_seq))
         covers, masked = transcript.covers, frozenset(transcript.masked)
@@ -381,28 +367,30 @@ class Compactor:
             measure_usage(before, transcript, policy, frame),
             measure_usage(after, forked, policy, frame),
         )
-        freed = project(base, policy, frame).estimate - after.estimate
-        on_request = event.trigger is HandoverTrigger.MANUAL
-        least = planner.least_gain(policy, usage_before, on_request=on_request)
-        if freed < max(1, least / usage_before.ratio):
-            share, freed_tokens = round(policy.handover_least_gain * 100), round(freed * usage_before.ratio)
-            used_too_little = _text(
-                "It would free only {tokens} tokens, less than {share} % of what is in the context.",
-                tokens=freed_tokens,
-                share=share,
-            )
-            window_too_little = _text(
-                "It would free only {tokens} tokens, less than {share} % of the context window.",
-                tokens=freed_tokens,
-                share=share,
-            )
-            raise CompactionRefused(
-                _text("The conversation wasn't compacted."),
-                used_too_little if on_request else window_too_little,
-                _text("Nothing was changed."),
-            )
+        freed = (project(base, policy, frame).estimate - after.estimate) * usage_before.ratio
+        _require_gain(event, policy, usage_before, round(freed))
         final_event = msgspec.structs.replace(event, before=usage_before.used, after=usage_after.used)
         return (final_event, *events[1:])
+
+
+def _require_gain(event: HandoverMade, policy: ContextPolicy, usage: UsageGauge, freed: int) -> None:
+    """Raise CompactionRefused if a handover frees too few tokens.
+
+    One that the user asked for may free as little as its draft said; only their own text not less than that.
+    """
+    if event.trigger is not HandoverTrigger.MANUAL:
+        if freed >= max(1, planner.least_gain(policy, usage)):
+            return
+        why = _text(
+            "It would free only {tokens} tokens, less than {share} % of the context window.",
+            tokens=freed,
+            share=round(policy.handover_least_gain * 100),
+        )
+    elif event.edited and freed < min(0, event.before - event.after):
+        why = _text("With your text, the context would be {tokens} tokens larger.", tokens=-freed)
+    else:
+        return
+    raise CompactionRefused(_text("The conversation wasn't compacted."), why, _text("Nothing was changed."))
 
 
 def _doubtful(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.background_job import BackgroundJob
@@ -14,12 +13,13 @@ from helix_desktop.agent.window.handover_draft import HandoverDraft, RevisionDra
 from helix_desktop.agent.window.handover_revisions import HandoverRevisions
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import cut_points
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.edited_handover import sections_with
 from helix_desktop.context.summaries.repeated_handover import same_cut, without_handover
-from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, Spending, SpendReply
 from helix_desktop.domain.errors import CompactionRefused
@@ -96,7 +96,7 @@ class Handovers:
             self._start_due(plan.cut, ask_model=answer == "allow")
 
     async def cuts(self, upto: int = 0) -> list[CutPoint]:
-        """Return legal cuts at which a handover is worthwhile now, the furthest first.
+        """Return all legal cuts for a handover on request: first the one to propose, then the furthest first.
 
         Of very many, some at equal distances and the nearest one before the event `upto`.
         """
@@ -104,10 +104,18 @@ class Handovers:
         transcript, policy = self._runtime.transcript.fork(), self._runtime.policy
 
         def find_cuts() -> list[CutPoint]:
-            legal = _thinned(cut_points.available_cuts(transcript, kept_tokens), upto)
-            return [cut for cut in legal if _is_worthwhile(transcript, policy, gauge, cut)]
+            found = _cuts_on_request(transcript, policy, gauge, kept_tokens)
+            return [*found[:1], *_thinned(found[1:], upto)]
 
         return await asyncio.to_thread(find_cuts)  # tens of milliseconds in a long session
+
+    def frees_little(self, upto: int = 0) -> bool:
+        """Return True if a handover up to event `upto` (0: as proposed) would free little, or nothing.
+
+        Raises CompactionRefused without such a cut.
+        """
+        policy, gauge = self._runtime.policy, self._rewriter.gauge()
+        return _frees_little(self._runtime.transcript, policy, gauge, self._cut(upto))
 
     def _kept_tokens(self) -> int:
         """Return the tokens that stay behind a handover on request, by our count: a share of what is used."""
@@ -162,7 +170,7 @@ class Handovers:
             gauge = measure_usage(project(fork, policy, frame), fork, policy, frame)
             legal = _thinned(cut_points.available_cuts(fork, kept_tokens), upto)
             others = (cut for cut in legal if cut.upto != same.upto)
-            return [same, *(cut for cut in others if _is_worthwhile(fork, policy, gauge, cut))]
+            return [same, *(cut for cut in others if not _frees_little(fork, policy, gauge, cut))]
 
         return await asyncio.to_thread(find_cuts)
 
@@ -196,11 +204,11 @@ class Handovers:
         Raises CompactionRefused without a message or while another one is written; ModelNotChosen.
         """
         self._runtime.model_choice.require()
-        return await self._compactor.draft(self._whole_cut(), focus, must_free=False)
+        return await self._compactor.draft(self._whole_cut(), focus, is_whole=True)
 
     async def estimate_whole(self, focus: str = "") -> CostEstimate:
         """Return the cost estimate of such a handover. Raises CompactionRefused."""
-        return await self._compactor.estimate(self._whole_cut(), focus, must_free=False)
+        return await self._compactor.estimate(self._whole_cut(), focus)
 
     async def apply_edits(self, draft: HandoverDraft, text: str) -> HandoverMade:
         """Return a draft's event with the user's own text of its six sections. Raises InvalidInput."""
@@ -243,43 +251,27 @@ class Handovers:
         return CutPoint(items[-1].seq, 0, len(items), tokens)
 
     def _cut(self, upto: int) -> CutPoint:
-        """Return the cut that ends at an event (0: the furthest). Raises CompactionRefused."""
-        available_cuts = cut_points.available_cuts(self._runtime.transcript, self._kept_tokens())
-        if not available_cuts:
-            raise self._nothing_to_compact()
-        cut = next((candidate for candidate in available_cuts if upto in {0, candidate.upto}), None)
+        """Return the cut that ends at an event (0: the one to propose). Raises CompactionRefused."""
+        runtime = self._runtime
+        found = _cuts_on_request(
+            runtime.transcript, runtime.policy, self._rewriter.gauge(), self._kept_tokens()
+        )
+        if not found:
+            raise CompactionRefused(
+                _text("Nothing to compact yet."),
+                _text("Only the newest message and what was answered last are left; they stay in full.")
+                if runtime.transcript.items
+                else _text("This session has no messages."),
+                _text("Send a message first."),
+            )
+        cut = next((candidate for candidate in found if upto in {0, candidate.upto}), None)
         if cut is None:
             raise CompactionRefused(
                 _text("Can't compact up to this message (e{event}).", event=str(upto)),
                 _text("It can only end after a complete step, before the newest part."),
                 _text("Choose another message."),
             )
-        policy, gauge = self._runtime.policy, self._rewriter.gauge()
-        if not _is_worthwhile(self._runtime.transcript, policy, gauge, cut):
-            raise CompactionRefused(  # before starting: a recorded refusal counts towards the breaker
-                _text("Not enough to compact yet."),
-                _text(
-                    "It would free less than {share} % of what is in the context.",
-                    share=round(policy.handover_least_gain * 100),
-                ),
-                _text("Compaction starts automatically when the context window fills."),
-            )
         return cut
-
-    def _nothing_to_compact(self) -> CompactionRefused:
-        """Return why there is no cut: nothing lies before the newest turn, or only what is recent."""
-        what = _text("Nothing to compact yet.")
-        if not cut_points.available_cuts(self._runtime.transcript, 0):
-            reason = _text("The newest complete turn always stays in full.")
-            return CompactionRefused(what, reason, _text("Send another message first."))
-        share = round(self._runtime.policy.handover_keep * 100)
-        reason = _text(
-            "All messages fit into the newest {share} % of what is in the context, which always stay.",
-            share=share,
-        )
-        return CompactionRefused(
-            what, reason, _text("Compaction starts automatically when the context window fills.")
-        )
 
     def cancel(self) -> None:
         """Cancel the running handover; nothing changes."""
@@ -290,7 +282,26 @@ class Handovers:
         await self._job.wait()
 
 
-_is_worthwhile = partial(planner.is_worthwhile, on_request=True)
+def _frees_little(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
+    least = planner.least_gain_on_request(policy, gauge)
+    return planner.expected_savings(transcript, policy, gauge, cut) < least
+
+
+def _cuts_on_request(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, kept_tokens: int
+) -> list[CutPoint]:
+    """Return all legal cuts, the one to propose first, then the furthest first.
+
+    That is the furthest one before the newest turn which leaves `kept_tokens`, if it frees enough; else one
+    in the newest turn.
+    """
+    found = cut_points.available_cuts(transcript, 0, in_newest_turn=True)
+    older = cut_points.available_cuts(transcript, kept_tokens)
+    if older and not _frees_little(transcript, policy, gauge, older[0]):
+        proposed = older[:1]
+    else:
+        proposed = cut_points.available_cuts(transcript, kept_tokens, in_newest_turn=True)[:1] or found[:1]
+    return [*proposed, *(cut for cut in found if cut not in proposed)]
 
 
 def _thinned(cuts: Sequence[CutPoint], upto: int) -> list[CutPoint]:

@@ -145,7 +145,7 @@ def _handover_outlook(
         return CompactionOutlook("too_little")
     freed, least = (
         expected_savings(transcript, policy, gauge, cut),
-        least_gain(policy, gauge, on_request=False),
+        least_gain(policy, gauge),
     )
     is_due = freed >= least
     return CompactionOutlook(
@@ -163,25 +163,19 @@ def _furthest_cut(transcript: Transcript, policy: ContextPolicy, gauge: UsageGau
     return cuts.choose_cut(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
 
 
-def is_worthwhile(
-    transcript: Transcript,
-    policy: ContextPolicy,
-    gauge: UsageGauge,
-    cut: CutPoint,
-    *,
-    on_request: bool = False,
-) -> bool:
-    """Return True if a handover at this cut can free the minimum share of the window (invariant 6).
-
-    One `on_request` has to free that share of what is used: the user need not wait until the window fills.
-    """
-    least = least_gain(policy, gauge, on_request=on_request)
-    return expected_savings(transcript, policy, gauge, cut) >= least
+def is_worthwhile(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
+    """Return True if a handover at this cut can free the minimum share of the window (invariant 6)."""
+    return expected_savings(transcript, policy, gauge, cut) >= least_gain(policy, gauge)
 
 
-def least_gain(policy: ContextPolicy, gauge: UsageGauge, *, on_request: bool) -> float:
-    """Return the tokens that a handover has to free: a share of the window; `on_request`, of what is used."""
-    return (min(gauge.window, gauge.used) if on_request else gauge.window) * policy.handover_least_gain
+def least_gain(policy: ContextPolicy, gauge: UsageGauge) -> float:
+    """Return the tokens that a handover has to free, unless the user asks for it: a share of the window."""
+    return gauge.window * policy.handover_least_gain
+
+
+def least_gain_on_request(policy: ContextPolicy, gauge: UsageGauge) -> float:
+    """Return the tokens below which the user is told that it frees little: that share of what is used."""
+    return min(gauge.window, gauge.used) * policy.handover_least_gain
 
 
 def expected_savings(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> int:

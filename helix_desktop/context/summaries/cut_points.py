@@ -48,21 +48,26 @@ def choose_cut(transcript: Transcript, keep_tokens: int) -> CutPoint | None:
     Between turns the newest complete turn is kept. Inside a turn its user message is kept and the cut may
     lie between its closed steps.
     """
-    return next(_cuts(transcript, keep_tokens), None)
+    return next(_cuts(transcript, keep_tokens, transcript.turn_open), None)
 
 
-def available_cuts(transcript: Transcript, keep_tokens: int) -> list[CutPoint]:
-    """Return all legal cuts that leave at least `keep_tokens` after them, the furthest first."""
-    return list(_cuts(transcript, keep_tokens))
+def available_cuts(
+    transcript: Transcript, keep_tokens: int, *, in_newest_turn: bool = False
+) -> list[CutPoint]:
+    """Return all legal cuts that leave at least `keep_tokens` after them, the furthest first.
+
+    With `in_newest_turn`, also those between the steps of the newest turn after it ended.
+    """
+    return list(_cuts(transcript, keep_tokens, in_newest_turn or transcript.turn_open))
 
 
-def _cuts(transcript: Transcript, keep_tokens: int) -> Iterator[CutPoint]:
+def _cuts(transcript: Transcript, keep_tokens: int, in_newest_turn: bool) -> Iterator[CutPoint]:
     live = [entry for entry in transcript.window_entries() if isinstance(entry, LogItem | SummaryBlock)]
     live = [entry for entry in live if not isinstance(entry.event, HandoverMade)]
-    newest = _newest_user_position(live, include_steered=transcript.turn_open)
+    newest = _newest_user_position(live, include_steered=in_newest_turn)
     if newest is None:
         return
-    max_position = len(live) if transcript.turn_open else newest
+    max_position = len(live) if in_newest_turn else newest
     tokens_upto = list(accumulate((transcript.entry_tokens(entry) for entry in live), initial=0))
     messages_upto = list(accumulate((_message_count(entry, transcript) for entry in live), initial=0))
     # A kept message lies before what is covered; observations may reach past the entries after them.

@@ -48,7 +48,9 @@ class HandoverDialog(Themed, SizedDialog):
         super().__init__(parent, _SMALL, _MIN_SIZE)
         self.setModal(True)
         self._title, self._lead = label("", "title"), label("", "muted", wrap=True)
-        self._hint = label("", "faint", wrap=True)
+        self._hint, self._gain = label("", "faint", wrap=True), label("", "note", wrap=True)
+        self._gain.setObjectName("gain-warning")
+        self._gain.hide()
         self._draft, self._former_title = "", former_title
         self._warned = False
         self.range_box, self.focus_input = (
@@ -67,7 +69,7 @@ class HandoverDialog(Themed, SizedDialog):
         self._problem = label("", "error", wrap=True)
         self._problem.hide()
         pages = []
-        choice = column(self._hint, gap=8)
+        choice = column(self._hint, self._gain, gap=8)
         choice.addStretch(0)
         for body in (choice, column(self.phase_steps, self.model_output, gap=8)):
             page = QWidget()
@@ -116,6 +118,12 @@ class HandoverDialog(Themed, SizedDialog):
     def show_estimate(self, text: str) -> None:
         """Show what writing a draft takes, in tokens and money."""
         self.estimate_label.setText(text)
+
+    def show_gain_warning(self, *, is_shown: bool) -> None:
+        """Say that the chosen range may free little; whether to compact it is up to the user."""
+        words = tr("This range may free little, or less than the summary takes. The draft shows its figures.")
+        self._gain.setText(words if is_shown else "")
+        self._gain.setVisible(is_shown)
 
     def show_writing(self, phase: Phase, text: str = "") -> None:
         """Show how far the writing is, and what has arrived."""

@@ -61,8 +61,10 @@ class DraftPage(QWidget):
         """Let the user read and change a draft."""
         self.editor.setPlainText(draft.text)
         clear_layout(self._facts)
+        if draft.warning:
+            self._facts.addWidget(_warning_line(draft.warning, "draft-gain"))
         if draft.doubt:
-            self._facts.addWidget(_doubt_line(draft.doubt))
+            self._facts.addWidget(_warning_line(_doubt_text(draft.doubt), "draft-doubt"))
         self._facts.addWidget(_pills(draft))
         if draft.fallback:
             self._facts.addWidget(label(translate(draft.fallback), "muted", wrap=True))
@@ -103,16 +105,19 @@ class DraftPage(QWidget):
         self.switch_button.setText(tr("Edit text") if comparing else tr("Show differences"))
 
 
-def _doubt_line(why: str) -> QWidget:
-    words = translate(
+def _doubt_text(why: str) -> str:
+    return translate(
         join_sentences(
             tr("This draft may say too little."),
             why,
             tr("Edit it, write it again, or use it as it is: everything it covers can be recalled."),
         )
     )
+
+
+def _warning_line(words: str, name: str) -> QWidget:
     text = label(words, wrap=True)
-    text.setObjectName("draft-doubt")
+    text.setObjectName(name)
     line = row(IconLabel("triangle-alert", px=17, color_token="warn"), text, gap=9)
     line.setStretch(1, 1)
     widget = QWidget()

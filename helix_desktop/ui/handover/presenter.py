@@ -114,10 +114,16 @@ class HandoverPresenter:
         try:
             estimate = await self._estimate_of(upto)
             text = f"{estimate_text(estimate)} · {writer_name(estimate.model, estimate.demo)}"
+            frees_little = self._frees_little(upto)
         except HelixError as error:
-            text = translate(error.what)
+            text, frees_little = translate(error.what), False
         if self._is_open and upto == (self.dialog.range_box.currentData() or 0):
             self.dialog.show_estimate(text)
+            self.dialog.show_gain_warning(is_shown=frees_little)
+
+    def _frees_little(self, upto: int) -> bool:
+        is_here = upto != WHOLE_CONVERSATION and not self._repeated_seq
+        return is_here and self._conversation.handovers.frees_little(upto)
 
     async def _estimate_of(self, upto: int) -> CostEstimate:
         handovers = self._conversation.handovers

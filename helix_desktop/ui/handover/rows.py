@@ -12,7 +12,7 @@ from helix_desktop.context.summaries.handover import covered_counts, handover_co
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.words.models import recorded_writer, writer_name
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
 from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText, added_text, coverage_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -20,6 +20,7 @@ tr = Translator("Compact")
 
 WHOLE_CONVERSATION = -1
 """Stands for the range of every message, whose handover another session begins with."""
+_LITTLE = 0.10  # of the context that a handover frees: below, the user is warned
 _MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
 
 
@@ -37,7 +38,7 @@ class DraftRow:
 
     `messages` says how many messages and tool calls it covers, `coverage` and `missing` how much it names of
     them, and what is added below it; `doubt` why it may say too little. One that `is_whole` is for a new
-    session: `tokens_after` are its own.
+    session: `tokens_after` are its own. `warning` says that it frees little, or nothing.
     """
 
     text: str
@@ -52,6 +53,7 @@ class DraftRow:
     missing: MissingText = NOTHING_MISSING
     is_whole: bool = False
     doubt: str = ""
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +106,15 @@ def whole_range(counts: MessageCounts) -> HandoverRange:
 def handover_ranges(
     cuts: Sequence[CutPoint], transcript: Transcript, ratio: float, *, is_same_first: bool = False
 ) -> Iterator[HandoverRange]:
-    """Return the ranges that a user can choose from: the furthest, or that of the active handover, first.
+    """Return the ranges that a user can choose from: the proposed one, or that of the active handover, first.
 
     `ratio` is the model's tokens per token of ours, by which a cut is counted.
     """
-    first = tr("The same messages") if is_same_first else tr("As far as possible")
+    furthest = max((cut.upto for cut in cuts), default=0)
+    if is_same_first:
+        first = tr("The same messages")
+    else:
+        first = tr("As far as possible") if cuts and cuts[0].upto == furthest else tr("Older messages")
     for place, cut in enumerate(cuts):
         name = first if place == 0 else _end_text(cut.upto, transcript)
         messages = translate(covered_counts(transcript, cut.upto, cut.kept_seq).text)
@@ -118,8 +124,9 @@ def handover_ranges(
 
 def nearest_range(cuts: Sequence[CutPoint], upto: int) -> int:
     """Return the place of the range that ends at an event: as near before it as can be, else the shortest."""
-    before = (place for place, cut in enumerate(cuts) if cut.upto <= upto)
-    return next(before, max(0, len(cuts) - 1))
+    before = [cut.upto for cut in cuts if cut.upto <= upto]
+    end = max(before, default=min((cut.upto for cut in cuts), default=0))
+    return next((place for place, cut in enumerate(cuts) if cut.upto == end), 0)
 
 
 def _end_text(upto: int, transcript: Transcript) -> str:
@@ -146,7 +153,23 @@ def draft_row(draft: HandoverDraft, transcript: Transcript, ratio: float, is_who
         added_text(event.coverage),
         is_whole,
         translate(draft.doubt),
+        "" if is_whole else gain_warning(draft.before, draft.after),
     )
+
+
+def gain_warning(before: int, after: int) -> str:
+    """Return that a handover makes the context no smaller, or hardly; empty for one that is worth it."""
+    freed = before - after
+    if freed == 0:
+        return tr("It frees nothing.")
+    if freed < 0:
+        return tr("It would make the context {tokens} larger.", tokens=format_token_count(-freed))
+    if freed < before * _LITTLE:
+        share = format_whole_percent(freed / before)
+        return tr(
+            "It frees only {tokens}, {share} of the context.", tokens=format_token_count(freed), share=share
+        )
+    return ""
 
 
 def _last_text(seq: int, transcript: Transcript) -> str:

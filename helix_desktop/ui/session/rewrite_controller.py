@@ -142,14 +142,16 @@ class RewriteController(QObject):
     async def _compact_with_focus(self, focus: str) -> None:
         """Open the dialog with what the handover is to dwell on, as typed behind the command.
 
-        Where nothing new can be summarized, the active handover is run again with it.
+        Where only the newest turn could be summarized, the active handover is run again with it.
         """
         conversation = self._session_controller.conversation
         if conversation is None or self.handover_presenter is not None:
             return
         active, repeated_seq = conversation.session.transcript.handover, 0
-        if active is not None and not active[1].origin and not await conversation.handovers.cuts():
-            repeated_seq = active[0]
+        if active is not None and not active[1].origin:
+            cuts = await conversation.handovers.cuts()
+            is_new = bool(cuts) and (not cuts[0].kept_seq or conversation.session.transcript.turn_open)
+            repeated_seq = 0 if is_new and not conversation.handovers.frees_little() else active[0]
         if self.handover_presenter is None:
             await self._run_handover(conversation, focus=focus, repeated_seq=repeated_seq)
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import asyncio
 
-import msgspec
 import pytest
 
 from helix_desktop.agent.session_updates import CompactionProgress
 from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.agent.window.summarizer import NO_MODEL
+from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.fallback_rate import fallback_rate
 from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput, ModelUnreachable
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverFailed, HandoverMade
-from helix_desktop.domain.messages import ModelInfo, ModelRequest, ToolSpec
+from helix_desktop.domain.messages import ModelInfo, ModelRequest
 from helix_desktop.domain.user_text import verbatim
-from tests.support.agent_rig import AgentRig, ScriptedTools
-from tests.support.handover_rig import MANUAL_ONLY
+from tests.support.agent_rig import AgentRig
+from tests.support.handover_rig import MANUAL_ONLY, working
 from tests.support.scripted_model import (
     SUMMARY,
     Script,
@@ -134,21 +134,22 @@ async def test_a_longer_text_is_refused() -> None:
     """An edit may not make the window larger."""
     rig = await ready_conversation()
     draft = await rig.conversation.handovers.draft()
-    with pytest.raises(CompactionRefused, match="free only"):
+    with pytest.raises(CompactionRefused, match="larger"):
         await rig.conversation.handovers.commit(draft, draft.text + "- much\n" * 9_000)
     assert rig.events(HandoverFailed) == []
 
 
 async def test_the_range_can_be_chosen() -> None:
-    """Ranges come furthest first; a draft up to one of them covers it and no more."""
+    """The proposed one comes first, then the furthest; a draft up to one of them covers it and no more."""
     rig = await ready_conversation()
     ranges = await rig.conversation.handovers.cuts()
-    assert [cut.upto for cut in ranges] == sorted((cut.upto for cut in ranges), reverse=True)
-    assert len(ranges) >= 3
-    near = await rig.conversation.handovers.draft(upto=ranges[2].upto)
-    assert near.cut == ranges[2]
+    ends = [cut.upto for cut in ranges]
+    assert ends[1:] == sorted(ends[1:], reverse=True)
+    assert ends[0] < max(ends), "the newest turn is left out unless the user chooses otherwise"
+    near = await rig.conversation.handovers.draft(upto=ranges[4].upto)
+    assert near.cut == ranges[4]
     await rig.conversation.handovers.commit(near)
-    assert rig.events(HandoverMade)[0].upto == ranges[2].upto
+    assert rig.events(HandoverMade)[0].upto == ranges[4].upto
     with pytest.raises(CompactionRefused, match=r"up to this message \(e3\)"):
         await rig.conversation.handovers.draft(upto=3)
     await rig.assert_consistent()
@@ -267,18 +268,6 @@ async def test_nothing_to_draft() -> None:
     with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
         await conversation.handovers.draft()
     assert rig.model.summary_requests == []
-
-
-async def test_all_of_a_short_conversation_is_recent() -> None:
-    """The reason is not that a turn is missing: another message would not help."""
-    tools = ScriptedTools()
-    tools.specs = (ToolSpec("say", "Says words. " * 2_000, {"type": "object"}),)
-    keeping = msgspec.structs.replace(MANUAL_ONLY, handover_keep=0.5)
-    conversation = await AgentRig(ScriptedModel(thinking_script(2)), keeping, tools=tools).begin()
-    await conversation.run("Think.")
-    await conversation.run("And now?")
-    with pytest.raises(CompactionRefused, match="fit into the newest 50 % of what is in the context"):
-        await conversation.handovers.draft()
 
 
 async def test_on_request_a_small_part_of_a_large_window_is_compacted() -> None:
@@ -411,3 +400,33 @@ async def test_a_handover_written_again_is_stale_once_the_former_is_undone() -> 
     await rig.conversation.window.undo(first)
     with pytest.raises(CompactionRefused, match="changed in the meantime"):
         await handovers.commit(draft)
+
+
+async def test_the_user_may_compact_a_single_long_turn() -> None:
+    """Its message stays, and the newest steps; the policy needs none of it, not even to be on."""
+    rig = AgentRig(ScriptedModel(working(12, 400)), PROFILES["off"])
+    await (await rig.begin()).run("Build the thing.")
+    first, *_ = await rig.conversation.handovers.cuts()
+    assert first.kept_seq == rig.conversation.session.transcript.user_items[0].seq
+    draft = await rig.conversation.handovers.draft()
+    await rig.conversation.handovers.commit(draft)
+    (handover,) = rig.events(HandoverMade)
+    assert handover.after < handover.before * 0.5
+    messages = rig.conversation.window.measure()[0].request.messages
+    assert "Build the thing." in [message.text for message in messages]
+    rig.model.script = thinking_script(0)
+    await rig.conversation.run("Go on.")
+    await rig.assert_consistent()
+
+
+async def test_the_user_may_compact_what_frees_nothing() -> None:
+    """The draft has the true figures, and can be taken all the same; a paid one is never lost to a rule."""
+    rig = AgentRig(ScriptedModel(working(2, 5)), MANUAL_ONLY)
+    await (await rig.begin()).run("Look.")
+    handovers = rig.conversation.handovers
+    assert handovers.frees_little()
+    draft = await handovers.draft()
+    assert draft.after > draft.before
+    await handovers.commit(draft)
+    assert rig.conversation.window.measure()[1].used == draft.after
+    await rig.assert_consistent()
