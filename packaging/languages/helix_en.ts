@@ -11052,10 +11052,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>A note replaces old steps in about %n model calls ({tokens})</source>
+            <source>A note replaces old steps in about %n model calls ({tokens} of about {total} by then)</source>
             <translation>
-                <numerusform>A note replaces old steps in about %n model call ({tokens})</numerusform>
-                <numerusform>A note replaces old steps in about %n model calls ({tokens})</numerusform>
+                <numerusform>A note replaces old steps in about %n model call ({tokens} of about {total} by then)</numerusform>
+                <numerusform>A note replaces old steps in about %n model calls ({tokens} of about {total} by then)</numerusform>
             </translation>
         </message>
         <message>
@@ -11150,6 +11150,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>By then, the request has about {before} tokens; the change leaves about {total}, {fresh} of them new.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Cache</source>
             <translation type="unfinished" />
@@ -11177,10 +11182,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Caches old outputs in about %n model calls ({tokens})</source>
+            <source>Caches old outputs in about %n model calls ({tokens} of about {total} by then)</source>
             <translation>
-                <numerusform>Caches old outputs in about %n model call ({tokens})</numerusform>
-                <numerusform>Caches old outputs in about %n model calls ({tokens})</numerusform>
+                <numerusform>Caches old outputs in about %n model call ({tokens} of about {total} by then)</numerusform>
+                <numerusform>Caches old outputs in about %n model calls ({tokens} of about {total} by then)</numerusform>
             </translation>
         </message>
         <message>
@@ -11935,6 +11940,16 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>What comes next</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>When the request has grown to about {before} tokens, compaction leaves about {total}, {fresh} of them new.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>When the request has grown to about {before} tokens, noted facts leave about {total}, {fresh} of them new.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -26,14 +26,15 @@ _DIGEST = "0" * 64
 class NextRewrite(msgspec.Struct, frozen=True):
     """The next rewrite without a model, in about `calls` model calls; 0: with the next request.
 
-    Every later request has `saved` tokens less; once, `resent` tokens are sent again uncached. `is_fold`:
-    steps are noted, else outputs are cached.
+    Until then the session has `grown`. Every later request has `saved` tokens less; once, `resent` tokens are
+    sent again uncached. `is_fold`: steps are noted, else outputs are cached.
     """
 
     calls: int
     saved: int
     resent: int
     is_fold: bool
+    grown: int = 0
 
 
 class SummaryForecast(msgspec.Struct, frozen=True):
@@ -54,14 +55,12 @@ class Forecast(msgspec.Struct, frozen=True):
     """What falls due next; tokens by our count.
 
     `ripe` can leave the context now, `next` is the next rewrite: None if there is none within MAX_CALLS.
-    `unobserved` counts toward observations, `growth` is what a model call adds on average, `summary` is what
-    a model is asked to write next, `outlook` when.
+    `unobserved` counts toward observations, `summary` is what a model is asked to write next, `outlook` when.
     """
 
     ripe: int = 0
     next: NextRewrite | None = None
     unobserved: int = 0
-    growth: int = 0
     summary: SummaryForecast | None = None
     outlook: CompactionOutlook = NO_COMPACTION
 
@@ -94,7 +93,6 @@ def make_forecast(transcript: Transcript, policy: ContextPolicy, window: int) ->
         ready.saved if ready is not None else 0,
         _next_rewrite(transcript, policy, window, average),
         observation.unobserved_tokens(transcript),
-        average.answer + average.outputs,
     )
 
 
@@ -126,7 +124,8 @@ def _next_rewrite(
         sweeps = ready is not None and planner.sweep_pays_off(ahead, policy, ready, window, is_cold=False)
         folds = fold.due_folds(ahead, policy, window, ready, ready.masked[0] if ready and sweeps else 0)
         if folds or sweeps:
-            return _as_rewrite(ahead, policy, folds, ready, calls)
+            grown = ahead.window_tokens[0] - transcript.window_tokens[0]
+            return msgspec.structs.replace(_as_rewrite(ahead, policy, folds, ready, calls), grown=grown)
         add_call(ahead, average)
     return None
 

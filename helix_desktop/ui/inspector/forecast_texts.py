@@ -24,6 +24,7 @@ def next_rewrite_text(forecast: Forecast, gauge: UsageGauge) -> str:
     if due is None:
         return ""
     frees = format_token_count(-round(due.saved * gauge.ratio))
+    total = format_tokens(gauge.used + round(due.grown * gauge.ratio))
     if not due.calls:
         if due.is_fold:
             return tr("A note replaces old steps with the next request ({tokens})", tokens=frees)
@@ -31,15 +32,17 @@ def next_rewrite_text(forecast: Forecast, gauge: UsageGauge) -> str:
     if due.is_fold:
         return tr.plural(
             due.calls,
-            "A note replaces old steps in about %n model call ({tokens})",
-            "A note replaces old steps in about %n model calls ({tokens})",
+            "A note replaces old steps in about %n model call ({tokens} of about {total} by then)",
+            "A note replaces old steps in about %n model calls ({tokens} of about {total} by then)",
             tokens=frees,
+            total=total,
         )
     return tr.plural(
         due.calls,
-        "Caches old outputs in about %n model call ({tokens})",
-        "Caches old outputs in about %n model calls ({tokens})",
+        "Caches old outputs in about %n model call ({tokens} of about {total} by then)",
+        "Caches old outputs in about %n model calls ({tokens} of about {total} by then)",
         tokens=frees,
+        total=total,
     )
 
 
@@ -60,12 +63,12 @@ def with_forecast(
         return replace(state, cost_text=cost_text(cost))
     due: tuple[str, ...] = ()
     rewrite = None if state.is_on_hold else forecast.next
-    after = _cost_after(rewrite, forecast, gauge.ratio, cost, info) if rewrite is not None else cost
+    after = _cost_after(rewrite, gauge.ratio, cost, info) if rewrite is not None else cost
     if not state.is_on_hold:
-        summary = _summary_texts(forecast.summary, info, writing)
+        summary = _summary_texts(forecast.summary, gauge.used, info, writing)
         is_observed = forecast.summary is not None and forecast.summary.kind == "observations"
         paragraphs = (
-            _rewrite_texts(forecast, policy, gauge.ratio, after),
+            _rewrite_texts(forecast, policy, gauge, after),
             (*_observation_texts(forecast, policy, gauge), *(summary if is_observed else ())),
             () if is_observed else summary,
         )
@@ -76,29 +79,48 @@ def with_forecast(
     )
 
 
-def _cost_after(
-    rewrite: NextRewrite, forecast: Forecast, ratio: float, cost: RequestCost, info: ModelInfo
-) -> RequestCost:
-    """Return what the first request with the next rewrite costs: until then the session has grown."""
-    total = cost.total + round(forecast.growth * rewrite.calls * ratio)
-    then = priced_request(info, total, total - cost.fresh if cost.cached else 0)
+def _cost_by_then(rewrite: NextRewrite, ratio: float, cost: RequestCost, info: ModelInfo) -> RequestCost:
+    """Return what the request costs, without the next rewrite, when that is due: the session has grown."""
+    total = cost.total + round(rewrite.grown * ratio)
+    return priced_request(info, total, total - cost.fresh if cost.cached else 0)
+
+
+def _cost_after(rewrite: NextRewrite, ratio: float, cost: RequestCost, info: ModelInfo) -> RequestCost:
+    """Return what the first request with the next rewrite costs."""
+    then = _cost_by_then(rewrite, ratio, cost, info)
     return cost_after(then, round(rewrite.saved * ratio), round(rewrite.resent * ratio), info)
 
 
 def _summary_texts(
-    summary: SummaryForecast | None, info: ModelInfo, writing: CostEstimate | None
+    summary: SummaryForecast | None, used: int, info: ModelInfo, writing: CostEstimate | None
 ) -> tuple[str, ...]:
     if summary is None or writing is None:
         return ()
     after = priced_request(info, summary.after, summary.after - summary.fresh)
-    return _after_summary_text(summary, after), _writing_text(summary, writing)
+    return _after_summary_text(summary, used, after), _writing_text(summary, writing)
 
 
-def _after_summary_text(summary: SummaryForecast, after: RequestCost) -> str:
-    """Return what the first request after observations or a handover has and costs."""
+def _after_summary_text(summary: SummaryForecast, used: int, after: RequestCost) -> str:
+    """Return what the first request after observations or a handover has and costs; `used` is that of now."""
     total, before = format_tokens(after.total), format_tokens(summary.before)
     fresh = format_tokens(after.fresh)
-    if summary.kind == "observations":
+    if summary.before > used and summary.kind == "handover":
+        text = tr(
+            "When the request has grown to about {before} tokens, compaction leaves about {total}, "
+            "{fresh} of them new.",
+            total=total,
+            before=before,
+            fresh=fresh,
+        )
+    elif summary.before > used:
+        text = tr(
+            "When the request has grown to about {before} tokens, noted facts leave about {total}, "
+            "{fresh} of them new.",
+            total=total,
+            before=before,
+            fresh=fresh,
+        )
+    elif summary.kind == "observations":
         text = tr(
             "With these facts, the request has about {total} tokens instead of {before}, "
             "{fresh} of them new.",
@@ -145,9 +167,9 @@ def cost_text(cost: RequestCost) -> str:
 
 
 def _rewrite_texts(
-    forecast: Forecast, policy: ContextPolicy, ratio: float, after: RequestCost
+    forecast: Forecast, policy: ContextPolicy, gauge: UsageGauge, after: RequestCost
 ) -> tuple[str, ...]:
-    due = forecast.next
+    due, ratio = forecast.next, gauge.ratio
     ripe = tr("Ready to be cached: {tokens}.", tokens=format_token_count(round(forecast.ripe * ratio)))
     if due is None:
         none = tr.plural(
@@ -161,14 +183,22 @@ def _rewrite_texts(
         resent=format_token_count(round(due.resent * ratio)),
         saved=format_token_count(round(due.saved * ratio)),
     )
-    price = tr(
-        "After that change, the request has about {total} tokens, {fresh} of them new.",
-        total=format_tokens(after.total),
-        fresh=format_tokens(after.fresh),
-    )
-    texts = (ripe, effect, price + _price(after.cost))
+    total, fresh = format_tokens(after.total), format_tokens(after.fresh)
     if not due.calls:
-        return texts
+        now = tr(
+            "After that change, the request has about {total} tokens, {fresh} of them new.",
+            total=total,
+            fresh=fresh,
+        )
+        return (ripe, effect, now + _price(after.cost))
+    then = tr(
+        "By then, the request has about {before} tokens; the change leaves about {total}, "
+        "{fresh} of them new.",
+        before=format_tokens(gauge.used + round(due.grown * ratio)),
+        total=total,
+        fresh=fresh,
+    )
+    texts = (ripe, effect, then + _price(after.cost))
     pause = tr(
         "It comes sooner after a pause of {time}, when the provider's cache has expired.",
         time=pause_text(policy.cache_ttl_s),

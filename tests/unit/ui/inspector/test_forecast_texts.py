@@ -1,0 +1,44 @@
+"""What the inspector foretells: figures of a later time say so, and add up with those of now."""
+
+from __future__ import annotations
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrites.forecast import Forecast, NextRewrite, SummaryForecast
+from helix_desktop.context.window.request_cost import RequestCost
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.domain.cost import CostEstimate
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.ui.inspector.forecast_texts import with_forecast
+from helix_desktop.ui.inspector.rows import InspectorState
+
+_GAUGE = UsageGauge(3_100, 20_000, 1_000, 17_000, True)
+
+
+def shown(forecast: Forecast) -> InspectorState:
+    """Return what the inspector shows of a forecast, at 3.1k tokens."""
+    state = InspectorState(3_100, 20_000, False, "", 0.85, 1_000)
+    cost, info = RequestCost(3_000, 100, None), ModelInfo("test", "small", 20_000)
+    writing = CostEstimate(9_000)
+    return with_forecast(state, forecast, PROFILES["balanced"], _GAUGE, cost, info, writing)
+
+
+def test_a_change_that_comes_later_is_told_of_the_context_of_then() -> None:
+    """It saves more than what the request has now only because that grows."""
+    state = shown(
+        Forecast(
+            next=NextRewrite(24, 3_200, 900, True, grown=4_900),
+            summary=SummaryForecast("handover", 17_000, 6_000, 2_000, 9_000),
+        )
+    )
+    change = "\N{MINUS SIGN}3.2k tokens of about 8k by then"
+    assert state.next_text == f"A note replaces old steps in about 24 model calls ({change})"
+    due = " ".join(state.due_texts)
+    assert "By then, the request has about 8k tokens; the change leaves about 4.8k" in due
+    assert "When the request has grown to about 17k tokens, compaction leaves about 6k" in due
+
+
+def test_a_change_with_the_next_request_is_told_of_the_one_of_now() -> None:
+    """Then it can save no more than what the request has."""
+    state = shown(Forecast(next=NextRewrite(0, 900, 500, True)))
+    assert state.next_text == "A note replaces old steps with the next request (\N{MINUS SIGN}900 tokens)"
+    assert "After that change, the request has about 2.2k tokens" in " ".join(state.due_texts)
