@@ -151,11 +151,20 @@ def _todo_bullets(todo: tuple[int, tuple[TodoItem, ...]], *statuses: TodoStatus)
 
 
 def _newest_runs(ledger: Ledger) -> list[CommandRun]:
-    """Return each command's newest run; of the same tests, whatever they print, only the newest one."""
+    """Return each command's newest run; of the same tests, whatever they print, only the newest one.
+
+    Once all tests pass, those of them that failed before are over, too.
+    """
     newest: dict[str, CommandRun] = {}
     for run in ledger.commands.values():
         key = run.command if run.exit_code is None else _same_tests(run.command)
         newest.pop(key, None)
+        if run.exit_code == 0 and _TEST_PROGRAM.search(key):
+            some_tests = [
+                other for other in newest if other.startswith(f"{key} ") and newest[other].exit_code
+            ]
+            for other in some_tests:
+                del newest[other]
         newest[key] = run
     return list(newest.values())
 

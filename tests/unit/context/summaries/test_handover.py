@@ -218,8 +218,8 @@ def test_an_extract_keeps_what_the_agent_concluded_rather_than_its_calls() -> No
         ("pytest -q", "pytest -v", True),
         ("cd app && python -m pytest -q 2>&1", "cd app && python -m pytest -x --tb=short", True),
         ("cargo test -q", "cargo test", True),
-        ("pytest -q tests/a.py", "pytest -v", False),
-        ("pytest -q -k login", "pytest -v", False),
+        ("pytest -q tests/a.py", "pytest -v tests/b.py", False),
+        ("pytest -q", "pytest -v -k login", False),
         ("pytest -q", "pytest -v | tail -3", False),
         ("pytest -q", "pytest -v; true", False),
         ("grep -q TODO a.py", "grep -v TODO a.py", False),
@@ -239,6 +239,33 @@ def test_an_extract_has_the_newest_result_of_the_same_tests(first: str, second: 
         bullets = [*sections["Completed Work"].bullets, *sections["Current Issues"].bullets]
         assert any(f"`{second}`" in bullet.text for bullet in bullets)
         assert any(f"`{first}`" in bullet.text for bullet in bullets) is not is_same
+
+
+@pytest.mark.parametrize(
+    ("runs", "issues"),
+    [
+        ((("pytest -q tests/a.py", 1), ("pytest -k login", 2), ("pytest", 0)), []),
+        ((("python3 -m unittest tests.test_a", 1), ("python3 -m unittest", 0)), []),
+        ((("pytest", 0), ("pytest tests/a.py", 1)), ["pytest tests/a.py"]),
+        ((("pytest tests/a.py", 1), ("pytest", 1)), ["pytest tests/a.py", "pytest"]),
+        ((("pytest tests/a.py", 1), ("pytest; true", 0)), ["pytest tests/a.py"]),
+        ((("python3 check.py --all", 1), ("python3 check.py", 0)), ["python3 check.py --all"]),
+    ],
+)
+def test_failures_of_some_tests_are_over_once_all_pass(
+    runs: tuple[tuple[str, int], ...], issues: list[str]
+) -> None:
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Run the tests.")
+    for command, code in runs:
+        answer = ToolAnswered("c", "run_command", "x", "d" * 64, 1, 1, 1, target=command, exit_code=code)
+        simulator.record(msgspec.structs.replace(answer, ok=code == 0))
+    [bullets] = [
+        section.bullets
+        for section in extractive_handover(simulator.transcript.items, None)
+        if section.title == "Current Issues"
+    ]
+    assert [bullet.text.split("`")[1] for bullet in bullets] == issues
 
 
 def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
