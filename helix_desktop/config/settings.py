@@ -253,6 +253,8 @@ class SettingsFile:
         self._is_damaged = False
         self._invalid: set[str] = set()
         """The keys of the file whose values do not count, and PROVIDERS.NAME of such a provider."""
+        self._valid_providers: frozenset[str] = frozenset()
+        """The names of the providers that were valid when the file was loaded."""
 
     @property
     def knows_models(self) -> bool:
@@ -278,6 +280,7 @@ class SettingsFile:
             return Settings(), SettingsDamaged(damaged.what, damaged.why, fix)
         settings, errors = _convert_fields(fields)
         self._invalid = set(errors)
+        self._valid_providers = frozenset(provider.name for provider in settings.providers)
         if not errors:
             return settings, None
         return settings, SettingsDamaged(
@@ -329,26 +332,26 @@ class SettingsFile:
 
     def _merge_document(self, existing: TOMLDocument, settings: Settings) -> TOMLDocument:
         """Update a file's content; comments, unknown keys and invalid values that nobody replaced stay."""
-        defaults = msgspec.to_builtins(Settings())
+        defaults, before = msgspec.to_builtins(Settings()), existing.unwrap()
         for key, value in msgspec.to_builtins(settings, enc_hook=plain_text).items():
             if key in self._invalid:
                 if value == defaults[key]:
                     continue
                 self._invalid.discard(key)
+            old = before.get(key)
             existing[key] = (
-                value if key != "providers" else self._merge_providers(existing.get("providers"), value)
+                self._merge_providers(old, value) if key == "providers" and isinstance(old, list) else value
             )
         return existing
 
-    def _merge_providers(self, old: Any, new: list[dict[str, Any]]) -> list[Any]:
-        """Return the new providers, then the invalid ones of the file whose names are not in use."""
-        names = {entry["name"] for entry in new}
-        invalid = (
-            dict(entry) if isinstance(entry, dict) else entry
-            for entry in (old if isinstance(old, list) else [])
-            if _provider_key(entry) in self._invalid and _entry_name(entry) not in names
-        )
-        return [*_merge_unknown_keys(old, new, Provider), *invalid]
+    def _merge_providers(self, old: list[Any], new: list[dict[str, Any]]) -> list[Any]:
+        """Return the new providers, then those of the file that do not count and nobody has set since."""
+        read = list(_read_providers(old))
+        valid = [entry for entry, provider in read if isinstance(provider, Provider)]
+        others = [entry for entry, provider in read if not isinstance(provider, Provider)]
+        set_since = {entry["name"] for entry in new} - self._valid_providers
+        merged = _merge_unknown_keys([*others, *valid], new, Provider)
+        return [*merged, *(entry for entry in others if _entry_name(entry) not in set_since)]
 
     def _existing(self) -> TOMLDocument:
         import tomlkit
@@ -405,16 +408,25 @@ def _convert_fields(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]
 
 
 def _convert_providers(entries: Sequence[Any], errors: dict[str, str]) -> Iterator[Provider]:
-    """Yield the providers that are valid; add the errors of the others."""
+    """Yield the providers that count; add the errors of the others."""
+    for entry, provider in _read_providers(entries):
+        if isinstance(provider, Provider):
+            yield provider
+        else:
+            errors[f"providers.{_entry_name(entry)}"] = provider
+
+
+def _read_providers(entries: Sequence[Any]) -> Iterator[tuple[Any, Provider | str]]:
+    """Yield each entry of the file with its provider, or with why it does not count."""
+    names: set[str] = set()
     for entry in entries:
         try:
-            yield msgspec.convert(entry, Provider)
+            provider = msgspec.convert(entry, Provider)
         except msgspec.ValidationError as error:
-            errors[_provider_key(entry)] = str(error)
-
-
-def _provider_key(entry: Any) -> str:
-    return f"providers.{_entry_name(entry)}"
+            yield entry, str(error)
+            continue
+        yield entry, provider if provider.name not in names else "another provider has this name"
+        names.add(provider.name)
 
 
 def _entry_name(entry: Any) -> str:

@@ -39,9 +39,9 @@ def main() -> int:
         import multiprocessing
 
         multiprocessing.freeze_support()
-    from helix_desktop.cli.main import main as command_line
+    from helix_desktop.cli.start import start
 
-    return command_line()
+    return start()
 
 
 def _is_for_multiprocessing(words: list[str]) -> bool:

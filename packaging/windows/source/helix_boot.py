@@ -15,9 +15,9 @@ def _boot() -> int:
     os.environ.pop("PYTHONHOME", None)
     multiprocessing.freeze_support()
 
-    from helix_desktop.cli.main import main
+    from helix_desktop.cli.start import start
 
-    return main()
+    return start()
 
 
 if __name__ == "__main__":

@@ -153,6 +153,27 @@ def test_an_invalid_value_stays_in_the_file_until_it_is_set(file: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == ["settings.toml"]
 
 
+def test_an_invalid_provider_neither_goes_with_one_of_its_name_nor_comes_back(file: Path) -> None:
+    file.write_text(
+        '[[providers]]\nname = "lab"\nbase_url = "y"\nown = 1\n[[providers]]\nname = "odd"\ndialect = "odd"\n'
+        '[[providers]]\nname = "lab"\nbase_url = "z"\ndialect = "odd"\nown = 2\n',
+        encoding="utf-8",
+    )
+
+    def stored() -> list[tuple[str, object]]:
+        entries = tomllib.loads(file.read_text(encoding="utf-8"))["providers"]
+        return [(entry["name"], entry.get("own", "")) for entry in entries]
+
+    settings_file = SettingsFile(file)
+    settings, _ = settings_file.load()
+    settings_file.save_now(settings.with_provider(Provider(name="odd", base_url="w")))
+    assert stored() == [("lab", 1), ("odd", ""), ("lab", 2)]
+    settings_file.save_now(settings)
+    assert stored() == [("lab", 1), ("lab", 2)]
+    settings_file.save_now(settings.with_provider_removed("lab"))
+    assert stored() == [("lab", 2)]
+
+
 @pytest.mark.parametrize("content", ["providers = 3\n", "providers = [3]\n", "[providers]\nx = 1\n"])
 def test_providers_that_are_none_stay_in_the_file(file: Path, content: str) -> None:
     file.write_text(content, encoding="utf-8")
