@@ -243,7 +243,7 @@ class LevelDbStore(StoreSearch):
         await self._write_rows(lambda batch: ROWS.draft.change(batch, session, change), size)
 
     async def draft(self, session: str) -> Draft:
-        """Return what was typed and attached but not sent, and what came of an answer not yet recorded."""
+        """Return the unsent text and attachments, and what came of answers and outputs not recorded yet."""
         keys.session_bytes(session)
         draft = await self._run_query(lambda view: ROWS.draft.get(view, session))
         return draft if draft is not None else Draft()

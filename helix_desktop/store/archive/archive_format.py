@@ -20,6 +20,7 @@ from typing import Annotated
 
 import msgspec
 
+from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import ArchiveWriteFailed, InvalidArchive
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.store.archive_suffix import SUFFIX
@@ -56,7 +57,8 @@ class ArchiveManifest(msgspec.Struct, frozen=True):
 class SessionHeader(msgspec.Struct, frozen=True):
     """A session without its log; of a branch the log here is its own part, behind `branch`.
 
-    `partial_answer` is what was saved of an answer that was still being received, as in a Draft.
+    `partial_answer` is what was saved of an answer that was still being received, and `partial_outputs` of
+    calls that ran, as in a Draft.
     """
 
     id: str
@@ -66,6 +68,7 @@ class SessionHeader(msgspec.Struct, frozen=True):
     attachments: tuple[Attachment, ...] = ()
     branch: BranchPoint | None = None
     partial_answer: RecordedEvent | None = None
+    partial_outputs: tuple[PartialOutput, ...] = ()
 
 
 def file_name(name: str, stamp: str = "") -> str:

@@ -19,7 +19,13 @@ import msgspec
 
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, InvalidArchive
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SessionBranched, TurnEnded
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    RecordedEvent,
+    SessionBranched,
+    ToolAnswered,
+    TurnEnded,
+)
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ImportResult
 from helix_desktop.domain.store.branch_point import BranchPoint
@@ -157,7 +163,9 @@ class _Importer:
             outcome = "busy"
         if outcome != "busy":
             await self._write_session(session, archived, max(0, len(stored) - len(shared)))
-            await self._keep_partial_answer(session, archived, max(stored, events, key=len))
+            log = max(stored, events, key=len)
+            await self._keep_partial_answer(session, archived, log)
+            await self._keep_partial_outputs(session, archived, log)
         session_ids: tuple[str, ...] = (*getattr(self._result, outcome), session)
         self._result = msgspec.structs.replace(self._result, **{outcome: session_ids})
 
@@ -183,6 +191,17 @@ class _Importer:
         partial = next((answer for answer in candidates if not _is_answered(log, answer.seq)), None)
         if partial != stored:
             await self._store.save_partial_answer(session, partial)
+
+    async def _keep_partial_outputs(
+        self, session: str, archived: ArchivedSession, log: Sequence[RecordedEvent]
+    ) -> None:
+        """Keep what the calls without an answer in the log had printed, here or else in the archive."""
+        stored = (await self._store.draft(session)).partial_outputs
+        by_call = {output.call_id: output for output in (*archived.header.partial_outputs, *stored)}
+        open_calls = _open_calls(log) if by_call else set()
+        outputs = tuple(output for call_id, output in by_call.items() if call_id in open_calls)
+        if outputs != stored:
+            await self._store.save_partial_outputs(session, outputs)
 
     async def _append_events(
         self,
@@ -221,6 +240,20 @@ def _is_answered(log: Sequence[RecordedEvent], seq: int) -> bool:
     """Return True if a log has an answer, or the end of its turn, after event `seq`."""
     later = takewhile(lambda recorded: recorded.seq > seq, reversed(log))
     return any(isinstance(recorded.event, AssistantSpoke | TurnEnded) for recorded in later)
+
+
+def _open_calls(log: Sequence[RecordedEvent]) -> set[str]:
+    """Return the ids of the calls in a log that have no answer; an id can come again with a later call."""
+    open_calls: set[str] = set()
+    for recorded in log:
+        match recorded.event:
+            case AssistantSpoke(calls=calls):
+                open_calls.update(call.id for call in calls)
+            case ToolAnswered(call_id=call_id):
+                open_calls.discard(call_id)
+            case _:
+                pass
+    return open_calls
 
 
 def _with_parent(archived: ArchivedSession, session_ids: Mapping[str, str]) -> ArchivedSession:

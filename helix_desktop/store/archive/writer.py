@@ -165,7 +165,14 @@ class _ArchiveWriter:
             stored_draft = ROWS.draft.get(self._view, session)
             draft = stored_draft if stored_draft is not None else Draft()
             note = SessionHeader(
-                session, len(events), summary, draft.text, draft.attachments, point, draft.partial_answer
+                session,
+                len(events),
+                summary,
+                draft.text,
+                draft.attachments,
+                point,
+                draft.partial_answer,
+                draft.partial_outputs,
             )
         except RowDamaged:
             self._left_out.append(session)

@@ -1,10 +1,12 @@
-"""A workspace as one file: what came so far of an answer that was being received."""
+"""A workspace as one file: what came so far of an answer that was being received, and of running calls."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent
+from helix_desktop.domain.draft import PartialOutput
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered
+from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.archive.transfer import export_store, import_store
 from helix_desktop.store.leveldb_store import LevelDbStore
@@ -42,5 +44,31 @@ async def test_what_came_of_an_answer_goes_along(tmp_path: Path) -> None:
     await import_store(other, archive)
     assert (await other.draft("s")).partial_answer is None, "the archive has all of it"
     assert (await other.events("s"))[1:] == [answered]
+    await store.close()
+    await other.close()
+
+
+async def test_what_running_calls_had_printed_goes_along(tmp_path: Path) -> None:
+    """It comes with the open call, what is there already stays, and an answer takes its place."""
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock())
+    calls = (ToolCall("c0", "run_command", "{}"), ToolCall("c1", "run_command", "{}"))
+    spoke = RecordedEvent(2, START_MS, AssistantSpoke("", "m", 2, calls=calls))
+    await store.commit(Commit("s", [user_message_event(1), spoke]))
+    printed = PartialOutput("c0", "12 passed"), PartialOutput("c1", "building")
+    await store.save_partial_outputs("s", printed)
+    archive = str(tmp_path / "a.helix")
+    await export_store(store, archive, "Name", START_MS)
+    other = await LevelDbStore.open(tmp_path / "other", OTHER_WORKSPACE, TickingClock())
+    await import_store(other, archive)
+    assert (await other.draft("s")).partial_outputs == printed
+    longer = PartialOutput("c1", "building\ndone")
+    await other.save_partial_outputs("s", [longer])
+    await import_store(other, archive)
+    assert (await other.draft("s")).partial_outputs == (printed[0], longer)
+
+    answered = ToolAnswered("c0", "run_command", "13 passed", "", 9, 3, 3)
+    await other.commit(Commit("s", [RecordedEvent(3, START_MS, answered)]))
+    await import_store(other, archive)
+    assert (await other.draft("s")).partial_outputs == (longer,)
     await store.close()
     await other.close()
