@@ -74,9 +74,11 @@ class Handovers:
     async def _run_due(self, cut: CutPoint, ask_model: bool) -> bool:
         """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the cut due then."""
         policy, transcript = self._runtime.policy, self._runtime.transcript
+        gauge = self._rewriter.gauge()
+        threshold = round(gauge.handover_threshold / gauge.window, 2)
         while True:
             if await self._compactor.run(
-                HandoverTrigger.THRESHOLD, cut, "", ask_model, policy.handover_at, self._job.require_approval
+                HandoverTrigger.THRESHOLD, cut, "", ask_model, threshold, self._job.require_approval
             ):
                 return True
             plan = planner.handover_now(transcript, policy, self._rewriter.gauge())

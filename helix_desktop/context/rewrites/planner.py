@@ -54,7 +54,7 @@ class CompactionOutlook(msgspec.Struct, frozen=True):
     state: CompactionState
     wait_ms: int = 0
     freed: int | None = None
-    least: int = 0
+    least: float = 0
     cut: CutPoint | None = None
 
 
@@ -149,7 +149,7 @@ def _handover_outlook(
     )
     is_due = freed >= least
     return CompactionOutlook(
-        "due" if is_due else "too_little", freed=freed, least=round(least), cut=cut if is_due else None
+        "due" if is_due else "too_little", freed=freed, least=least, cut=cut if is_due else None
     )
 
 

@@ -15,6 +15,7 @@ from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.window.window import PromptFrame, Window, handover_tokens
 from helix_desktop.domain.events.session import AssistantSpoke
+from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.store.entries import ReportedUsage, WindowCount
 
 Pressure = Literal["none", "compact", "panic"]
@@ -62,6 +63,12 @@ class UsageGauge(msgspec.Struct, frozen=True):
     def fits(self) -> bool:
         """Return True if the request leaves the answer its reserve."""
         return self.used + self.reserve <= self.window
+
+
+def handover_threshold(policy: ContextPolicy, info: ModelInfo) -> int:
+    """Return the tokens at which a handover is due: by the policy, but not later than the answer has room."""
+    by_policy, room = floor(info.window * policy.handover_at), info.window - info.reserve
+    return min(by_policy, room) if room > 0 else by_policy
 
 
 def measure_usage(
@@ -136,7 +143,7 @@ def _build_gauge(
         used,
         info.window,
         info.reserve,
-        floor(info.window * policy.handover_at),
+        handover_threshold(policy, info),
         report is not None and report.unchanged and report.newest,
         ratio,
         floor(info.window * policy.panic_at) if policy.enabled else 1 << 62,

@@ -22,6 +22,7 @@ from helix_desktop.context.rewrites.sweep import (
     rewrite_price,
 )
 from helix_desktop.context.summaries.handover import user_text_budget
+from helix_desktop.context.window.usage_gauge import handover_threshold
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
@@ -123,6 +124,7 @@ class _Approximation:
         self._sweeps = _Batch(max(policy.protect_steps, MIN_PROTECTED_STEPS), policy.protect_tokens)
         self._folds = _Batch(policy.fold_after_steps, policy.protect_tokens)
         self._room = facts.info.window / facts.ratio
+        self._handover_at = handover_threshold(self._policy, facts.info) / facts.ratio
         self._window = facts.fixed_tokens
         self._count = 0  # messages so far
         self._covered = self._masked_upto = self._turn_start = self._notes = self._observed = 0
@@ -149,7 +151,7 @@ class _Approximation:
             sent += used
             billed += (CACHED * shared + FRESH * (self._window - shared)) * facts.ratio
         window = facts.info.window
-        threshold = int(window * self._policy.handover_at)
+        threshold = handover_threshold(self._policy, facts.info)
         return PolicyReplay(
             tuple(self._points), tuple(self._rewrites), window, threshold, sent, billed, None, is_exact=False
         )
@@ -196,7 +198,7 @@ class _Approximation:
         if policy.observe_at and self._observed and self._window >= place_at:
             shared = float(self._facts.fixed_tokens)
             self._place(seq, at)
-        if self._window >= policy.handover_at * self._room and self._is_handover_possible(at):
+        if self._window >= self._handover_at and self._is_handover_possible(at):
             shared = float(self._facts.fixed_tokens)
             self._hand_over(seq, at)
         return max(0.0, shared)

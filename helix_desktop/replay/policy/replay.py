@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.summaries.telling_lines import ShortenOutput, shorten_output
-from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request
+from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request, handover_threshold
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnRetried
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
@@ -149,7 +149,7 @@ class SessionReplay:
 
 def _handover_at(policy: ContextPolicy, model: ModelInfo) -> int:
     """Return the threshold of a policy in tokens."""
-    return int(model.window * policy.scaled(model.window).handover_at)
+    return handover_threshold(policy.scaled(model.window), model)
 
 
 class _Run:

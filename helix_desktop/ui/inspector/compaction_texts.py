@@ -45,7 +45,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge) -> str:
 
 
 def _too_little_text(outlook: CompactionOutlook) -> str:
-    least = format_token_count(outlook.least)
+    least = format_token_count(round(outlook.least))
     if outlook.freed is None:
         return tr("Too few messages lie before the newest ones, which stay in full.")
     if outlook.freed <= 0:

@@ -89,7 +89,7 @@ def inspector_state(
         segments=_segments(rows, gauge),
         rows=rows,
         cache=_cache(transcript, totals, entries, gauge.ratio),
-        levels=policy_levels(policy),
+        levels=policy_levels(policy, gauge.handover_threshold / gauge.window),
         ratio=ratio_text(gauge),
         pending_text=_pending_text(transcript, policy),
         is_managed=policy.enabled,
@@ -130,8 +130,11 @@ def _kind(row: WindowItem) -> RowKind:
     return "arguments" if row.kind == "assistant" and row.state == "arguments_cached" else row.kind
 
 
-def policy_levels(policy: ContextPolicy) -> tuple[Level, ...]:
-    """Return where something falls due by the policy, lowest first; nothing while it is off."""
+def policy_levels(policy: ContextPolicy, handover_at: float) -> tuple[Level, ...]:
+    """Return where something falls due by the policy, lowest first; nothing while it is off.
+
+    `handover_at` is where a handover does, which may be earlier than the policy says.
+    """
     if not policy.enabled:
         return ()
     levels = []
@@ -139,7 +142,7 @@ def policy_levels(policy: ContextPolicy) -> tuple[Level, ...]:
         levels.append(Level("observe", policy.observe_at))
         if policy.observe_place_at > policy.observe_at:
             levels.append(Level("place", policy.observe_place_at))
-    levels.append(Level("handover", policy.handover_at))
+    levels.append(Level("handover", handover_at))
     levels.append(Level("panic", policy.panic_at))
     return tuple(sorted(levels, key=lambda level: level.share))
 

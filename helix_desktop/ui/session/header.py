@@ -45,7 +45,7 @@ def gauge_state(
         gauge.window,
         not gauge.is_reported,
         gauge_source_text(gauge),
-        policy.handover_at,
+        gauge.handover_threshold / gauge.window if gauge.window else policy.handover_at,
         pressure,
         policy_text,
         is_on_hold and policy.enabled,

@@ -82,7 +82,7 @@ class TimelinePresenter:
                 points,
                 gauge.used,
                 gauge.window,
-                policy.handover_at,
+                gauge.handover_threshold / gauge.window,
                 self._running,
                 policy.enabled,
                 round(saved * gauge.ratio),

@@ -269,7 +269,7 @@ class Timeline(Themed, QWidget):
     def _show_numbers(self) -> None:
         state = self._state
         self._show_usage()
-        self.chart.set_points(state.points, state.window, state.threshold)
+        self.chart.set_points(state.points, state.window, state.threshold if state.is_managed else 0)
         self.chart.scrubber.set_steps(state.steps)
         self.show_fallbacks(state.fallbacks)
 
@@ -297,7 +297,8 @@ class Timeline(Themed, QWidget):
         about = "≈ " if state.is_estimated else ""
         self._used.set_text(about + format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens in context", size=format_tokens(state.window)))
-        self._share.set_text(about + format_whole_percent(share), share_tone(share, state.threshold))
+        tone = share_tone(share, state.threshold if state.is_managed else 1.0)
+        self._share.set_text(about + format_whole_percent(share), tone)
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
         """Show how many summaries of the workspace needed a fallback, if any, and what to do if many did."""

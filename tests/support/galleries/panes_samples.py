@@ -479,7 +479,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     cache = CacheStats(312, 2_202_009, 640_000, 31, sum(saved), savings)
     return InspectorState(
         used, 24_000, is_estimated, "Reported by the provider", 0.85, 2_000, parts, window_rows(count), cache,
-        policy_levels(PROFILES["balanced"]), "Compacts at 85 % · 5.8k left",
+        policy_levels(PROFILES["balanced"], 0.85), "Compacts at 85 % · 5.8k left",
         "The provider counts 1.24 × Helix's count (median of 5 reports)",
         "12 noted facts ready: used at 38 %, with another change, or when the provider cache expires "
         "· 9.1k → 1.2k tokens",

@@ -75,7 +75,8 @@ def test_rows_of_the_request_follow_the_text_size(pane: Inspector, qapp: QApplic
 def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> None:
     """Ticks have tooltips and accessible texts; the profile off has none, and says so."""
     kinds = {
-        name: " ".join(level.kind for level in policy_levels(policy)) for name, policy in PROFILES.items()
+        name: " ".join(level.kind for level in policy_levels(policy, 0.85))
+        for name, policy in PROFILES.items()
     }
     assert kinds["balanced"] == "observe place handover panic"
     assert kinds["lean"] == "observe handover panic"
@@ -88,7 +89,7 @@ def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> Non
     assert "panic" not in pane.bar.tooltip_at(width * 0.95)
     assert "95 %" in pane.bar.accessibleName()
     assert pane.bar.tooltip_at(3).startswith("System prompt · 1,120 tokens")
-    off = replace(inspector_state(), levels=policy_levels(PROFILES["off"]), is_managed=False)
+    off = replace(inspector_state(), levels=policy_levels(PROFILES["off"], 0.85), is_managed=False)
     pane.set_state(off)
     assert pane.bar.tooltip_at(width * 0.85).startswith("Free")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.events.summary import SECTIONS
@@ -20,6 +21,7 @@ from tests.support.galleries.panes_samples import (
     handover_card,
     quiet_timeline_state,
     timeline_state,
+    usage_points,
 )
 
 
@@ -118,3 +120,15 @@ def test_sessions_that_continue_each_other_are_linked_both_ways(qtbot: QtBot, pa
     with qtbot.waitSignal(pane.new_session_requested) as requested:
         pane.preview.session_button.click()
     assert requested.args == [0]
+
+
+def test_with_the_policy_off_the_chart_has_no_threshold(pane: Timeline) -> None:
+    """Nothing is compacted there; with a policy the line stands at its height."""
+    state = TimelineState((), usage_points(), 14_600, 24_000)
+
+    def drawn(threshold: float, *, is_managed: bool) -> QImage:
+        pane.set_state(replace(state, threshold=threshold, is_managed=is_managed))
+        return pane.chart.grab().toImage()
+
+    assert drawn(0.85, is_managed=False) == drawn(0.5, is_managed=False)
+    assert drawn(0.85, is_managed=True) != drawn(0.5, is_managed=True)

@@ -224,12 +224,15 @@ def test_percentages_have_one_denominator() -> None:
     simulator = rewritten_session(2)
     for size in (4_000, 8_000, 200_000):
         simulator.frame = msgspec.structs.replace(
-            simulator.frame, info=ModelInfo("test", "small", window=size)
+            simulator.frame, info=ModelInfo("test", "small", window=size, reserve=size // 10)
         )
         now = measured(simulator)
         assert now.share == now.used / size
         assert (now.handover_threshold, now.panic_threshold) == (int(size * 0.85), int(size * 0.95))
         assert now.used == simulator.window().estimate
+    info = ModelInfo("test", "small", window=20_000, reserve=4_096)
+    simulator.frame = msgspec.structs.replace(simulator.frame, info=info)
+    assert measured(simulator).handover_threshold == 15_904, "not within what is reserved for the answer"
 
 
 def test_the_percentage_is_not_stale_after_a_compaction() -> None:

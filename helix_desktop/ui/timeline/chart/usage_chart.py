@@ -105,7 +105,7 @@ class UsageChart(Themed, QWidget):
         self.setMouseTracking(True)
 
     def set_points(self, points: Sequence[UsagePoint], window: int, threshold: float) -> None:
-        """Show other points; `window` in tokens, `threshold` a part of 1."""
+        """Show other points; `window` in tokens, `threshold` a part of 1 (0: none)."""
         self._points, self._window, self._threshold = downsample(points, 1_200), window, threshold
         self._seqs, self._hovered = [point.seq for point in self._points], None
         self._top = max([window, 1, *(max(point.used, point.window) for point in self._points)])
@@ -262,10 +262,11 @@ class UsageChart(Themed, QWidget):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(QColor(theme.error if self.is_overfull else theme.muted), 1))
         painter.drawPath(self._level(plot, 1.0))
-        pen = QPen(QColor(theme.warn), 1)
-        pen.setDashPattern([4, 4])
-        painter.setPen(pen)
-        painter.drawPath(self._level(plot, self._threshold))
+        if self._threshold:
+            pen = QPen(QColor(theme.warn), 1)
+            pen.setDashPattern([4, 4])
+            painter.setPen(pen)
+            painter.drawPath(self._level(plot, self._threshold))
         self._paint_labels(painter, plot)
 
     def _paint_overfull(self, painter: QPainter, plot: Plot, area: QPainterPath) -> None:
@@ -313,8 +314,9 @@ class UsageChart(Themed, QWidget):
         """Write the threshold, the window's size and the most that was used, as far as there is room."""
         last = (self._points[-1].window if self._points else 0) or self._window
         threshold = format_whole_percent(self._threshold)
-        labels = [(plot.y_of(round(last * self._threshold)), threshold, self._theme.warn)]
-        labels.append((plot.y_of(last), format_tokens(last), self._theme.muted))
+        labels = [(plot.y_of(last), format_tokens(last), self._theme.muted)]
+        if self._threshold:
+            labels.insert(0, (plot.y_of(round(last * self._threshold)), threshold, self._theme.warn))
         if self._top > last and self.is_overfull:
             labels.reverse()  # the edge is what an overfull window is measured by
             labels.insert(1, (plot.y_of(self._top), format_tokens(self._top), self._theme.error))

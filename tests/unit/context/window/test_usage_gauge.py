@@ -133,7 +133,7 @@ def test_a_stored_count_matches_the_log(
 
 def full(steps: int = 14) -> SessionSimulator:
     """Return a history that fills more than 85 % of its window with text, which no sweep masks."""
-    simulator = SessionSimulator(BALANCED, ModelInfo("test", "small", 20_000))
+    simulator = SessionSimulator(BALANCED, ModelInfo("test", "small", 20_000, reserve=1_000))
     simulator.send_message("Begin.")
     while measured(simulator).pressure == "none" or simulator.transcript.steps < steps:
         simulator.step("thinking aloud " * 80, 1)
@@ -169,9 +169,6 @@ def test_the_trigger_needs_enough_messages() -> None:
 def test_one_judgment_says_why_no_handover_is_made() -> None:
     """Each state of the outlook has its cause; what would free too little is not even tried."""
     simulator = full()
-    assert outlook(simulator).state == "full"  # no room for the answer
-    info = msgspec.structs.replace(simulator.frame.info, reserve=1_000)
-    simulator.frame = msgspec.structs.replace(simulator.frame, info=info)
     assert outlook(simulator).state == "due"
     assert outlook(build_history(3)).state == "room"
     simulator.policy = msgspec.structs.replace(BALANCED, handover_least_gain=0.5, handover_keep=0.5)
@@ -189,6 +186,9 @@ def test_one_judgment_says_why_no_handover_is_made() -> None:
     assert (outlook(simulator, now).state, outlook(simulator, now).wait_ms) == ("waiting", 120_000)
     simulator.record(HoldSet(True))
     assert outlook(simulator, now).state == "hold"
+    info = msgspec.structs.replace(simulator.frame.info, reserve=5_000)
+    simulator.frame = msgspec.structs.replace(simulator.frame, info=info)
+    assert outlook(simulator, now).state == "full", "the answer has no room: that is not on hold"
     simulator.policy = PROFILES["off"]
     assert outlook(simulator) == planner.NO_COMPACTION
 

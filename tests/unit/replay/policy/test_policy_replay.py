@@ -114,7 +114,7 @@ def test_a_policy_is_replayed_as_the_live_engine_would_have_managed_the_session(
     assert rewrites_in(replay) == rewrites_of(live.log)
     assert [point.tokens for point in replay.points] == live.estimates
     totals = live.totals.result(live.summary_tokens)
-    assert replay.sent == pytest.approx(totals.input_tokens, rel=0.001)
+    assert replay.sent == pytest.approx(totals.input_tokens, rel=0.0015)
     assert replay.billed == pytest.approx(totals.billed, rel=0.02)
     assert replay.coverage == pytest.approx(live.coverage.result.share)
     assert replay.is_exact
@@ -272,9 +272,9 @@ def test_a_picture_has_nothing_of_a_replay_that_decided_otherwise_in_the_meantim
         SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled()),
         list[PolicyReplay](),
     )
-    replay.add(log[:100])
+    replay.add(log[:40])
     assert replay.run(policy).points == replay.run(changed, lambda: True).points, "no decision differs yet"
-    replay.add(log[100:])
+    replay.add(log[40:])
     estimate = replay.approximate(changed)
 
     def look() -> bool:
