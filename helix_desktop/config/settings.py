@@ -274,8 +274,10 @@ class SettingsFile:
         except SettingsDamaged as damaged:
             self._is_damaged = True
             fix = text(
-                "All settings have their defaults, without your providers. To get them back, quit "
-                "Helix Desktop, correct the file and start again. Changing a setting replaces the file."
+                "All settings have their defaults, without your providers. The first one that you change "
+                "replaces the file. To get yours back, quit Helix Desktop, correct the file or its copy, save "
+                "it as {name} and start again.",
+                name=self._path.name,
             )
             return Settings(), SettingsDamaged(damaged.what, damaged.why, fix)
         settings, errors = _convert_fields(fields)

@@ -15364,7 +15364,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/config/settings.py" />
-            <source>All settings have their defaults, without your providers. To get them back, quit Helix Desktop, correct the file and start again. Changing a setting replaces the file.</source>
+            <source>All settings have their defaults, without your providers. The first one that you change replaces the file. To get yours back, quit Helix Desktop, correct the file or its copy, save it as {name} and start again.</source>
             <translation type="unfinished" />
         </message>
         <message>

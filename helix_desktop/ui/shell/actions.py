@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
@@ -183,8 +184,10 @@ class WindowActions(NamedTuple):
 
 
 def make_actions(window: QWidget) -> WindowActions:
-    """Make all actions, owned by a window and reachable by their keys in it."""
-    return WindowActions(*(_make(window, name, SPECS[name]) for name in WindowActions._fields))
+    """Make all actions, owned by a window and reachable by their keys in it; those of Quit in all windows."""
+    actions = WindowActions(*(_make(window, name, SPECS[name]) for name in WindowActions._fields))
+    actions.quit.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)
+    return actions
 
 
 def _make(window: QWidget, name: str, spec: ActionSpec) -> QAction:

@@ -66,7 +66,7 @@ async def _check_unsaved_settings(rig: WindowRig) -> None:
     await rig.wiring.settings.show("instructions")
     text = rig.wiring.settings.dialog.instructions.workspace.text
     text.setPlainText("Answer in short sentences.")
-    rig.window.close()
+    QTest.keyClick(rig.wiring.settings.dialog, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     await until(lambda: question(rig), "a question about what is not saved in the settings")
     assert any("Instructions" in label.text() for label in question(rig)[0].findChildren(QLabel))
     press(question(rig)[0], "cancel")

@@ -112,7 +112,7 @@ def test_a_damaged_file_stays_until_a_setting_is_changed(file: Path) -> None:
     settings_file = SettingsFile(file)
     settings, damaged = settings_file.load()
     assert damaged is not None
-    assert "correct the file and start again" in str(damaged.fix)
+    assert "correct the file or its copy, save it as settings.toml" in str(damaged.fix)
     asyncio.run(settings_file.save(settings.with_recent("w1")))
     assert file.read_text(encoding="utf-8") == "[[providers]\n"
     file.write_text('theme = "dark"\n', encoding="utf-8")
