@@ -24,6 +24,7 @@ from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.instructions import RunInstructions
+from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -64,9 +65,10 @@ def with_services(args: argparse.Namespace, work: ServicesWork) -> int:
         task = asyncio.current_task()
         if sys.platform != "win32" and task is not None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        async with _open_services(args) as services:
+        async with _open_services(args, run_instructions) as services:
             return await work(services)
 
+    run_instructions = _run_instructions(args)
     try:
         return asyncio.run(run())
     except asyncio.CancelledError:
@@ -74,7 +76,9 @@ def with_services(args: argparse.Namespace, work: ServicesWork) -> int:
 
 
 @asynccontextmanager
-async def _open_services(args: argparse.Namespace) -> AsyncIterator[AppServices]:
+async def _open_services(
+    args: argparse.Namespace, run_instructions: RunInstructions
+) -> AsyncIterator[AppServices]:
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
     data.ensure()
     handler = open_log(data.logs_dir)
@@ -90,7 +94,7 @@ async def _open_services(args: argparse.Namespace) -> AsyncIterator[AppServices]
             demo_pause_s=0.0,
             use_existing_owner=True,
             response_timeout_s=patience_s,
-            run_instructions=_run_instructions(args),
+            run_instructions=run_instructions,
         )
         try:
             yield services
@@ -101,18 +105,24 @@ async def _open_services(args: argparse.Namespace) -> AsyncIterator[AppServices]
 
 
 def _run_instructions(args: argparse.Namespace) -> RunInstructions:
-    """Return what the command line says of instructions. Raises InvalidInput if the file can't be read."""
+    """Return what the command line says of instructions. Raises InvalidInput if the file can't be read.
+
+    Blocks until a pipe has ended, and may then be ended by a signal: nothing is open yet.
+    """
     file: Path | None = getattr(args, "instructions", None)
-    if file is not None:
-        try:
-            file.open("rb").close()
-        except OSError as error:
-            raise InvalidInput(
-                text("{file} can't be read.", file=file),
-                system_reason(error),
-                text("{option} needs a text file.", option="--instructions"),
-            ) from error
-    return RunInstructions(file, enabled=not getattr(args, "no_instructions", False))
+    if file is None:
+        return RunInstructions(enabled=not getattr(args, "no_instructions", False))
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(MAX_FILE_BYTES + 1)
+            size = max(len(content), os.fstat(opened.fileno()).st_size)
+    except OSError as error:
+        raise InvalidInput(
+            text("{file} can't be read.", file=file),
+            system_reason(error),
+            text("{option} needs a text file.", option="--instructions"),
+        ) from error
+    return RunInstructions(name=file.name, content=content, size=size)
 
 
 def resolve_workspace(services: AppServices, args: argparse.Namespace) -> WorkspaceRecord:

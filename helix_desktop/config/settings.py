@@ -275,8 +275,8 @@ class SettingsFile:
             self._is_damaged = True
             fix = text(
                 "All settings have their defaults, without your providers. The first one that you change "
-                "replaces the file. To get yours back, quit Helix Desktop, correct the file or its copy, save "
-                "it as {name} and start again.",
+                "replaces the file. To get yours back, quit Helix Desktop, correct the file or its copy, "
+                "save it as {name} and start again.",
                 name=self._path.name,
             )
             return Settings(), SettingsDamaged(damaged.what, damaged.why, fix)

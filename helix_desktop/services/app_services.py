@@ -192,16 +192,14 @@ class AppServices:
         return workspace
 
     def _instructions(self, workspace_id: str, root: Path) -> WorkspaceInstructions:
-        run = self._run_instructions
         return WorkspaceInstructions(
             self.tools.environment(workspace_id, root),
             {
                 "personal": self.user_instructions.path(),
                 "workspace": self.user_instructions.path(workspace_id),
-                **({"run": run.file} if run.file is not None else {}),
             },
             lambda: self.registry.get(workspace_id).trusted,
-            run.enabled,
+            self._run_instructions,
         )
 
     @asynccontextmanager

@@ -14,6 +14,7 @@ from helix_desktop.tools.environment.instruction_files import (
     as_changed,
     deleted,
     read_folder,
+    read_for_run,
     read_own,
 )
 
@@ -24,10 +25,14 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class RunInstructions:
-    """What the command line says of instructions: a `file` with more of them, or none at all."""
+    """What the command line says of instructions: more of them, or none at all."""
 
-    file: Path | None = None
     enabled: bool = True
+    name: str = ""
+    """Of the file with more of them."""
+    content: bytes = b""
+    """Its first MAX_FILE_BYTES + 1."""
+    size: int = 0
 
 
 ALL_INSTRUCTIONS = RunInstructions()
@@ -41,11 +46,11 @@ class WorkspaceInstructions:
         environment: WorkspaceEnvironment,
         own_files: Mapping[StandingKind, Path],
         is_trusted: Callable[[], bool],
-        enabled: bool = True,
+        run: RunInstructions = ALL_INSTRUCTIONS,
     ) -> None:
-        """`own_files` are the user's, outside of the workspace; without `enabled` nothing is read."""
+        """`own_files` are the user's, outside of the workspace."""
         self._environment, self._own_files = environment, own_files
-        self._is_trusted, self._enabled = is_trusted, enabled
+        self._is_trusted, self._run = is_trusted, run
 
     async def opening(self, window: int) -> tuple[StandingText, ...]:
         """Return what is told at a session's first message, of a model with a window of so many tokens."""
@@ -59,7 +64,7 @@ class WorkspaceInstructions:
         self, in_force: Mapping[Key, StandingText], window: int
     ) -> tuple[tuple[StandingText, bool], ...]:
         """Return what is new or changed of the instructions in force, and whether it is a change."""
-        if not self._enabled:
+        if not self._run.enabled:
             return ()
         return await asyncio.to_thread(self._changes, in_force, window)
 
@@ -67,13 +72,13 @@ class WorkspaceInstructions:
         self, folders: Iterable[str], in_force: Mapping[Key, StandingText], window: int
     ) -> tuple[StandingText, ...]:
         """Return the instructions in these folders of the workspace, and in those above, not in force yet."""
-        if not (self._enabled and self._is_trusted()):
+        if not (self._run.enabled and self._is_trusted()):
             return ()
         return await asyncio.to_thread(self._in_folders, tuple(folders), in_force, window)
 
     def _current(self, in_force: Iterable[Key], window: int) -> list[StandingText]:
         """Return the instructions that hold now, the most general first, with those of folders in force."""
-        if not self._enabled:
+        if not self._run.enabled:
             return []
         limit = min(MAX_FILE_BYTES, window // _MIN_SHARE)
         own: dict[StandingKind, StandingText] = {
@@ -81,6 +86,9 @@ class WorkspaceInstructions:
             for kind, path in self._own_files.items()
             if (text := read_own(path, kind, limit)) is not None
         }
+        run = self._run
+        if (text_for_run := read_for_run(run.name, run.content, run.size, limit)) is not None:
+            own["run"] = text_for_run
         paths_in_force = [path for kind, path in in_force if kind == "project"]
         project: list[StandingText] = []
         if self._is_trusted():

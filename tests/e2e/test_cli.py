@@ -7,6 +7,7 @@ import base64
 import contextlib
 import hashlib
 import json
+import os
 import random
 import re
 import shutil
@@ -403,6 +404,20 @@ async def test_a_workspace_in_use_names_its_owner_and_the_owner_can_be_stopped(
     assert [event.event for event in events] == [line.event for line in stopped.lines]
     texts = [event.event.text for event in events if isinstance(event.event, AssistantSpoke)]
     assert texts == ["I think"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+async def test_a_signal_ends_a_run_that_waits_for_the_end_of_its_instructions(
+    cli: Cli, number: signal.Signals, code: int
+) -> None:
+    os.mkfifo(cli.folder / "pipe")
+    waiting = await cli.start(
+        *("run", "--workspace", "ws", "--trust", "--message", "Hello", "--instructions", "pipe")
+    )
+    with await asyncio.to_thread((cli.folder / "pipe").open, "wb"):  # there as soon as it is read
+        waiting.send_signal(number)
+        stopped = await wait_for_exit(waiting)
+    assert (stopped.code, stopped.err) == (code, "")
 
 
 async def read_text(path: Path) -> str:

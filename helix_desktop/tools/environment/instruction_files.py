@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -45,11 +46,16 @@ def read_own(path: Path, kind: StandingKind, limit: int = MAX_FILE_BYTES) -> Sta
     """Return the user's own instructions from a file outside of workspaces; None without any; blocks."""
     try:
         with path.open("rb") as file:
-            return _read(file, kind, path.name if kind == "run" else "", limit, path.stat().st_size)
+            return _read(file, kind, "", limit, path.stat().st_size)
     except _GONE:
         return None
     except OSError as error:
-        return _refused(kind, path.name if kind == "run" else "", "unreadable", str(error.strerror))
+        return _refused(kind, "", "unreadable", str(error.strerror))
+
+
+def read_for_run(name: str, content: bytes, size: int, limit: int) -> StandingText | None:
+    """Return the instructions for one run; None without any. `content` begins a file of `size` bytes."""
+    return _read(BytesIO(content), "run", name, limit, size)
 
 
 def deleted(previous: StandingText) -> StandingText:

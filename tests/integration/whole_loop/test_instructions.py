@@ -165,7 +165,6 @@ async def test_what_must_not_be_told_is_named_or_stays_data(project: Path) -> No
 
 async def test_the_command_line_adds_instructions_or_leaves_them_out(project: Path) -> None:
     """Also in a session that began without any; one of an older version is told nothing else."""
-    (project.parent / "extra.md").write_text("Write German.\n")
     async with ChatServer(script) as server:
         async with opened(project, server, RunInstructions(enabled=False)) as (_, workspace):
             conversation = await workspace.create_session()
@@ -174,7 +173,7 @@ async def test_the_command_line_adds_instructions_or_leaves_them_out(project: Pa
             assert "[Environment" in system_of(server.bodies[-1])
             old = await workspace.create_session()
             await old.session.record(UserSpoke("hello", 1), TurnEnded("done"))
-        extra = RunInstructions(project.parent / "extra.md")
+        extra = RunInstructions(name="extra.md", content=b"Write German.\n", size=14)
         async with opened(project, server, extra) as (_, workspace):
             for session, expected in (
                 (conversation.session.id, ["AGENTS.md", "For this run"]),
