@@ -4437,6 +4437,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
+            <source>Command</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/message_actions.py" />
             <source>Continue from here in a new session, as a branch.</source>
             <translation type="unfinished" />
@@ -5317,6 +5322,12 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
+            <source>in {folder}</source>
+            <comment>where a command runs</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>interrupted</source>
             <comment>state of a tool call</comment>
@@ -5441,6 +5452,11 @@
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>waiting</source>
             <comment>state of a tool call</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/tool_body.py" />
+            <source>with network</source>
             <translation type="unfinished" />
         </message>
         <message>

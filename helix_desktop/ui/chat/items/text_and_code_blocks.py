@@ -91,13 +91,17 @@ class CodeBlock:
         code: Code,
         highlighter: Highlighter,
         split: CodeSplit | None = None,
+        title: str = "",
     ) -> None:
+        """`title` stands above the code in the place of its language or path."""
         self._split = split
         self._style = style
         self._writer = writer
         self._highlighter = highlighter
         self._indent = code.indent * style.px(INDENT)
-        self.label, self.language = code_label(code.info)
+        label, self.language = code_label(code.info)
+        self.label = title or label
+        self._has_path = not title and label != self.language
         self._source = code.text
         self.text = writer.write_plain(clean_output(code.text), mono=True)
         self._complete_end = 0  # position where the complete lines of an open fence end
@@ -173,8 +177,7 @@ class CodeBlock:
         line = frame.y() + style.px(HEADER_HEIGHT)
         painter.fillRect(QRectF(frame.x() + 1, line - 1, frame.width() - 2, 1), style.color(theme.border))
         area = self.hit_areas()[0]
-        is_path = self.label != self.language
-        font = style.font(SMALL, MEDIUM, mono=is_path)
+        font = style.font(SMALL, MEDIUM, mono=self._has_path)
         room = QRectF(frame.x() + 14, frame.y(), area.rect.x() - frame.x() - 22, style.px(HEADER_HEIGHT) - 1)
         paint_line(painter, style, room, self.label, font, theme.muted)
         self._paint_copy(painter, state, area)

@@ -7,10 +7,11 @@ from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.user_text import TextContext, UserText, join_sentences
-from helix_desktop.ui.chat.actions import OpenCacheEntry, ReadOriginal
+from helix_desktop.ui.chat.actions import CopyCode, OpenCacheEntry, ReadOriginal
 from helix_desktop.ui.chat.items.item import ItemTools
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
-from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
+from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
+from helix_desktop.ui.chat.markdown.parser import Code, Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
@@ -103,6 +104,7 @@ class ToolBody:
             translate(join_sentences(_changed_text(row), window_state_text(row), form_choice_text(row))),
             tools,
         )
+        self._command = _command_block(row, style, tools)
         contents = _section_contents(row, token_ratio)
         self._sections = [_OutputSection(*content, tools) for content in contents]
         self._background_rect = QRectF()
@@ -111,13 +113,25 @@ class ToolBody:
     @property
     def texts(self) -> list[TextLayout]:
         """Return all texts from top to bottom."""
-        first = [self._intro] if self._intro is not None else []
+        first = [self._command.text] if self._command is not None else []
+        if self._intro is not None:
+            first.append(self._intro)
         return [*first, *(text for section in self._sections for text in section.texts)]
+
+    def copy_text(self, number: int) -> str | None:
+        """Return the command if the text of that number shows it."""
+        is_command = self._command is not None and self._command.text.number == number
+        return self._command.source if self._command is not None and is_command else None
 
     def arrange(self, top: float, width: float) -> float:
         """Place everything below `top`; where it ends."""
         style, self.hit_areas = self._style, []
         y = top + style.px(10)
+        if self._command is not None:
+            height = self._command.layout(width - style.px(20))
+            self._command.move(style.px(10), y)
+            self.hit_areas += self._command.hit_areas()
+            y += height + style.px(8)
         if self._intro is not None:
             self._intro.x, self._intro.y = style.px(14), y
             y += self._intro.layout(width - style.px(28)) + style.px(7)
@@ -169,8 +183,11 @@ class ToolBody:
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw texts, titles, gaps and buttons."""
         style, theme = self._style, self._style.theme
+        if self._command is not None:
+            self._command.paint(painter, state)
         for text in self.texts:
-            text.paint(painter, state.clip, state.marks_of(text))
+            if self._command is None or text is not self._command.text:
+                text.paint(painter, state.clip, state.marks_of(text))
         for section in self._sections:
             if section.title:
                 font = style.font(SMALL, MEDIUM)
@@ -178,6 +195,8 @@ class ToolBody:
             if not section.gap.isNull():
                 self._paint_gap(painter, section)
         for area in self.hit_areas:
+            if isinstance(area.action, CopyCode):
+                continue  # the command has painted it
             glyph = "database" if isinstance(area.action, OpenCacheEntry) else ""
             paint_button(painter, style, area, state, "outline", glyph)
 
@@ -186,11 +205,25 @@ class ToolBody:
         words = "" if section.head is None else tr("Full output")
         if section.hidden_lines:
             words = tr.plural(section.hidden_lines, "… %n more line", "… %n more lines")
-        left = min((area.rect.x() for area in self.hit_areas), default=section.gap.right())
+        buttons = (area.rect for area in self.hit_areas if section.gap.contains(area.rect))
+        left = min((rect.x() for rect in buttons), default=section.gap.right())
         room = QRectF(
             section.gap.x(), section.gap.y(), max(0.0, left - section.gap.x() - 8), section.gap.height()
         )
         paint_line(painter, style, room, words, style.font(SMALL), style.theme.faint)
+
+
+def _command_block(row: ToolRow, style: ChatStyle, tools: ItemTools) -> CodeBlock | None:
+    """Return the command of a call in a frame of its own, below its folder and network; None without one."""
+    if row.command is None:
+        return None
+    parts = [tr("Command")]
+    if row.command.folder:
+        parts.append(tr("in {folder}", "where a command runs", folder=escape_invisible(row.command.folder)))
+    if row.command.network:
+        parts.append(tr("with network"))
+    code = Code(row.command.text, "sh")
+    return CodeBlock(tools.writer, style, code, tools.highlighter, title=" · ".join(parts))
 
 
 def _section_contents(row: ToolRow, token_ratio: float) -> list[tuple[str, HeadAndTail]]:

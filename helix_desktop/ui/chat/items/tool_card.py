@@ -160,7 +160,7 @@ class ToolCard(RowItem):
             if row.running_output and running
             else None
         )
-        self._can_open = bool(row.head or row.tail or row.digest)
+        self._can_open = bool(row.head or row.tail or row.digest or row.command)
         self._subagent_strip = (
             SubagentStrip(row.subagent_status, row.subagent_session, self._target, self.style)
             if row.subagent_session
@@ -189,6 +189,10 @@ class ToolCard(RowItem):
             is_open="changes" in context.expanded,
             shows_all="changed_lines" in context.expanded,
         )
+
+    def copy_text(self, number: int) -> str | None:
+        """Return the command of a call that runs one."""
+        return self._body.copy_text(number) if self._body is not None else None
 
     @property
     def is_busy(self) -> bool:

@@ -131,7 +131,8 @@ def _tool_source(row: ToolRow) -> str:
         return _join_lines(row.excerpt.caption, excerpt_source(row.excerpt), content)
     lines = row.original.head_and_tail if row.original is not None else row.shown_lines
     changed = row.changed_files.text if row.changed_files is not None else ""
-    return _join_lines(f"{row.tool} {row.target}".strip(), changed, lines.head, lines.tail)
+    target = row.command.text if row.command is not None else row.target
+    return _join_lines(f"{row.tool} {target}".strip(), changed, lines.head, lines.tail)
 
 
 def accessible_name(row: Row) -> str:

@@ -178,6 +178,15 @@ class CallChanges:
 
 
 @dataclass(frozen=True, slots=True)
+class ShellCommand:
+    """A command as its call asks for it; an empty `folder` is the workspace."""
+
+    text: str
+    folder: str = ""
+    network: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ToolRow:
     """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
 
@@ -191,6 +200,7 @@ class ToolRow:
     call wrote one. `changes` says what it changed in files, whose lines are read on demand
     (`changed_files`). `excerpt` is what the call puts before the user, `excerpt_content` is read from the
     cache once its card is in sight. `question` is what it asks the user, `reply` the user's reply.
+    `command` is what it runs, if it runs one.
     """
 
     key: RowKey
@@ -228,6 +238,7 @@ class ToolRow:
     reply: QuestionReply | None = None
     changes: CallChanges | None = None
     changed_files: ChangedFilesContent | None = None
+    command: ShellCommand | None = None
 
     @property
     def shown_lines(self) -> HeadAndTail:

@@ -34,6 +34,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     FormChooser,
     HeadAndTail,
     OriginalOutput,
+    ShellCommand,
     ToolRow,
     ToolState,
 )
@@ -47,6 +48,7 @@ tr = Translator("Chat")
 
 HEAD_LINES, TAIL_LINES = 14, 6
 _TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task", "question")
+_COMMAND_TOOL = "run_command"
 _OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted", "stopped": "stopped"}
 
 
@@ -71,7 +73,7 @@ class ToolRows:
         for call in response.calls:
             digests = short.get(call.id, ())
             row = ToolRow(RowKey(seq, call.id, "call"), call.name, call_target(call), arguments=digests)
-            row = replace(row, question=parse_question(call))
+            row = replace(row, question=parse_question(call), command=call_command(call))
             if call.name == TODO and (todo := parse_items(call.arguments)):
                 row = replace(row, todo=todo, is_newest=True)
                 yield from self._superseded(row.key)
@@ -333,10 +335,22 @@ def head_and_tail(text: str, head_lines: int = HEAD_LINES, tail_lines: int = TAI
 
 def call_target(call: ToolCall) -> str:
     """Return what a call is about, read from its arguments; empty when they do not say."""
+    args = _call_arguments(call)
+    return next((str(args[name]) for name in _TARGET_NAMES if args.get(name)), "")
+
+
+def call_command(call: ToolCall) -> ShellCommand | None:
+    """Return the command that a call asks for; None if it asks for none."""
+    args = _call_arguments(call)
+    if call.name != _COMMAND_TOOL or not args.get("command"):
+        return None
+    return ShellCommand(str(args["command"]), str(args.get("folder") or ""), args.get("network") is True)
+
+
+def _call_arguments(call: ToolCall) -> dict[str, object]:
+    """Return the arguments of a call; none if they are not an object."""
     try:
         args = json.loads(call.arguments)
     except ValueError:
-        return ""
-    if not isinstance(args, dict):
-        return ""
-    return next((str(args[name]) for name in _TARGET_NAMES if args.get(name)), "")
+        return {}
+    return args if isinstance(args, dict) else {}

@@ -123,6 +123,8 @@ def _searchable_texts(row: Row) -> Iterator[str]:
             blocks = (block for chunk in parse_user_text(row.text) for block in chunk.blocks)
             yield from (text_of_block(block, 0, None).text for block in blocks)
         case ToolRow() if not row.todo:
+            if row.command is not None:
+                yield row.command.text
             ends = row.original.head_and_tail if row.original is not None else row.shown_lines
             yield from (ends.head, ends.tail)
             if row.changed_files is not None:

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.chat.actions import (
+    CopyCode,
     OpenCacheEntry,
     Pin,
     ReadOriginal,
@@ -21,7 +22,14 @@ from helix_desktop.ui.chat.actions import (
     Undo,
 )
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.rows.row_types import Badge, DividerRow, HeadAndTail, OriginalOutput, ToolRow
+from helix_desktop.ui.chat.rows.row_types import (
+    Badge,
+    DividerRow,
+    HeadAndTail,
+    OriginalOutput,
+    ShellCommand,
+    ToolRow,
+)
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.tool_menu import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
@@ -72,6 +80,20 @@ def triggered_actions(view: ChatView, menu: QMenu, name: str) -> list[SessionAct
     trigger(menu, name)
     menu.close()
     return signals
+
+
+def test_an_open_card_shows_the_whole_command_and_copies_it(view: ChatView) -> None:
+    """Also before its output is there, and with the folder and the network that the call asks for."""
+    command = ShellCommand("make all 2>&1 | tee -a build.log\n" + "echo done; " * 30, "src", network=True)
+    running = ToolRow(row_key("t"), "run_command", command.text, "running", command=command)
+    view.chat_viewport.model.reset([running])
+    press(view, "open:card")
+    assert words(view) == command.text
+    copy = sheet(view).hit_area_for(CopyCode)
+    assert copy is not None
+    assert copy.label.endswith("Command · in src · with network")
+    widget(view).trigger(copy.name)
+    assert QGuiApplication.clipboard().text() == command.text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,14 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import (
+    AssistantRow,
+    DividerRow,
+    Row,
+    ShellCommand,
+    ToolRow,
+    UserRow,
+)
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from tests.support.window.chat_geometry import row_key
@@ -121,3 +128,12 @@ def test_what_dividers_say_is_found(qtbot: QtBot, view: ChatView) -> None:
     assert _find(qtbot, view, "undone") == (1, 1)
     assert _find(qtbot, view, "by small") == (1, 1)
     assert view.chat_viewport.item_cache.is_open(divider.key, "details")
+
+
+def test_a_command_is_found_and_its_card_opens(qtbot: QtBot, view: ChatView) -> None:
+    command = ShellCommand("for i in 1 2; do echo tick $i; done > out.txt")
+    call = ToolRow(row_key("c"), "run_command", command.text, "ok", "tack 1", lines=1, command=command)
+    view.chat_viewport.model.reset([*_pairs(3), call])
+    assert _find(qtbot, view, "tick") == (1, 1)
+    assert view.chat_viewport.item_cache.is_open(call.key, "card")
+    assert _find(qtbot, view, "out.txt") == (1, 1)
