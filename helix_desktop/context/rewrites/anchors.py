@@ -7,11 +7,12 @@ identifier under the entry it was last seen in, from where a recall brings it ba
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain, filterfalse, groupby, islice, repeat
 from operator import itemgetter
 
+from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, PinnedCopy, SummaryBlock
 from helix_desktop.context.rewrites.fold import FoldPlan
@@ -19,7 +20,7 @@ from helix_desktop.context.rewrites.fold_note import target_in_note
 from helix_desktop.domain.digest import WHOLE_TARGET
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.events.summary import HandoverMade, Observation, ObservationsMade
 from helix_desktop.domain.identifiers import identifiers_in, names_in_line
 
 FOLD_TITLE = "[Names last seen in earlier entries]"
@@ -161,8 +162,10 @@ class IdentifierIndex:
         """Return the identifiers of each part of a note, a handover or the observations."""
         if isinstance(block.event, FoldMade):
             return [self._of_note(transcript, block.event, block.event.text)]
-        summaries = (cover.event for cover in transcript.included_covers(block))
-        return [*map(self._read, chain.from_iterable(map(_texts_of_summary, summaries)))]
+        summaries = [cover.event for cover in transcript.included_covers(block)]
+        ended = ended_observations(event for event in summaries if isinstance(event, ObservationsMade))
+        texts = chain.from_iterable(_texts_of_summary(event, ended) for event in summaries)
+        return [*map(self._read, texts)]
 
     def _of_note(self, transcript: Transcript, fold: FoldPlan | FoldMade, note: str) -> Iterable[str]:
         """Return the identifiers in a fold's note; what it says of each message was read with that."""
@@ -257,15 +260,17 @@ def _texts_when_masked(event: MessageEvent) -> tuple[str, ...]:
     return (event.text,)
 
 
-def _texts_of_summary(event: HandoverMade | ObservationsMade | FoldMade) -> Iterator[str]:
-    """Yield what a handover or observations say, but for the words that they quote."""
+def _texts_of_summary(
+    event: HandoverMade | ObservationsMade | FoldMade, ended: Container[Observation]
+) -> Iterator[str]:
+    """Yield what a handover or observations say, but for the words that they quote and for ended facts."""
     match event:
         case HandoverMade():
             yield event.ledger
             yield from (bullet.text for section in event.sections for bullet in section.bullets)
         case ObservationsMade():
             yield event.ledger
-            yield from (observation.text for observation in event.observations)
+            yield from (fact.text for fact in event.observations if fact not in ended)
 
 
 def _text_in_note(event: MessageEvent) -> str:

@@ -21,6 +21,7 @@ from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.text_format import pluralize, utc_day
 
 TITLE = "[Observations]"
@@ -258,17 +259,20 @@ def _without_repeats(
 ) -> list[Observation]:
     seqs = {seq for seq, _, _ in texts}
     cited = {seq for fact in facts if seqs.issuperset(fact.sources) for seq in fact.sources}
-    quoted = {seq: _words(text) for seq, text, _ in texts if seq in cited}
+    quoted = {seq: (text, _words(text)) for seq, text, _ in texts if seq in cited}
     return [fact for fact in facts if not _repeats(fact, quoted)]
 
 
-def _repeats(fact: Observation, quoted: Mapping[int, Set[str]]) -> bool:
-    """Return True if a fact comes from quoted messages alone, and most of its words stand there."""
+def _repeats(fact: Observation, quoted: Mapping[int, tuple[str, Set[str]]]) -> bool:
+    """Return True if a fact comes from quoted messages alone that have most of its words, and each name."""
     if not fact.sources or not quoted.keys() >= set(fact.sources) or fact.text.startswith("Over:"):
         return False
+    texts, quoted_words = zip(*(quoted[seq] for seq in fact.sources), strict=True)
     words = _words(fact.text)
-    quoted_words = frozenset().union(*(quoted[seq] for seq in fact.sources))
-    return len(words & quoted_words) >= _REPEATED_WORDS * len(words)
+    shared = words & frozenset(chain.from_iterable(quoted_words))
+    if not words or len(shared) < _REPEATED_WORDS * len(words):
+        return False
+    return all(any(name in text for text in texts) for name in identifiers_in(fact.text))
 
 
 def _words(text: str) -> Set[str]:

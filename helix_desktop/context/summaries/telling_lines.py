@@ -88,7 +88,8 @@ def shorten_output(text: str, cap: int) -> str:
     if is_source(text):
         head = opening_lines(text, int(cap * _HEAD_OF_SOURCE))
         lines = _fit_lines(ranked_lines(text[len(head) :].splitlines()), cap - len(head) - len(_GAP))
-        return "\n".join(part for part in (head.rstrip(), _GAP, *lines) if part)
+        if lines:
+            return "\n".join(part for part in (head.rstrip(), _GAP, *lines) if part)
     head, tail = _head(text, int(cap * _HEAD)), _tail(text, int(cap * _TAIL))
     between = text[len(head) : len(text) - len(tail)].splitlines()
     lines = _fit_lines(_ranked_lines(between), cap - len(head) - len(tail) - len(_GAP))

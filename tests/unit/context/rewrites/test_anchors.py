@@ -20,6 +20,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.events.summary import (
     Bullet,
+    EndedObservation,
     HandoverMade,
     Observation,
     ObservationsMade,
@@ -108,6 +109,24 @@ def test_a_sweep_names_nothing_that_stands_in_a_summary() -> None:
         index.update(transcript)
         last = len(events)
         assert index.sweep_line(transcript, [last], 1_000) == f"{SWEEP_TITLE} e{last}: hidden_x"
+
+
+def test_a_sweep_names_what_stood_in_a_fact_that_is_over() -> None:
+    """The fact left the window with the observations that mark it."""
+    answer = ToolAnswered("a", "read", "x", "d" * 64, 1, 5, 5, identifiers=("parse_part",))
+    fact = Observation(1, 1, "parse_part cuts the text.")
+    noted = ObservationsMade(0, 3, (fact,), (), "", "f" * 64, 1, 9, 9, 1, "m")
+    over = ObservationsMade(3, 5, (), (), "", "f" * 64, 1, 9, 9, 1, "m", over=(EndedObservation(fact, 5),))
+    events: list[Event] = [UserSpoke("Go.", 2), AssistantSpoke("", "m", 5), answer]
+    events += [UserSpoke("Go on.", 2), AssistantSpoke("Done.", "m", 5)]
+    for made in (noted, over):
+        events += [made, ObservationsPlaced(len(events) + 1, PlacementReason.THRESHOLD, 9)]
+    events += [AssistantSpoke("", "m", 5), answer]
+    transcript = Transcript(RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1))
+    index = IdentifierIndex()
+    index.update(transcript)
+    last = len(events)
+    assert index.sweep_line(transcript, [last], 1_000) == f"{SWEEP_TITLE} e{last}: parse_part"
 
 
 def test_no_name_of_an_earlier_line_is_named_again() -> None:

@@ -27,6 +27,8 @@ def test_a_fact_that_repeats_a_quoted_message_does_not_stand_beside_it() -> None
         for text in (
             "The user wants docs/inline.md, one page with the limits of the parser",
             "Tests failed with three errors",
+            "One page with the limits that the parser uses, from lib/limits.py",
+            "DB: PG",
             'Over: "Please write docs/inline.md"',
         )
     ]

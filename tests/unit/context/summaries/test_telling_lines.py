@@ -116,3 +116,12 @@ def test_no_word_of_a_shortened_output_is_cut() -> None:
     words = [f"word{number}" for number in range(900)]
     for cap in range(200, 240):
         assert set(shorten_output(" ".join(words), cap).split()) <= {*words, "…"}
+
+
+def test_source_without_a_fact_keeps_its_beginning_and_its_end() -> None:
+    """Not a mere sign that something is left out."""
+    text = "\n".join(f"from package.parts import name_{number}" for number in range(90))
+    short = shorten_output(text, 600)
+    assert short.startswith("from package.parts import name_0\n")
+    assert short.endswith("import name_89")
+    assert len(short) <= 620
