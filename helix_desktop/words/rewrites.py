@@ -17,6 +17,7 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     Unpinned,
 )
+from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS, SweepReason
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.files.version import ChangedFile
@@ -60,11 +61,19 @@ def effort_text(effort: Effort) -> str:
 
 
 def sweep_text(sweep: SweepMade, transcript: Transcript, ratio: float) -> str:
-    """Return what was cached, and what that saved; `ratio`: the model's tokens per token of ours."""
+    """Return what was cached, and what that saved; `ratio`: the model's tokens per token of ours.
+
+    What a handover took along is counted in its own figures; beside a note it is a saving of its own.
+    """
     events = [item.event for seq in sweep.masked if (item := transcript.item(seq)) is not None]
     steps = sum(1 for event in events if isinstance(event, AssistantSpoke))
     pictured = sum(1 for event in events if isinstance(event, UserSpoke))
     contents = masked_contents_text(len(events) - steps - pictured, steps, pictured)
+    if sweep.reason is SweepReason.HANDOVER:
+        return f"{contents} · {tr('counted in the handover')}"
+    if sweep.reason in ATTACHED_SWEEP_REASONS:
+        tokens = format_token_count(round(sweep.saved * ratio))
+        return f"{contents} · {tr('saved another {tokens}', tokens=tokens)}"
     return f"{contents} · {_saved_text(sweep.saved * ratio)}"
 
 

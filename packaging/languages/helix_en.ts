@@ -8209,6 +8209,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>counted in the handover</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
             <source>from {messages}</source>
             <translation type="unfinished" />
         </message>
@@ -8248,6 +8253,11 @@
         <message>
             <location filename="../../helix_desktop/words/rewrites.py" />
             <source>same size</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/rewrites.py" />
+            <source>saved another {tokens}</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
@@ -228,7 +229,8 @@ class SweepView(Card):
         super().__init__((14, 5, 8, 5), 8)
         self._signals, self._digests = signals, card.digests
         self._pills: FlowBox | None = None
-        saved = format_token_count(-card.saved)
+        is_counted = card.reason is SweepReason.HANDOVER  # in the handover's figures
+        saved = "" if is_counted else format_token_count(-card.saved)
         title = " · ".join(filter(None, (card_title(card), saved, sweep_reason_text(card.reason))))
         self.setAccessibleName(title)
         self.setToolTip(explain_cached())

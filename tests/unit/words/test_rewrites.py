@@ -6,8 +6,15 @@ import pytest
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.choices import BudgetSet
-from helix_desktop.domain.events.rewrite import Pinned, Unpinned
-from helix_desktop.words.rewrites import budget_text, masked_contents_text, model_text, pin_text
+from helix_desktop.domain.events.rewrite import Pinned, SweepMade, Unpinned
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.words.rewrites import (
+    budget_text,
+    masked_contents_text,
+    model_text,
+    pin_text,
+    sweep_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -48,3 +55,16 @@ def test_a_model_that_was_chosen_is_named() -> None:
 def test_a_pin_on_an_unknown_output_names_its_event() -> None:
     assert pin_text(Pinned(7), Transcript()) == "You pinned e7 · always kept in context"
     assert pin_text(Unpinned(7), Transcript()) == "You unpinned e7"
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        (SweepReason.BATCH, "0 outputs cached · saved 4.8k tokens"),
+        (SweepReason.FOLD, "0 outputs cached · saved another 4.8k tokens"),
+        (SweepReason.HANDOVER, "0 outputs cached · counted in the handover"),
+    ],
+)
+def test_a_saving_is_told_once(reason: SweepReason, text: str) -> None:
+    """A handover's figures have what it took along; beside a note, the same figure is another saving."""
+    assert sweep_text(SweepMade((), 4_800, reason), Transcript(), 1.0) == text
