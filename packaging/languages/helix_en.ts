@@ -7559,6 +7559,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/cache/list.py" />
+            <source>tokens by Helix's count</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>trust the folder from now on</source>
             <translation type="unfinished" />

@@ -208,7 +208,7 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
 
     matches = await cli("cache", "search", "tide IS", *at)
     assert b"The Tide is high\n" in matches.out
-    assert "1 entry · 0 handovers" in matches.err
+    assert "1 entry · 0 handovers · tokens by Helix's count" in matches.err
     document = (await cli("cache", "search", '"tide is"', *at, "--json")).json
     assert [(entry["tool"], entry["lines"]) for entry in document["entries"]] == [("run_command", 1)]
     assert document["more"] is False
@@ -448,7 +448,7 @@ async def test_stopping_ends_the_command_that_a_tool_started(cli: Cli) -> None:
     assert (stopped.code, stopped.err) == (143, "")
     answer, changes, last = stopped.lines
     assert isinstance(answer.event, ToolAnswered)
-    assert answer.event.outcome == "interrupted"
+    assert answer.event.outcome == "stopped"
     assert isinstance(changes.event, ChangesRecorded)
     assert changes.event.first_path == "pid"
     assert last.event == TurnEnded("stopped")

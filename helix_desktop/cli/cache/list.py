@@ -46,6 +46,7 @@ async def list_entries(args: argparse.Namespace, _: AppServices, workspace: Open
                 _shown_text(len(entries), totals.entries),
                 format_size(totals.size),
                 tr("{size} on disk", size=format_size(totals.stored_size)),
+                *([_count_text()] if entries else []),
             )
         )
     )
@@ -82,11 +83,18 @@ def _found_text(results: SearchResults, handovers: int) -> str:
         tr.plural(len(results.hits), "%n entry", "%n entries"),
         tr.plural(handovers, "%n handover", "%n handovers"),
     ]
+    if results.hits:
+        parts.append(_count_text())
     if results.unreadable:
         parts.append(tr.plural(results.unreadable, "%n damaged entry", "%n damaged entries"))
     if results.cursor:
         parts.append(tr("there may be more: raise {limit}", limit="--limit"))
     return " · ".join(parts)
+
+
+def _count_text() -> str:
+    """Say whose count an entry's tokens are: it is of no session, and so of no model."""
+    return tr("tokens by Helix's count")
 
 
 async def _entries(args: argparse.Namespace, workspace: OpenWorkspace) -> list[CacheEntry]:
@@ -141,7 +149,7 @@ async def resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str:
 
 
 def _entry_line(entry: CacheEntry) -> str:
-    # Of no session, so by our count; an output as it stands in a request, as in the window.
+    # An output as it stands in a request, as in the window.
     counted = output_tokens(entry.tokens, 1.0) if entry.kind == "output" else entry.tokens
     count = ("≈ " if entry.is_estimated else "") + format_integer(counted)
     tokens = tr("{tokens} tokens", tokens=f"{count:>9}")
