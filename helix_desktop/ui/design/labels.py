@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QAccessible,
     QColor,
+    QFontMetrics,
     QFontMetricsF,
     QKeySequence,
     QPainter,
@@ -28,6 +29,7 @@ from helix_desktop.ui.design.themed import TextRole, Themed, role_color, set_sty
 from helix_desktop.words.numbers import keep_units
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
+_NUMBER = re.compile(r" \(\d+\)$")  # of a session that continues another one, or branches from it
 _FEW_LETTERS_PX = 40  # a text that ends before that says nothing
 _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
 
@@ -119,6 +121,16 @@ class WrappedLabel(QLabel):
         return result
 
 
+def elide_title(metrics: QFontMetrics | QFontMetricsF, title: str, room: float) -> str:
+    """Return a title cut at its end to some pixels of room, its number kept: "Fix the… (2)"."""
+    if metrics.horizontalAdvance(title) <= room:
+        return title
+    number = _NUMBER.search(title)
+    suffix = number.group() if number else ""
+    left = room - metrics.horizontalAdvance(suffix)
+    return metrics.elidedText(title.removesuffix(suffix), Qt.TextElideMode.ElideRight, int(left)) + suffix
+
+
 class ElidedLabel(QLabel):
     """A one-line label that shortens its text to the room it has.
 
@@ -172,7 +184,7 @@ class ElidedLabel(QLabel):
             text for text in (self._full_text, *self._fallbacks) if metrics.horizontalAdvance(text) <= room
         )
         last = (self._full_text, *self._fallbacks)[-1]
-        elided = next(fitting, "") or metrics.elidedText(last, Qt.TextElideMode.ElideRight, room)
+        elided = next(fitting, "") or elide_title(metrics, last, room)
         self.setText(elided)
         shortened_text = self._full_text if elided != self._full_text else ""
         self.setToolTip(plain_tooltip("\n".join(filter(None, (shortened_text, self._note)))))

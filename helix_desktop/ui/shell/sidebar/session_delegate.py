@@ -6,6 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, Q
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.mirror import draw_chevron, draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
@@ -165,9 +166,7 @@ class SessionDelegate(QStyledItemDelegate):
             draw_pixmap(painter, box.x() + left, top + (height - side) / 2, mark)
             left += side + 6
         room = box.width() - left - 12 - width - 10
-        # Titles of branches begin alike, and end with their number.
-        mode = Qt.TextElideMode.ElideMiddle if item.branch_of else Qt.TextElideMode.ElideRight
-        title = QFontMetricsF(bold).elidedText(item.title, mode, room)
+        title = elide_title(QFontMetricsF(bold), item.title, room)
         draw_text(painter, QRectF(box.x() + left, top, room, height), Qt.AlignmentFlag.AlignVCenter, title)
 
     def _paint_second_line(self, painter: QPainter, box: QRectF, item: SessionItem) -> None:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, 
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
 from helix_desktop.ui.design.git_label import fit_git_text
+from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text
 from helix_desktop.ui.design.quick_picker import LineDelegate
 from helix_desktop.ui.design.style import fonts
@@ -125,9 +126,13 @@ class SwitcherDelegate(LineDelegate):
         """Paint a text from the icon to `right`; where it is long it loses its end, a path its middle."""
         x = box.x() + 53
         font = fonts.sized(self.view.font(), px, QFont.Weight.DemiBold if is_name else QFont.Weight.Normal)
-        side = Qt.TextElideMode.ElideMiddle if is_path else Qt.TextElideMode.ElideRight
         room = right - x - _EDGE_PX
         painter.setFont(font)
         painter.setPen(QColor(self.theme.text if is_name else self.theme.muted))
-        elided = QFontMetricsF(font).elidedText(text, side, room)
+        metrics = QFontMetricsF(font)
+        elided = (
+            metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, room)
+            if is_path
+            else elide_title(metrics, text, room)
+        )
         draw_text(painter, QRectF(x, box.y(), room, box.height()), _VCENTER, elided)

@@ -1,0 +1,19 @@
+"""Labels of one line: what they keep where they have no room."""
+
+from __future__ import annotations
+
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.design.labels import ElidedLabel
+
+
+def test_a_title_that_is_cut_keeps_its_number(qtbot: QtBot) -> None:
+    label = ElidedLabel("The gross total is wrong, find out why (12)")
+    qtbot.addWidget(label)
+    label.resize(label.full_width() // 2, 20)
+    label.set_full_text(label.full_text())
+    assert label.text().startswith("The gross")
+    assert label.text().endswith("… (12)")
+    assert label.fontMetrics().horizontalAdvance(label.text()) <= label.width()
+    label.set_full_text("The gross total is wrong (see e12), find out why")
+    assert label.text().endswith("…")
