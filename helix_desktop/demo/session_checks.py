@@ -10,7 +10,6 @@ from helix_desktop.agent.ports import Store
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.words.numbers import format_size
@@ -106,16 +105,12 @@ def _check_observations(transcript: Transcript) -> DemoCheck:
 
 
 def _check_summarized(transcript: Transcript) -> DemoCheck:
-    handovers = [
-        handover
-        for handover in transcript.rewrites.handovers.values()
-        if handover.trigger is HandoverTrigger.THRESHOLD
-    ]
+    handovers = list(transcript.rewrites.handovers.values())
     changes = [
         tr("{before} → {after} tokens", before=handover.before, after=handover.after)
         for handover in handovers
     ]
-    times = tr.plural(len(handovers), "%n time at the threshold", "%n times at the threshold")
+    times = tr.plural(len(handovers), "%n time", "%n times")
     return DemoCheck(tr("summarized"), len(handovers) >= MIN_HANDOVERS, " · ".join((times, *changes)))
 
 

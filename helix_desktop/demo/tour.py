@@ -21,13 +21,14 @@ from helix_desktop.demo.screenshots import (
     is_page_read,
     show_timeline,
 )
-from helix_desktop.demo.session_checks import DemoCheck, answers_in, check_session
+from helix_desktop.demo.session_checks import MIN_HANDOVERS, DemoCheck, answers_in, check_session
 from helix_desktop.demo.state_screens import StateScreens
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.providers.demo.script import read_scripts
+from helix_desktop.services.sample_session import compact_up_to
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.ui.workspaces.window_controllers import WindowControllers
 from helix_desktop.words.times import format_duration
@@ -44,6 +45,9 @@ RewriteKind: TypeAlias = Literal["handover", "sweep", "fold"]
 _TURN_TIMEOUT_S = 120
 _POLL_S = 0.03
 _APPROVAL_TASK = 2  # the task of the script in which an edit has to be approved for the picture
+_FIRST_COMPACTION = (
+    2  # the task after which the conversation is compacted unless it was: its window fills late
+)
 
 
 class DemoTour:
@@ -108,6 +112,8 @@ class DemoTour:
                 self._require_approval()
             await self._send(message)
             await conversation.wait_for_background_work()
+            if number >= _FIRST_COMPACTION:
+                await compact_up_to(conversation, MIN_HANDOVERS)
             if number == 0:
                 await self._screenshots.capture("chat-first-turn", ("dark",))
 

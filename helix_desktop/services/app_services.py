@@ -45,7 +45,7 @@ from helix_desktop.services.models import DEMO_PAUSE_S, ModelService, WorkspaceM
 from helix_desktop.services.prompt_files import PromptFiles
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.services.sample_session import play_session
-from helix_desktop.services.sample_workspaces import PREPARED_POLICY, SAMPLES, add_sample
+from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.services.tool_service import ToolService
 from helix_desktop.services.user_instructions import UserInstructions
 from helix_desktop.store.remote.client import RemoteStore
@@ -272,7 +272,6 @@ class AppServices:
     async def _prepare_sample(self, record: WorkspaceRecord, on_progress: OnProgress) -> None:
         """Play the beginning of a sample's script; without it the sample begins with an empty session."""
         try:
-            self.registry.save_policy(record.id, PREPARED_POLICY)
             workspace = await self.open_workspace(record.id)
             if await workspace.sessions():
                 return

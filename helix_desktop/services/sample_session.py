@@ -14,9 +14,11 @@ from pathlib import Path
 
 import msgspec
 
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Tools
 from helix_desktop.agent.session_services import SessionServices
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.progress import OnProgress, no_progress
@@ -30,14 +32,16 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.providers.demo.model import DemoModel
 from helix_desktop.providers.demo.script import Script
-from helix_desktop.services.sample_workspaces import PREPARED_POLICY
 from helix_desktop.workspaces.saved_rules import DEMO_RULES
 
 PREPARED_TASKS = 6
 """The tasks of the script that are done when the sample opens; the next one is offered to the user."""
 
-_HANDOVERS = {4: 1, 6: 2}
-"""How many handovers there are at least after a task, from 1: two can be compared."""
+_HANDOVERS = {3: 1, 6: 2}
+"""How many handovers there are at least after a task, from 1: two can be compared.
+
+Under the default policy so short a session fills its window later: these are made as a user makes them.
+"""
 
 FOLDER_MARK = "{workspace}"
 """What stands for the project's folder in a recorded output."""
@@ -148,17 +152,24 @@ async def play_session(
             await conversation.wait_for_background_work()
 
     model = _UnhurriedModel(DemoModel(scripts_folder, pause_s=0), wait)
-    workspace = OpenWorkspace(workspace_id, services, PREPARED_POLICY, model)
+    workspace = OpenWorkspace(workspace_id, services, ContextPolicy(), model)
     conversation = await workspace.create_session()
     try:
         for number, message in enumerate(script.user_messages[:PREPARED_TASKS]):
             on_progress(number, PREPARED_TASKS)
             await conversation.run(message)
             await conversation.wait_for_background_work()
-            handovers = conversation.session.transcript.rewrites.handovers
-            if len(handovers) < _HANDOVERS.get(number + 1, 0):  # long paths move what comes at the threshold
-                with suppress(CompactionRefused):  # then there is too little to summarize
-                    await conversation.handovers.commit(await conversation.handovers.draft())
+            await compact_up_to(conversation, _HANDOVERS.get(number + 1, 0))
     finally:
         await conversation.close()
     return conversation.session.id
+
+
+async def compact_up_to(conversation: Conversation, handovers: int) -> None:
+    """Compact as a user does, unless there are so many handovers or there is too little to summarize.
+
+    Raises HelixError, StoreError.
+    """
+    if len(conversation.session.transcript.rewrites.handovers) < handovers:
+        with suppress(CompactionRefused):
+            await conversation.handovers.commit(await conversation.handovers.draft())

@@ -7,10 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import msgspec
-
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.user_text import TextContext, system_reason
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -20,32 +17,6 @@ text = TextContext("Services")
 
 SAMPLES = ("tidewatch", "pagemill")
 DEMO_MODEL = "demo/offline"
-DEMO_POLICY = msgspec.structs.replace(
-    PROFILES["balanced"],
-    protect_steps=8,
-    protect_tokens=48_000,
-    sweep_min=10_000,
-    sweep_max=24_000,
-    fold_after_steps=6,
-    fold_least=6_000,
-    observe_at=0.5,
-    observe_place_at=0.9,
-    protect_argument_steps=3,
-    handover_at=0.75,
-    handover_cooldown_s=0,
-)
-"""The demo model's window is small, and its work short: with these numbers every mechanism is seen in it."""
-
-PREPARED_POLICY = msgspec.structs.replace(
-    DEMO_POLICY,
-    protect_tokens=24_000,
-    fold_after_steps=5,
-    fold_least=4_500,
-    observe_at=0.35,
-    observe_place_at=0.6,
-    handover_at=0.53,
-)
-"""That of a sample with a prepared session: its first tasks meet every mechanism, and have two handovers."""
 
 
 def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> WorkspaceRecord:
@@ -71,7 +42,6 @@ def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> Workspac
     record = registry.add(path, demo=True, trusted=copied)
     if existing is None:
         record = registry.change(record.id, demo_calls="once" if copied else "ask", model=DEMO_MODEL)
-        registry.save_policy(record.id, DEMO_POLICY)
     return record
 
 

@@ -9504,14 +9504,6 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/demo/session_checks.py" />
-            <source>%n times at the threshold</source>
-            <translation>
-                <numerusform>%n time at the threshold</numerusform>
-                <numerusform>%n times at the threshold</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/demo/session_checks.py" />
             <source>%n turns</source>
             <translation>
                 <numerusform>%n turn</numerusform>

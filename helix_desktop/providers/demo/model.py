@@ -44,7 +44,7 @@ from helix_desktop.providers.demo.request_reader import (
 from helix_desktop.providers.demo.script import Recall, Script, Step, Task, read_scripts
 
 DEMO_LABEL = "demo/offline"
-_WINDOW, _RESERVE = 25_000, 1_500
+_WINDOW, _RESERVE = 20_000, 1_500
 _CHUNK = re.compile(r"(?:\S+\s*){1,3}")
 _CONTINUE_REQUEST = re.compile(r"\s*(go on|continue|carry on|weiter|继续|继续吧)\s*[.!。]?\s*", re.IGNORECASE)
 _SPECIAL = re.compile(r"[.+*?()\[\]{}|^$\\]")

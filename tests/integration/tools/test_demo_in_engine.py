@@ -36,7 +36,6 @@ from helix_desktop.services.sample_session import (
     play_session,
     read_commands,
 )
-from helix_desktop.services.sample_workspaces import DEMO_POLICY
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools
 from tests.support.demo_loop import DEMO_DIR, copy_sample_project
@@ -128,12 +127,12 @@ async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None
     assert recalled_what_it_wrote(log)
 
 
-async def test_the_samples_own_policy_triggers_every_mechanism_and_its_commands_are_recorded(
+async def test_the_default_policy_triggers_every_mechanism_and_its_commands_are_recorded(
     tmp_path: Path,
 ) -> None:
     """`HELIX_WRITE_GOLDEN=1 pytest` on this file records them again for the session a sample opens with."""
     root, store = copy_sample_project("tidewatch", tmp_path), MemoryStore()
-    log = await worked_through(services_in(root, store), DEMO_POLICY)
+    log = await worked_through(services_in(root, store), ContextPolicy())
     count = Counter(type(event) for event in log)
     assert count[SweepMade] >= 1
     assert count[FoldMade] >= 2

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 
+from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.events.session import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.services.sample_session import PREPARED_TASKS
@@ -80,6 +81,8 @@ async def _check_concurrent_requests(rig: WindowRig) -> None:
     assert rig.banner_text() == ""
     assert len(rig.events(HandoverMade)) == 2, "the session is prepared, once"
     assert len(rig.events(UserSpoke)) == PREPARED_TASKS
+    in_use = rig.wiring.services.registry.load_policy(rig.workspace.id)
+    assert in_use == ContextPolicy(), "the sample is judged by the policy that everybody starts with"
     assert [workspace.name for workspace in rig.wiring.services.registry.list_workspaces()] == ["tidewatch"]
 
 

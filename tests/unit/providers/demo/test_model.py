@@ -160,7 +160,7 @@ async def _slowly(model: DemoModel) -> None:
 
 def test_the_demo_model_is_marked_as_a_demo() -> None:
     info = DemoModel(DEMO_DIR).info
-    assert (info.label, info.demo, info.window, info.reserve) == (DEMO_LABEL, True, 25_000, 1_500)
+    assert (info.label, info.demo, info.window, info.reserve) == (DEMO_LABEL, True, 20_000, 1_500)
 
 
 LOG = Recall(tool="read_file", target="logs/a.log", pattern="x")
