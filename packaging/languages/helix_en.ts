@@ -16694,6 +16694,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
+            <source>Enter a name for each header.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/forms.py" />
             <source>Enter a name.</source>
             <translation type="unfinished" />

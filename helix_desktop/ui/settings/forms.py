@@ -26,11 +26,21 @@ PolicyValue = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
+class IncompleteExtras:
+    """Extra headers and body fields as they are typed, while they can't be sent."""
+
+    headers: tuple[tuple[str, str, bool], ...]
+    """Name, value and whether it is secret."""
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProviderForm:
     """One provider as filled in; `key` is only what was typed now: a kept key is never shown again.
 
     So is `secret_headers`. With `removes_key` the saved key is deleted. `default_model` is the model that
-    answers when none is named; `extras` go along with the requests to all of its models.
+    answers when none is named; `extras` go along with the requests to all of its models. What is typed of
+    extras and can't be sent is in `incomplete_extras`, by model, or empty for all of its models.
     """
 
     id: str  # empty while it is new
@@ -44,6 +54,7 @@ class ProviderForm:
     extras: RequestExtras = NO_EXTRAS
     secret_headers: SecretHeaders = field(default_factory=dict)
     removes_key: bool = False
+    incomplete_extras: Mapping[str, IncompleteExtras] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,8 @@ class ProviderEditor(QWidget):
             signal.connect(lambda _: self.edited.emit())
         for clicked in (self._remove_key.clicked, self._dialect.activated):
             clicked.connect(lambda _: self.edited.emit())
-        self.extras_form.changed.connect(self.edited)
+        for extras_form in (self.extras_form, self.models.spec_form.extras_form):
+            extras_form.edited.connect(self.edited)
         self.models.changed.connect(self.edited)
         self.edited.connect(self._show_discard)
         self._discard.clicked.connect(self.discarded)
@@ -181,8 +182,10 @@ class ProviderEditor(QWidget):
             {name for model, name in status.saved_headers if not model},
             {name: value for (model, name), value in form.secret_headers.items() if not model},
         )
+        if typed := form.incomplete_extras.get(""):
+            self.extras_form.show_incomplete(typed)
         self.models.show_models(
-            form.models, form.default_model, self._resolve_spec, status.saved_headers, form.secret_headers
+            form.models, form.default_model, self._resolve_spec, status.saved_headers, form
         )
         self._suggest()
         self._check_view.clear()
@@ -269,6 +272,7 @@ class ProviderEditor(QWidget):
 
     def form(self) -> ProviderForm:
         """Return what is filled in now."""
+        typed = self.extras_form.incomplete()
         return ProviderForm(
             self._id,
             self._name.text().strip(),
@@ -283,6 +287,7 @@ class ProviderEditor(QWidget):
                 **self.models.secret_headers,
             },
             removes_key=self._remove_key.isChecked(),
+            incomplete_extras={**({"": typed} if typed is not None else {}), **self.models.incomplete_extras},
         )
 
     def errors(self) -> dict[str, str]:
@@ -327,6 +332,7 @@ class ProviderEditor(QWidget):
         for name, field in self._fields.items():
             field.show_error(faults.get(name, ""))
         self.models.show_error(faults.get("models", ""))
+        self.models.show_incomplete()
         wrong = [
             part
             for part in (self.extras_form, self.models.spec_form.extras_form)

@@ -16,6 +16,7 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.themed import Themed, restyle, retint
+from helix_desktop.ui.settings.forms import IncompleteExtras
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
@@ -27,6 +28,7 @@ class _HeaderRow(Themed, QWidget):
     """One header: its name, its value, whether that is secret, and a button that removes it."""
 
     changed = Signal()
+    edited = Signal()
     removed = Signal()
 
     def __init__(self, name: str, value: str, is_secret: bool) -> None:
@@ -51,6 +53,7 @@ class _HeaderRow(Themed, QWidget):
         self.refresh()
         for field in (self.name, self.value):
             field.editingFinished.connect(self.changed)
+            field.textEdited.connect(lambda _: self.edited.emit())
         self.secret.toggled.connect(lambda _: self.refresh())
         self.secret.toggled.connect(lambda _: self.changed.emit())
         remove.clicked.connect(self.removed)
@@ -66,9 +69,12 @@ class _HeaderRow(Themed, QWidget):
 
 
 class ExtrasForm(Themed, QWidget):
-    """A heading that opens the headers and the body fields; `changed` when the user changed something."""
+    """A heading that opens the headers and the body fields."""
 
     changed = Signal()
+    """The user changed something, and it can be sent."""
+    edited = Signal()
+    """The same, or the user is still typing."""
 
     def __init__(self, name: str) -> None:
         """`name` finds its parts."""
@@ -122,8 +128,7 @@ class ExtrasForm(Themed, QWidget):
         """
         if owner != self._owner or extras != self.extras():
             self._owner = owner
-            clear_layout(self._column)
-            self._rows = []
+            self._remove_rows()
             for name, value in extras.headers.items():
                 self._add(name, value, is_secret=False)
             for name in extras.secret_headers:
@@ -137,6 +142,23 @@ class ExtrasForm(Themed, QWidget):
             header.is_saved = header.name.text().strip() in saved
             header.refresh()
         self._show_count()
+
+    def show_incomplete(self, typed: IncompleteExtras) -> None:
+        """Show what was typed earlier and can't be sent yet."""
+        if typed == self.incomplete():
+            return
+        self._remove_rows()
+        for header in typed.headers:
+            self._add(*header)
+        with QSignalBlocker(self.body_field):
+            self.body_field.setPlainText(typed.body)
+        self.head.setChecked(True)
+        self._show_count()
+        self.validate("")
+
+    def _remove_rows(self) -> None:
+        clear_layout(self._column)
+        self._rows = []
 
     def clear(self) -> None:
         """Forget what is filled in, typed secrets too."""
@@ -154,6 +176,20 @@ class ExtrasForm(Themed, QWidget):
             self._body() or {},
         )
 
+    def incomplete(self) -> IncompleteExtras | None:
+        """Return what is typed if it can't be sent; None if it can."""
+        if self._body() is not None and not self._has_nameless() and not self.extras().fault(""):
+            return None
+        return IncompleteExtras(
+            tuple(
+                (header.name.text(), header.value.text(), header.secret.isChecked()) for header in self._rows
+            ),
+            self.body_field.toPlainText(),
+        )
+
+    def _has_nameless(self) -> bool:
+        return any(header.value.text().strip() and not header.name.text().strip() for header in self._rows)
+
     def secret_values(self) -> dict[str, str]:
         """Return the secret values that were typed, by the name of their header."""
         return {
@@ -163,12 +199,16 @@ class ExtrasForm(Themed, QWidget):
         }
 
     def validate(self, dialect: str) -> str:
-        """Return what can't be sent, and show it; empty if everything can."""
-        error = (
-            translate(self.extras().fault(dialect))
-            if self._body() is not None
-            else tr("Enter the body fields as a JSON object, such as {example}.", example='{"top_p": 0.9}')
-        )
+        """Return what can't be sent, and show it; empty if everything can.
+
+        An empty `dialect` is for while the user types: a header may have its value before its name.
+        """
+        if self._body() is None:
+            error = tr("Enter the body fields as a JSON object, such as {example}.", example='{"top_p": 0.9}')
+        elif dialect and self._has_nameless():
+            error = tr("Enter a name for each header.")
+        else:
+            error = translate(self.extras().fault(dialect))
         self._show_error(error)
         return error
 
@@ -195,10 +235,13 @@ class ExtrasForm(Themed, QWidget):
         if self._body() is not None:
             self._show_error("")
             self._emit_changed()
+        else:
+            self.edited.emit()
 
     def _add(self, name: str, value: str, is_secret: bool) -> _HeaderRow:
         header = _HeaderRow(name, value, is_secret)
         header.changed.connect(self._emit_changed)
+        header.edited.connect(self.edited)
         header.removed.connect(lambda: self._remove(header))
         self._rows.append(header)
         self._column.addWidget(header)
@@ -219,6 +262,7 @@ class ExtrasForm(Themed, QWidget):
         self._show_count()
         if not self.validate(""):
             self.changed.emit()
+        self.edited.emit()
 
     def _show_count(self) -> None:
         extras = self.extras()

@@ -14,6 +14,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.settings.forms import IncompleteExtras, ProviderForm
 from helix_desktop.ui.settings.providers.model_checklist import ModelChecklist
 from helix_desktop.ui.settings.providers.model_rows import ModelRow
 from helix_desktop.ui.settings.providers.model_spec_form import ModelSpecForm
@@ -22,7 +23,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Models")
 
-_NO_HEADERS: Mapping[tuple[str, str], str] = {}
+_NO_DRAFT = ProviderForm("", "", "")
 SpecLookup = Callable[[ModelEntry], ResolvedModelSpec]
 
 
@@ -42,6 +43,8 @@ class ProviderModels(QWidget):
         self._saved_headers: Set[tuple[str, str]] = frozenset()
         self.secret_headers: dict[tuple[str, str], str] = {}
         """Values of secret headers that were typed, by model and name."""
+        self.incomplete_extras: dict[str, IncompleteExtras] = {}
+        """What is typed of extras and can't be sent, by model."""
         self.table, self.spec_form = ModelTable(), ModelSpecForm()
         no_model = tr("No models yet. List the server's models, or enter a name.")
         self._no_model, self._error = label(no_model, "muted", wrap=True), label("", "error", wrap=True)
@@ -88,6 +91,7 @@ class ProviderModels(QWidget):
         self.spec_form.changed.connect(self._change)
         self.spec_form.removed.connect(self._remove)
         self.spec_form.extras_form.changed.connect(self._keep_secrets)
+        self.spec_form.extras_form.edited.connect(self._keep_incomplete)
         self._refresh()
 
     @property
@@ -111,15 +115,16 @@ class ProviderModels(QWidget):
         default_model: str,
         spec_lookup: SpecLookup,
         saved_headers: Set[tuple[str, str]] = frozenset(),
-        typed_headers: Mapping[tuple[str, str], str] = _NO_HEADERS,
+        draft: ProviderForm = _NO_DRAFT,
     ) -> None:
         """Show these models; `spec_lookup` says what is known of one.
 
-        `saved_headers` are the secret headers that have a value, by model and name; `typed_headers` are
-        values that are not saved.
+        `saved_headers` are the secret headers that have a value, by model and name; `draft` has values that
+        are not saved, and what can't be sent yet.
         """
         self._saved_headers = saved_headers
-        self.secret_headers = {key: value for key, value in typed_headers.items() if key[0]}
+        self.secret_headers = {key: value for key, value in draft.secret_headers.items() if key[0]}
+        self.incomplete_extras = {model: typed for model, typed in draft.incomplete_extras.items() if model}
         self.spec_form.extras_form.clear()
         self._entries = {entry.name: entry for entry in entries}
         self._default_model, self._spec_lookup, self._offered = default_model, spec_lookup, {}
@@ -252,6 +257,20 @@ class ProviderModels(QWidget):
                 {name for model, name in self._saved_headers if model == entry.name},
                 {name: value for (model, name), value in self.secret_headers.items() if model == entry.name},
             )
+            if typed := self.incomplete_extras.get(entry.name):
+                self.spec_form.extras_form.show_incomplete(typed)
+
+    def show_incomplete(self) -> None:
+        """Show a model with extras that can't be sent; nothing changes if there is none."""
+        if self.incomplete_extras and self.selected_model not in self.incomplete_extras:
+            self.table.select_model(next(iter(self.incomplete_extras)))
+
+    def _keep_incomplete(self) -> None:
+        typed = self.spec_form.extras_form.incomplete()
+        if typed is not None:
+            self.incomplete_extras[self.selected_model] = typed
+        else:
+            self.incomplete_extras.pop(self.selected_model, None)
 
     def _keep_secrets(self) -> None:
         model = self.table.current_name()
@@ -271,6 +290,7 @@ class ProviderModels(QWidget):
 
     def _remove(self, name: str) -> None:
         self._entries.pop(name, None)
+        self.incomplete_extras.pop(name, None)
         self.set_suggestions(tuple(self._offered))
         self._refresh()
         self.changed.emit()
