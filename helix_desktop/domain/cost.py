@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -159,3 +160,34 @@ def spending_of(event: Event) -> Spending:
         ):
             return Spending(event.spent, event.cost)
     return Spending()
+
+
+Purpose: TypeAlias = Literal["answers", "outputs", "summaries", "facts", "questions", "unused"]
+"""What a model was called for: `outputs` is the choice of their form, `unused` summaries and facts that were
+refused, canceled or not taken."""
+
+
+def tokens_by_purpose(events: Iterable[Event]) -> dict[Purpose, int]:
+    """Return the input and output tokens that `spending_of` counts, by what they were spent on."""
+    tokens: dict[Purpose, int] = {}
+    for event in events:
+        spent = spending_of(event).tokens
+        if spent:
+            purpose = _purpose_of(event)
+            tokens[purpose] = tokens.get(purpose, 0) + spent
+    return tokens
+
+
+def _purpose_of(event: Event) -> Purpose:
+    match event:
+        case ToolAnswered() | FormChosen():
+            return "outputs"
+        case HandoverMade():
+            return "summaries"
+        case ObservationsMade():
+            return "facts"
+        case SideQuestionAnswered():
+            return "questions"
+        case HandoverDiscarded() | HandoverFailed() | ObservationsFailed():
+            return "unused"
+    return "answers"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spending
+from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Purpose, Spending
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.provider_cache import cache_text
 from helix_desktop.words.translation import Translator, current_language
@@ -133,3 +134,22 @@ def _parse_number(text: str) -> float:
         return current_language().read_decimal(text or "0")
     except ValueError:
         raise ValueError(tr("Enter a number.")) from None
+
+
+def purposes_text(tokens: Mapping[Purpose, int], subagent_tokens: int = 0) -> str:
+    """Return what a session's tokens were spent on, with the most first; empty if all were answers."""
+    if not set(tokens) - {"answers"}:
+        return ""
+    names: dict[Purpose, str] = {
+        "answers": tr("answers"),
+        "outputs": tr("forms of large outputs"),
+        "summaries": tr("summaries"),
+        "facts": tr("noted facts"),
+        "questions": tr("side questions"),
+        "unused": tr("summaries and facts not used"),
+    }
+    spent = [(count, names[purpose]) for purpose, count in tokens.items()]
+    if subagent_tokens:
+        spent.append((subagent_tokens, tr("subagents")))
+    parts = " · ".join(f"{name} {format_tokens(count)}" for count, name in sorted(spent, reverse=True))
+    return tr("Spent on: {parts}.", parts=parts)

@@ -9410,7 +9410,47 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
+            <source>Spent on: {parts}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>answers</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>forms of large outputs</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>noted facts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
             <source>price unknown</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>side questions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>subagents</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>summaries</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
+            <source>summaries and facts not used</source>
             <translation type="unfinished" />
         </message>
         <message>

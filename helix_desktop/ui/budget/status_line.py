@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton
 
@@ -38,10 +39,17 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
         super().__init__()
         self._state: CostState | None = None
         self._has_session = self._is_replaced = False
+        self.tell_purposes: Callable[[], str] = str  # what was spent on what; asked when the tip comes
         self.tint(self._theme)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setToolTip(self._tip())
+        self.clicked.connect(self.budget_requested)
+        self.hide()
+
+    def _tip(self) -> str:
         tips = (
+            self.tell_purposes(),
             tr(
                 "Tokens sent and received in this session, with subagents, summaries and questions about "
                 "large outputs."
@@ -52,9 +60,13 @@ class CostLine(EnterActivates, Themed, QAbstractButton):
             ),
             tr("Click to set a budget."),
         )
-        self.setToolTip("\n".join(tips))
-        self.clicked.connect(self.budget_requested)
-        self.hide()
+        return "\n".join(filter(None, tips))
+
+    def event(self, event: QEvent) -> bool:
+        """Let the tip say what was spent by now."""
+        if event.type() is QEvent.Type.ToolTip:
+            self.setToolTip(self._tip())
+        return super().event(event)
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, and the text size in force."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.domain.cost import Budget
+from helix_desktop.domain.cost import Budget, tokens_by_purpose
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.user_text import TextContext, verbatim
 from helix_desktop.ui.budget.dialog import BudgetDialog
@@ -13,7 +13,7 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.words.costs import CostState, parse_tokens, parse_usd
+from helix_desktop.words.costs import CostState, parse_tokens, parse_usd, purposes_text
 
 text = TextContext("Session")
 
@@ -33,12 +33,23 @@ class BudgetController(QObject):
         self._window, self._async_actions = window, async_actions
         self._conversation: Conversation | None = None
         window.cost_line.budget_requested.connect(self.edit_budget)
+        window.cost_line.tell_purposes = self._purposes_text
         window.commands.set_budget.triggered.connect(self.edit_budget)
 
     def show(self, conversation: Conversation | None) -> None:
         """Show what a conversation has spent by now."""
         self._conversation = conversation
         self._window.cost_line.show_cost(cost_state(conversation) if conversation else None)
+
+    def _purposes_text(self) -> str:
+        """Return what the session's tokens were spent on; its time grows with the log."""
+        if self._conversation is None:
+            return ""
+        session = self._conversation.session
+        own = session.log[session.transcript.branched_at :]
+        spent = self._conversation.budget.subagent_spending.values()
+        tokens = tokens_by_purpose(recorded.event for recorded in own)
+        return purposes_text(tokens, sum(spending.tokens for spending in spent))
 
     def edit_budget(self) -> None:
         """Let the user set the budget of the session on screen."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.domain.cost import Spending, call_cost, spending_of
-from helix_desktop.domain.events.session import AssistantSpoke
+from helix_desktop.domain.cost import Spending, call_cost, spending_of, tokens_by_purpose
+from helix_desktop.domain.events.rewrite import FormChosen
+from helix_desktop.domain.events.session import AssistantSpoke, Event, UserSpoke
+from helix_desktop.domain.events.summary import HandoverFailed
 from helix_desktop.domain.messages import ModelInfo, Usage
+from helix_desktop.words.costs import purposes_text
 
 PRICED = ModelInfo(
     "vendor",
@@ -55,3 +58,21 @@ def test_the_bill_splits_what_was_reported() -> None:
     assert spent(Usage(1_000, 20)) == Spending(1_020, 0.5)
     assert spent(None) == Spending(507, 0.5, estimated=True)
     assert reported + spent(None) == Spending(1_527, 1.0, True, 600, 300, 100)
+
+
+def test_tokens_are_told_by_what_they_were_spent_on() -> None:
+    """They add up to the session's; what a model was asked in the background is named with its figure."""
+    events: tuple[Event, ...] = (
+        UserSpoke("Go on.", 3),
+        AssistantSpoke("ok", "vendor/m", 7, usage=Usage(500_000, 20)),
+        FormChosen(3, "preview", "", 10, intake_tokens=4_400),
+        HandoverFailed("No handover was made.", spent=8_500),
+    )
+    tokens = tokens_by_purpose(events)
+    assert tokens == {"answers": 500_020, "outputs": 4_400, "unused": 8_500}
+    assert sum(tokens.values()) == sum((spending_of(event) for event in events), Spending()).tokens
+    assert purposes_text(tokens, 900) == (
+        "Spent on: answers 500k · summaries and facts not used 8.5k · forms of large outputs 4.4k"
+        " · subagents 900."
+    )
+    assert purposes_text({"answers": 500}) == ""
