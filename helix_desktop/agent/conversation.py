@@ -142,7 +142,7 @@ class Conversation:
 
     @property
     def waiting_since_ms(self) -> int:
-        """When the model was called that has not begun to answer, in milliseconds; else 0."""
+        """When the model was called that is silent, or will be called again, in milliseconds; else 0."""
         return self._engine.response.waiting_since_ms
 
     @property

@@ -96,6 +96,7 @@ class ResponseStream:
         return msgspec.structs.replace(state, wait_s=max(0.0, retries_at - asyncio.get_running_loop().time()))
 
     def _publish_retry(self, retry_state: ResponseReset) -> None:
+        self.waiting_since_ms = self._runtime.clock() + round(retry_state.wait_s * 1_000)
         self._retry = retry_state, asyncio.get_running_loop().time() + retry_state.wait_s
         self._runtime.session.publish(retry_state)
 

@@ -69,6 +69,10 @@ class InvalidInput(HelixError):
     """Typed input is invalid: an address, a model's label, a session's id."""
 
 
+class AgentWorking(InvalidInput):
+    """What was asked for has to wait for the end of the turn."""
+
+
 class DataDirUnavailable(HelixError):
     """The data directory cannot be created, read or written."""
 

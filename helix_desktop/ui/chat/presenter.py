@@ -66,6 +66,7 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
 
+_RETRY_SHOWN_S = 2  # how long a repeated request says that it is one, unless it fails again
 _RETRY_KEY = RowKey(part="retry")
 _MAX_INLINE_EVENTS = 2_000  # a log up to this many events is read without a thread
 _RUNNING_DELAY_MS = 1_000
@@ -215,9 +216,10 @@ class ChatPresenter:
         self._on_side_question(conversation.side_questions.progress)
         if conversation.partial:
             self._on_text(conversation.partial)
-        self._show_waiting()
         if conversation.retry_state:
             self._on_arrival_voided(conversation.retry_state)
+        else:
+            self._show_waiting()
 
     def _update(self, update: Update) -> None:
         match update:
@@ -346,18 +348,23 @@ class ChatPresenter:
         self._drop_streaming_row()
 
         def tell(left_s: int) -> None:
+            if left_s == 0:  # nothing refused the request meanwhile: the model is silent
+                self._clear_retry_notice()
+                self._show_waiting()
+                return
+            left_s -= _RETRY_SHOWN_S
             attempt = update.attempt
             what = (
                 tr("Retrying in {seconds} s (attempt {attempt})", seconds=left_s, attempt=attempt)
-                if left_s
+                if left_s > 0
                 else tr("Retrying now (attempt {attempt})", attempt=attempt)
             )
             stop = ControlTurn("stop")
-            actions = (ControlTurn("try_now"), stop) if left_s else (stop,)
+            actions = (ControlTurn("try_now"), stop) if left_s > 0 else (stop,)
             why = translate(update.reason)
             self._put_row(NoticeRow(_RETRY_KEY, "warning", what, why, actions=actions))
 
-        self._countdown.start(update.wait_s, tell)
+        self._countdown.start(update.wait_s + _RETRY_SHOWN_S, tell)
 
     def _clear_retry_notice(self) -> None:
         """Remove the notice: what it announced has happened."""

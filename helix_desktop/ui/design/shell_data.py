@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from helix_desktop.domain.errors import (
+    AgentWorking,
     BudgetExhausted,
     CompactionRefused,
     ContentRedacted,
@@ -136,6 +137,9 @@ REFUSED_COMPACTION = "refused-compaction"
 FAILED_WRITE = "failed-write"
 """Of the banner that says that nothing can be saved: the next event that is saved ends it."""
 
+AGENT_WORKING = "agent-working"
+"""Of the banner that says that something has to wait for the end of the turn, which ends it."""
+
 
 def error_level(error: HelixError) -> BannerLevel:
     """Return how an error is shown: as an alarm only where something is broken."""
@@ -164,6 +168,8 @@ def _banner_id(error: HelixError) -> str:
             return REFUSED_COMPACTION
         case StoreWriteFailed():
             return FAILED_WRITE
+        case AgentWorking():
+            return AGENT_WORKING
     return error.what
 
 

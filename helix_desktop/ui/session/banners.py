@@ -6,12 +6,18 @@ from typing import get_args
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.session_updates import EventRecorded, SpendRequestsChanged, Update
+from helix_desktop.agent.session_updates import EventRecorded, SpendRequestsChanged, TurnChanged, Update
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
-from helix_desktop.ui.design.shell_data import FAILED_WRITE, REFUSED_COMPACTION, Banner, BannerAction
+from helix_desktop.ui.design.shell_data import (
+    AGENT_WORKING,
+    FAILED_WRITE,
+    REFUSED_COMPACTION,
+    Banner,
+    BannerAction,
+)
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.words.action_labels import action_label
@@ -48,6 +54,8 @@ class SessionBanners(QObject):
         match update:
             case SpendRequestsChanged():
                 self._show_spend_requests()
+            case TurnChanged(running=False):
+                self._banners.remove(AGENT_WORKING)
             case EventRecorded(recorded=RecordedEvent(event=HandoverFailed() | HandoverMade())):
                 self._show_breaker()
             case EventRecorded(recorded=RecordedEvent(event=UserSpoke())):

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.errors import AgentWorking, HelixError, InvalidInput
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog, RewindPoint
@@ -50,7 +50,7 @@ class RewindController(QObject):
         if workspace is None or conversation is None:
             return
         if conversation.is_running:
-            raise InvalidInput(text("The agent is working."), fix=text("Stop it, then rewind."))
+            raise AgentWorking(text("The agent is working."), fix=text("Stop it, then rewind."))
         points = _points(conversation)
         if not points:
             raise InvalidInput(text("This session has no message to rewind to."))

@@ -17,8 +17,10 @@ from helix_desktop.domain.events.session import (
     TurnEnded,
     UserSpoke,
 )
+from helix_desktop.ui.chat.actions import RewindTo
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
+from helix_desktop.ui.design.shell_data import AGENT_WORKING
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
@@ -84,7 +86,7 @@ async def _check_numbers_agree(rig: WindowRig) -> None:
 
 
 async def _check_streamed_answers(rig: WindowRig) -> None:
-    """An answer never starts with the text of a previous one."""
+    """An answer never starts with the text of a previous one; what waits for its end says so."""
     go = [asyncio.Event() for _ in range(3)]
     replies = [
         StreamedReply(
@@ -101,8 +103,12 @@ async def _check_streamed_answers(rig: WindowRig) -> None:
         for n, release in enumerate(go):
             await _drawn(rig, f"Answer {n} begins")
             assert _last_words(rig).count("Answer") == 1
+            if n == 0:
+                rig.chat.view.action_triggered.emit(RewindTo(0))
+                await until(lambda: AGENT_WORKING in rig.window.banners.banner_ids(), "the reason")
             release.set()
         await rig.wait_for_turn_end()
+        assert AGENT_WORKING not in rig.window.banners.banner_ids()
         assert len(rig.rows(AssistantRow)) == 3
 
 

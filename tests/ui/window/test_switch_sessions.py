@@ -115,6 +115,8 @@ async def _check_a_pending_retry(rig: WindowRig) -> None:
         assert again.why == notice.why
         assert again.what.startswith("Retrying ")
         await until(lambda: "Retrying now" in rig.rows(NoticeRow)[0].what, "the end of the wait")
+        await until(lambda: not rig.rows(NoticeRow), "the end of a notice that nothing proves")
+        assert rig.rows(AssistantRow)[0].waiting_since_ms
 
         go.set()
         await rig.wait_for_turn_end()

@@ -22,6 +22,7 @@ WARNINGS = {
     "BudgetExhausted",
     "DigestAmbiguous",
     "DigestUnknown",
+    "AgentWorking",
     "InvalidInput",
     "RevertRefused",
     "StoreRepaired",
