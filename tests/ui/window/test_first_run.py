@@ -49,9 +49,16 @@ async def test_the_first_saved_provider_is_the_default(qapp: QApplication, tmp_p
         assert rig.wiring.services.settings.model == "my-box/qwen3.gguf"
         press(page.editor.footer, "use_provider")
         await until(lambda: "other/qwen3.gguf is now the default model" in _notices(rig), "chosen")
+        name = next(field for field in page.editor.findChildren(QLineEdit) if field.text() == "other")
+        QTest.keyClicks(name, " Box")
+        press(page.editor.footer, "use_provider")  # what was edited is saved first
+        await until(
+            lambda: "other-box/qwen3.gguf is now the default model" in _notices(rig), "saved and chosen"
+        )
+        assert not page.editor.has_unsaved_edits()
         rig.wiring.settings.close()
         await rig.open_folder("project")
-        assert rig.conversation.model.label == "other/qwen3.gguf"
+        assert rig.conversation.model.label == "other-box/qwen3.gguf"
 
 
 async def test_enter_copies_the_sample_once_and_it_asks_for_approval_once(

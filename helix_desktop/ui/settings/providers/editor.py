@@ -104,7 +104,7 @@ class ProviderEditor(QWidget):
         )
         self._test.clicked.connect(self._test_or_stop)
         self._save.clicked.connect(self._validate_and_save)
-        self._use.clicked.connect(lambda: self.use_requested.emit(f"{self._id}/{self.models.selected_model}"))
+        self._use.clicked.connect(self._save_and_use)
         self._remove.clicked.connect(lambda: self.remove_requested.emit(self._id))
         self.footer = QFrame()
         self.footer.setObjectName("settings_footer")
@@ -326,7 +326,14 @@ class ProviderEditor(QWidget):
         else:
             self.test_requested.emit(self.form())
 
-    def _validate_and_save(self) -> None:
+    def _save_and_use(self) -> None:
+        """Request to use the selected model as it is filled in: what was edited is saved first."""
+        form = self.form()
+        if not self.has_unsaved_edits() or self._validate_and_save():
+            self.use_requested.emit(f"{form.name}/{self.models.selected_model}")
+
+    def _validate_and_save(self) -> bool:
+        """Save what is filled in, if it is valid; else say what is wrong and return False."""
         form = self.form()
         faults = validate_provider(form)
         for name, field in self._fields.items():
@@ -342,8 +349,10 @@ class ProviderEditor(QWidget):
             part.head.setChecked(True)
         if faults.keys() <= {"extras"} and not wrong and faults:
             self.models.show_error(faults["extras"])
-        if not faults and not wrong:
+        is_valid = not faults and not wrong
+        if is_valid:
             self.saved.emit(form)
+        return is_valid
 
     def _show_key(self, visible: bool) -> None:
         self._key.setEchoMode(QLineEdit.EchoMode.Normal if visible else QLineEdit.EchoMode.Password)

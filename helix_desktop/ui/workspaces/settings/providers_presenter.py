@@ -175,7 +175,10 @@ class ProvidersPresenter:
         return f"{provider.name}/{model if is_listed else provider.resolve_model_name()}"
 
     async def _choose(self, label: str) -> None:
-        await self.use(label)
+        typed, slash, model = label.partition("/")
+        if self._editor.has_unsaved_edits() and self._editor.form().name == typed:
+            return  # they could not be saved, which the page says
+        await self.use(f"{_provider_name(typed)}{slash}{model}")
         self._editor.show_notices([self._default_notice()])
 
     def _default_notice(self) -> CheckNotice:
@@ -332,9 +335,14 @@ def form_from_provider(provider: Provider) -> ProviderForm:
     )
 
 
+def _provider_name(name: str) -> str:
+    """Return the name under which a provider is saved that was typed so."""
+    return re.sub(r"[\s/]+", "-", name.strip()).lower() or _DEFAULT_NAME
+
+
 def provider_from_form(form: ProviderForm) -> Provider:
     """Return the provider that a form describes; name and models may still be missing. Raises HelixError."""
-    name = re.sub(r"[\s/]+", "-", form.name.strip()).lower() or _DEFAULT_NAME
+    name = _provider_name(form.name)
     faults = validate_provider(form)
     wrong = [words for field, words in faults.items() if field not in ("name", "models")]
     if wrong:
