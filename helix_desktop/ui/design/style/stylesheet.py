@@ -144,8 +144,8 @@ QLineEdit:focus, QTextEdit:focus, QPlainTextEdit:focus, QComboBox:focus, QAbstra
     border: 2px solid $accent; padding: 5px 8px; }
 QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled { color: $faint; background: $raised; }
 QLineEdit:read-only { background: $raised; color: $muted; }
-QLineEdit[invalid="true"] { border: 1px solid $error; }
-QLineEdit[invalid="true"]:focus { border: 2px solid $error; }
+QLineEdit[invalid="true"], QPlainTextEdit[invalid="true"] { border: 1px solid $error; }
+QLineEdit[invalid="true"]:focus, QPlainTextEdit[invalid="true"]:focus { border: 2px solid $error; }
 QLineEdit[kind="search"] { padding: 6px 9px; padding-$begin: 3px; }
 QLineEdit[kind="search"]:focus { padding: 5px 8px; padding-$begin: 2px; }
 QLineEdit[kind="title"] { font-size: ${px15}px; font-weight: 600; padding: 0 4px; border-radius: 6px; }
