@@ -17732,6 +17732,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_notes.py" />
+            <source>Both policies send the same requests in this session.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Cached arguments</source>
             <translation type="unfinished" />
@@ -17739,16 +17744,6 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Cached outputs</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Caches old outputs at once and summarizes at 85 %. Easy to follow, but rewrites requests most often.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
-            <source>Caches old outputs in fixed batches and summarizes at 85 %. No notes before that.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17814,12 +17809,17 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/slider.py" />
-            <source>Context policy, from keep more to spend less</source>
+            <source>Context policy, from keep more to send less</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Cost in US dollars</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_notes.py" />
+            <source>Counted as if {model} had answered every request, though others did, too.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17835,6 +17835,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
             <source>Coverage</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_notes.py" />
+            <source>Coverage: the files, symbols and other names that the agent's calls used again, and how many of them were in the context then. The others have to be recalled or read again.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17890,6 +17895,16 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Fixed batch</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>For comparison: caches old outputs at once and summarizes at 85 %. Changes the context most often, and loses the provider's cache of what follows each time: can cost more than Off.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/form.py" />
+            <source>For comparison: caches old outputs in fixed batches and summarizes at 85 %. No notes before that.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18198,6 +18213,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/slider.py" />
+            <source>Send less</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Sends every request unchanged. A request that doesn't fit is stopped with an error.</source>
             <translation type="unfinished" />
@@ -18214,7 +18234,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/comparison.py" />
-            <source>Share of what the agent used next that was in the context</source>
+            <source>Share of the names that the agent used again that were in the context</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18230,11 +18250,6 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Smallest batch</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/settings/policy/slider.py" />
-            <source>Spend less</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18299,6 +18314,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_notes.py" />
+            <source>They differ from request {number} of {total} on, at about {tokens} tokens in the context.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>They stay as they are when older notes are merged.</source>
             <translation type="unfinished" />
@@ -18356,6 +18376,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/policy/form.py" />
             <source>Tokens sent and received</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_notes.py" />
+            <source>Tokens sent are those of the agent's requests. The session usage also counts its answers, and summaries and other background work.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -18589,8 +18614,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_notes.py" />
+            <source>{policy} sends less but is billed more: what follows a change in the context is no longer in the provider's cache, and is billed as new.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/policy/replay_chart.py" />
             <source>{policy}: at most {peak}, {end} at the end</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/policy/replay_notes.py" />
+            <source>{policy}: request {number} is the first that doesn't fit in the context window.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -180,7 +180,7 @@ def change_the_policy(user: DesktopUser) -> None:
     user.see("text", "Search commands")
     user.type("change policy")
     user.keys("Return")
-    user.click("slider", "Context policy, from keep more to spend less", inside="Settings")
+    user.click("slider", "Context policy, from keep more to send less", inside="Settings")
     user.keys("End")
     user.see("label", "Sends the least", inside="Settings")
     user.see("label", "Preview. Nothing changes until you apply it.", inside="Settings")

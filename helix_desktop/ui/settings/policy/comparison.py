@@ -29,7 +29,8 @@ class Comparison:
     """Two of the `choices` by key, and the session's replay under each as far as it is computed.
 
     `message` says why there is no replay (empty), or what failed. `is_one`: both are the same policy.
-    `reports_cache`: the session's provider says what it had cached.
+    `reports_cache`: the session's provider says what it had cached. All is counted for `model`; others
+    answered, too, if there are `other_models`.
     """
 
     choices: tuple[PolicyChoice, ...] = ()
@@ -41,6 +42,8 @@ class Comparison:
     message: str = ""
     is_one: bool = True
     reports_cache: bool = True
+    model: str = ""
+    other_models: bool = False
 
     @property
     def is_exact(self) -> bool:
@@ -86,7 +89,7 @@ def figure_rows(comparison: Comparison) -> tuple[FigureRow, ...]:
         ),
         FigureRow(
             tr("Coverage"),
-            tr("Share of what the agent used next that was in the context"),
+            tr("Share of the names that the agent used again that were in the context"),
             _share(mine),
             _share(other),
             _share_difference(*coverage),

@@ -59,12 +59,13 @@ def _profile(name: str) -> Profile:
             )
         case "classic":
             description = tr(
-                "Caches old outputs in fixed batches and summarizes at 85 %. No notes before that."
+                "For comparison: caches old outputs in fixed batches and summarizes at 85 %. No notes before "
+                "that."
             )
         case "plain":
             description = tr(
-                "Caches old outputs at once and summarizes at 85 %. Easy to follow, but rewrites requests "
-                "most often."
+                "For comparison: caches old outputs at once and summarizes at 85 %. Changes the context most "
+                "often, and loses the provider's cache of what follows each time: can cost more than Off."
             )
         case _:
             description = tr(

@@ -15,6 +15,7 @@ from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.settings.policy.comparison import Comparison, figure_rows
 from helix_desktop.ui.settings.policy.replay_chart import ReplayChart
+from helix_desktop.ui.settings.policy.replay_notes import replay_notes
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: Policy")
@@ -107,7 +108,9 @@ class ReplayCard(QWidget):
         self._retry.clicked.connect(self.retry_requested)
         choices = FlowBox([self._choice(False, self.policy), self._choice(True, self.reference)])
         self._result = QWidget()
-        self._result.setLayout(column(choices, self.chart, self.figures, gap=10))
+        self._notes = label("", "note", wrap=True)
+        self._notes.setObjectName("replay_notes")
+        self._result.setLayout(column(choices, self.chart, self.figures, self._notes, gap=10))
         title = ResponsiveRow(label(tr("This session, replayed"), "strong", wrap=True), [self.status], 120)
         body = (title, self._message, FlowBox([self._retry]), self._result)
         self.setLayout(column(card(column(*body, margins=(16, 13, 16, 14), gap=9))))
@@ -140,6 +143,7 @@ class ReplayCard(QWidget):
         self.chart.show_comparison(comparison)
         if has_result:
             self.figures.show_comparison(comparison)
+            self._notes.setText("\n".join(replay_notes(comparison)))
 
     @staticmethod
     def _fill(combo: Combo, comparison: Comparison, key: str) -> None:

@@ -1,4 +1,4 @@
-"""One slider from "keep more" to "spend less": the profiles are its stops, own changes stand between them."""
+"""One slider from "keep more" to "send less": the profiles are its stops, own changes stand between them."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ class PolicySlider(Themed, QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.track = StopTrack()
-        self.track.setAccessibleName(tr("Context policy, from keep more to spend less"))
+        self.track.setAccessibleName(tr("Context policy, from keep more to send less"))
         self._names = _StopNames()
         self._title, self._description = label("", "strong", wrap=True), label("", "faint", wrap=True)
         self._title.setObjectName("policy_title")
@@ -253,7 +253,7 @@ class PolicySlider(Themed, QWidget):
         self._restore_room = column(self._restore_row)
         self.track.stop_selected.connect(self._on_selected)
         self._names.stop_selected.connect(self._on_selected)
-        ends = row(label(tr("Keep more"), "muted"), None, label(tr("Spend less"), "muted"))
+        ends = row(label(tr("Keep more"), "muted"), None, label(tr("Send less"), "muted"))
         title = ResponsiveRow(self._title, [HelpLink("policy")], 160)
         parts = (ends, self.track, self._names, title, self._description, self._restore_room)
         self.setLayout(column(*parts, gap=3))

@@ -11,7 +11,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.context.window.request_cost import reports_cache
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent
 from helix_desktop.replay.policy.session import SessionFacts, facts_of
 from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.ui.design.async_actions import AsyncActions
@@ -72,6 +72,7 @@ class PolicyPreview:
         self._compared, self._is_compared = (EDITED, IN_USE), False  # True once the user chose what
         self._comparison = Comparison()
         self._loaded: tuple[str, int] = ("", 0)  # session and last event
+        self._models: set[str] = set()  # that answered in it
         self._cache: dict[ContextPolicy, PolicyReplay] = {}
         self._next_policies: tuple[ContextPolicy, ...] = ()  # that may be chosen next
         self._prepared: tuple[ContextPolicy, ...] = ()  # of which the process knows
@@ -176,6 +177,8 @@ class PolicyPreview:
                 present = self._present()
                 await replays.load(conversation.session.log, facts_of(conversation.window))
                 self._loaded = present
+                events = (recorded.event for recorded in conversation.session.log)
+                self._models = {event.model for event in events if isinstance(event, AssistantSpoke)}
             for policy in compared:
                 if policy not in self._cache:
                     await self._replay(replays, policy, is_first=True)
@@ -226,6 +229,7 @@ class PolicyPreview:
     def _show(self, state: ReplayState, message: str = "") -> None:
         policy, reference = self._compared
         mine, other = self._policies.get(policy), self._policies.get(reference)
+        model = self._conversation.window.frame.info.label if self._conversation is not None else ""
         self._comparison = Comparison(
             tuple(PolicyChoice(key, self._name_of(key)) for key in self._policies),
             policy,
@@ -236,6 +240,8 @@ class PolicyPreview:
             message,
             is_one=mine == other,
             reports_cache=self._conversation is None or reports_cache(self._conversation.session.transcript),
+            model=model,
+            other_models=bool(self._models - {model}),
         )
         self._page.replay_card.show_comparison(self._comparison)
 
