@@ -95,7 +95,7 @@ class ResolvedModelSpec(msgspec.Struct, frozen=True):
             model,
             int(self.number("window")),
             int(self.number("reserve")),
-            images=bool(self.supports("images")),
+            images=self.supports("images") is not False,  # unknown: tried, the server may refuse them
             output=int(self.number("output")),
             price_in=self.number("price_in"),
             price_cached=self.number("price_cached"),

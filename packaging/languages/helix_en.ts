@@ -15316,7 +15316,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/composer/attachment_texts.py" />
-            <source>images not supported</source>
+            <source>images not supported: left out</source>
             <translation type="unfinished" />
         </message>
         <message>

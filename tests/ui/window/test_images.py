@@ -98,7 +98,7 @@ async def _check_a_model_without_vision(rig: WindowRig) -> None:
         await rig.use_server(server)
         drop(rig, rig.folder / "lamp.png")
         await until(rig.attachment_labels, "the image stands above the text")
-        assert rig.attachment_labels() == ["lamp.png · images not supported"]
+        assert rig.attachment_labels() == ["lamp.png · images not supported: left out"]
         rig.type_message("What is this?")
         await until(lambda: rig.events(UserSpoke), "it was sent")
         await rig.wait_for_turn_end()

@@ -249,9 +249,12 @@ class TestProviders:
         assert "dialect" in damaged.why
 
     def test_a_label_finds_provider_and_model(self) -> None:
-        assert SETTINGS.find_model("local/small") == (LOCAL, ModelInfo("local", "small", 8_192, 1_024))
-        assert SETTINGS.find_model("local/org/large")[1] == ModelInfo("local", "org/large")
-        assert SETTINGS.find_model("local/unlisted")[1] == ModelInfo("local", "unlisted")
+        assert SETTINGS.find_model("local/small") == (
+            LOCAL,
+            ModelInfo("local", "small", 8_192, 1_024, images=True),
+        )
+        assert SETTINGS.find_model("local/org/large")[1] == ModelInfo("local", "org/large", images=True)
+        assert SETTINGS.find_model("local/unlisted")[1] == ModelInfo("local", "unlisted", images=True)
         assert SETTINGS.find_model("local")[1].name == "org/large"
         assert SETTINGS.find_model("local/small")[1].label == "local/small"
 

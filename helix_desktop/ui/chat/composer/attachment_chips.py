@@ -62,7 +62,8 @@ _STEP_KEYS = {
 class ChipText:
     """What a chip shows: a name, which is cut where it has no room, and what is said of it.
 
-    `has_text`: it can be put into the message as text; `is_preview`: it can be sent in full.
+    `has_text`: it can be put into the message as text; `is_preview`: it can be sent in full; `is_warning`: it
+    will not be sent as it is.
     """
 
     key: str
@@ -71,6 +72,7 @@ class ChipText:
     icon: str = "archive-restore"
     has_text: bool = False
     is_preview: bool = False
+    is_warning: bool = False
 
     @property
     def label(self) -> str:
@@ -139,6 +141,13 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         text_button = [(self._text_button, "corner-down-left")] if self._text_button is not None else []
         return ((self._button, "x"), *text_button)
 
+    def _colors(self) -> tuple[str, str]:
+        """Return the colors of text and background."""
+        theme = self._style.theme
+        if self.text_parts.is_warning:
+            return theme.warn, theme.warn_soft
+        return theme.accent_text, theme.accent_soft
+
     def set_style(self, style: ChatStyle) -> None:
         """Take the colors of a look."""
         theme = style.theme
@@ -147,7 +156,7 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         wide = _LEFT + style.width(self.label, style.font(SMALL, MEDIUM)) + room + 6
         self.setFixedSize(round(min(_MAX_WIDTH, wide)), _HEIGHT)
         for number, (button, name) in enumerate(self._buttons, 1):
-            button.setIcon(icon_of(name, theme.accent_text, 12))
+            button.setIcon(icon_of(name, self._colors()[0], 12))
             button.setIconSize(QSize(12, 12))
             set_style_sheet(
                 button,
@@ -214,12 +223,13 @@ class AttachmentChip(EnterActivates, QAbstractButton):
         mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         ring = style.color(theme.accent) if self._has_ring else None
+        color, fill = self._colors()
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        paint_box(painter, box, style.color(theme.accent_soft), ring, 8)
+        paint_box(painter, box, style.color(fill), ring, 8)
         side = QRectF(9, (_HEIGHT - 13) / 2, 13, 13)
-        paint_icon(painter, style, self.text_parts.icon, theme.accent_text, side)
+        paint_icon(painter, style, self.text_parts.icon, color, side)
         font = style.font(SMALL, MEDIUM)
-        paint_line(painter, style, self._label_rect(), self.visible_label(), font, theme.accent_text)
+        paint_line(painter, style, self._label_rect(), self.visible_label(), font, color)
         painter.end()
 
     def visible_label(self) -> str:

@@ -24,10 +24,11 @@ def chip_text(attachment: Attachment, model_sees_images: bool) -> ChipText:
     return ChipText(
         attachment_key(attachment),
         attachment_name(attachment),
-        tr("images not supported") if lacks_images else attachment_facts(attachment),
+        tr("images not supported: left out") if lacks_images else attachment_facts(attachment),
         attachment_icon(attachment),
         has_text=_has_text(attachment),
         is_preview=attachment.form == "preview",
+        is_warning=lacks_images,
     )
 
 
