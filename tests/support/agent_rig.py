@@ -110,7 +110,8 @@ class ScriptedTools:
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """Run a call: `say` returns `times` words, `fail` and `crash` fail.
 
-        `wait` waits for the gate or, if it `has_output`, for its turn's end.
+        `wait` waits for the gate or, if it `has_output`, for its turn's end; if it `ends_slowly`, it waits
+        for the gate also once it is stopped.
         """
         arguments: dict[str, Any] = json.loads(call.arguments)
         self.executed_calls.append(call.id)
@@ -120,7 +121,11 @@ class ScriptedTools:
             case "wait":
                 on_output("waiting ")
                 on_output("for the gate")
-                await self._wait(call, has_output=bool(arguments.get("has_output")))
+                await self._wait(
+                    call,
+                    has_output="has_output" in arguments,
+                    ends_slowly="ends_slowly" in arguments,
+                )
             case "fail":
                 raise ToolError("No such file.", "It is not there.", "List the folder.")
             case "crash":
@@ -128,13 +133,15 @@ class ScriptedTools:
         text = f"{arguments.get('text', 'ok')} {call.id} " * int(arguments.get("times", 1))
         return ToolResult(text.strip().encode(), target=str(arguments.get("target", "")))
 
-    async def _wait(self, call: ToolCall, *, has_output: bool = False) -> None:
+    async def _wait(self, call: ToolCall, *, has_output: bool = False, ends_slowly: bool = False) -> None:
         self.started.set()
         try:
             await self.gate.wait()
         except asyncio.CancelledError as cancelled:
             self.cancelled_calls.append(call.id)
-            if not (has_output and cancelled.args == (TURN_ENDED,)):
+            if ends_slowly:
+                await self.gate.wait()
+            elif not (has_output and cancelled.args == (TURN_ENDED,)):
                 raise
 
 

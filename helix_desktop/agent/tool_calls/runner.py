@@ -24,7 +24,7 @@ from helix_desktop.agent.session_updates import (
 from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService, UserAsk
 from helix_desktop.agent.tool_calls.file_changes import FileChanges
 from helix_desktop.agent.tool_calls.partial_outputs import PartialOutputs
-from helix_desktop.agent.tool_calls.running_calls import RunningCalls
+from helix_desktop.agent.tool_calls.running_calls import RunningCalls, run_to_end
 from helix_desktop.agent.window.early_rewrites import EarlyRewrites
 from helix_desktop.context.log.file_notes import refused_edit
 from helix_desktop.domain.errors import HelixError, SubagentFailed, ToolError
@@ -263,25 +263,33 @@ class ToolRunner:
             result = _unexpected_failure(call, error)
         if (running.stopped or running.is_cut_off) and not result.ok:
             result = msgspec.structs.replace(result, stopped=True)
-        captured = await self._changes.end_call(call.id)
-        result = await self._file_changes.with_versions(call, request, result)
-        await self._record(call, result, started_at_ms, step, is_cut_off=running.is_cut_off)
-        await self._changes.record(call.id, captured)
-        await self._file_changes.record_after(call.id, request, result)
+        if running.is_cut_off:
+            step.rewrites.interrupt()
+        # It ran: a stop from now on comes too late for it, and must not take its output.
+        await run_to_end(
+            self._record_end(call, request, result, started_at_ms, step), step.rewrites.interrupt
+        )
         if running.is_cut_off:
             raise asyncio.CancelledError
 
-    async def _record(
+    async def _record_end(
         self,
         call: ToolCall,
+        request: ApprovalRequest | None,
         result: ToolResult,
         started_at_ms: int,
         step: _Step,
-        *,
-        is_cut_off: bool = False,
     ) -> None:
+        """Record the output of a call that has ended, and what it changed."""
+        captured = await self._changes.end_call(call.id)
+        result = await self._file_changes.with_versions(call, request, result)
+        await self._record(call, result, started_at_ms, step)
+        await self._changes.record(call.id, captured)
+        await self._file_changes.record_after(call.id, request, result)
+
+    async def _record(self, call: ToolCall, result: ToolResult, started_at_ms: int, step: _Step) -> None:
         received = await self._received(call, result, started_at_ms)
-        await (step.rewrites.cancel() if is_cut_off else step.rewrites.wait())
+        await step.rewrites.wait()
         await self._gate.receive(received, step.held_outputs)
 
     async def _received(self, call: ToolCall, result: ToolResult, started_at_ms: int) -> ReceivedOutput:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from helix_desktop.agent.ports import Clock
@@ -60,7 +60,9 @@ class RunningCalls:
             await asyncio.wait([task])
         except asyncio.CancelledError:
             running.is_cut_off = True
-            await _cut_off(task)
+            if not running.stopped:  # else it is ending already, and would lose its output
+                task.cancel(TURN_ENDED)
+            await _wait_for_end(task, task.cancel)
             if task.cancelled():
                 raise
         finally:
@@ -78,11 +80,25 @@ class RunningCalls:
         return True
 
 
-async def _cut_off(task: asyncio.Task[ToolResult]) -> None:
-    """End a task with its turn, and wait until it has ended; it gets each further cancel, too."""
-    task.cancel(TURN_ENDED)
+async def run_to_end(work: Coroutine[Any, Any, None], on_cancel: Callable[[], object]) -> None:
+    """Await work to its end, also when cancelled: each cancel calls `on_cancel`, and is raised afterwards.
+
+    Raises what the work raises.
+    """
+    task = asyncio.create_task(work)  # noqa: TID251 - awaited here, whatever happens
+    is_cancelled = await _wait_for_end(task, on_cancel)
+    task.result()
+    if is_cancelled:
+        raise asyncio.CancelledError
+
+
+async def _wait_for_end(task: asyncio.Task[Any], on_cancel: Callable[[], object]) -> bool:
+    """Wait until a task has ended; each cancel meanwhile calls `on_cancel`. Return True if one came."""
+    is_cancelled = False
     while not task.done():
         try:
             await asyncio.wait([task])
         except asyncio.CancelledError:
-            task.cancel()
+            is_cancelled = True
+            on_cancel()
+    return is_cancelled

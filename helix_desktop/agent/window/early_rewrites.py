@@ -44,11 +44,15 @@ class EarlyRewrites:
         if self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
 
-    async def cancel(self) -> None:
+    def interrupt(self) -> None:
         """Cancel those that are being made: what is not recorded by now comes before the next request."""
-        if self._task is not None and not self._task.done():
+        if self._task is not None:
             self._task.cancel()
-            await asyncio.wait([self._task])
+
+    async def cancel(self) -> None:
+        """Cancel those that are being made, and wait for their end."""
+        self.interrupt()
+        await self.wait()
 
     def suffice(self) -> bool:
         """Return True if the next request needs no others.

@@ -11,6 +11,7 @@ import pytest
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import INTERRUPTED
 from helix_desktop.agent.session_updates import ErrorRaised, EventRecorded, ResponseDelta
+from helix_desktop.agent.tool_calls import partial_outputs
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.runner import CRASHED
 from helix_desktop.context.log.transcript import Transcript
@@ -157,7 +158,8 @@ class WatchedStore(GatedStore):
         self.has_outputs.set()
 
 
-async def test_a_crash_leaves_what_a_running_call_had_printed() -> None:
+async def test_a_crash_leaves_what_a_running_call_had_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partial_outputs, "_SAVE_EVERY_S", 0)
     store = WatchedStore()
     script = replies_in_order(tool_call_reply(("wait", {})), text_reply("Done."))
     rig = AgentRig(ScriptedModel(script), POLICY, store=store)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
-from helix_desktop.agent.session_updates import ApprovalRequested, CallOutput, ResponseDelta, ResponseReset
+from helix_desktop.agent.session_updates import (
+    ApprovalRequested,
+    CallOutput,
+    ResponseDelta,
+    ResponseReset,
+)
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import TextDelta
 from tests.support.agent_rig import AgentRig
@@ -94,6 +102,40 @@ async def test_stop_while_a_tool_has_output() -> None:
         "ok c0",
         "The user stopped the turn before this call ended.",
     ]
+
+
+async def test_stop_while_a_finished_call_waits_to_be_recorded() -> None:
+    """Its output counts: it came before the stop."""
+    steps = [tool_call_reply(("say", {"times": 900}), id_prefix=f"k{n}") for n in range(9)]
+    policy = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, protect_tokens=1)
+    rig = AgentRig(ScriptedModel(replies_in_order(*steps)), policy)
+    conversation = await rig.begin()
+    rig.store.gated_event_types = (SweepMade,)
+    await conversation.send("Go.")
+    await rig.store.gate_reached.wait()
+    await rig.wait_until(lambda: not conversation.running_calls.running)
+    await asyncio.gather(conversation.stop(), open_later(rig))
+    assert {event.outcome for event in rig.events(ToolAnswered)} == {"ran"}
+    await check_continues(rig)
+
+
+async def test_stop_of_the_turn_right_after_that_of_its_call() -> None:
+    """The call is ending: it is not cut off in the middle of that."""
+    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {"ends_slowly": True})))))
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    await rig.tools.started.wait()
+    assert conversation.running_calls.stop("c0")
+    await rig.wait_until(lambda: rig.tools.cancelled_calls == ["c0"])
+    await asyncio.gather(conversation.stop(), _open_gate_later(rig))
+    assert [(event.text, event.outcome) for event in rig.events(ToolAnswered)] == [("ok c0", "ran")]
+    await check_continues(rig)
+
+
+async def _open_gate_later(rig: AgentRig) -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+    rig.tools.gate.set()
 
 
 async def test_stop_during_an_approval_request() -> None:
