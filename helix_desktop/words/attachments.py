@@ -10,6 +10,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Attachments")
 
+IMAGE_ICON = "image"
 _CODE_SUFFIXES = frozenset(
     ("c", "cc", "cpp", "cs", "css", "go", "h", "hpp", "html", "java", "js", "json", "jsx", "kt", "lua", "php",
      "pl", "py", "rb", "rs", "sh", "sql", "swift", "toml", "ts", "tsx", "vue", "xml", "yaml", "yml")
@@ -52,7 +53,7 @@ def _cost(attachment: Attachment) -> str:
 def attachment_icon(attachment: Attachment) -> str:
     """Return the name of the icon for a kind of attachment."""
     if attachment.image is not None:
-        return "image"
+        return IMAGE_ICON
     if attachment.kind == "cached":
         return "archive-restore"
     if attachment.kind == "paste":

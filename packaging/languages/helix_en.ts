@@ -5334,6 +5334,12 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_types.py" />
+            <source>left out</source>
+            <comment>an image</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>needs approval</source>
             <translation type="unfinished" />

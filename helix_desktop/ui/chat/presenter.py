@@ -159,11 +159,15 @@ class ChatPresenter:
             self.show_versions(versions)
 
     def recount(self, token_ratio: float) -> None:
-        """Show outputs with the tokens of the gauge, `token_ratio` per token of ours."""
-        if self._conversation is not None and not self._is_past:
+        """Show outputs with the tokens of the gauge, `token_ratio` per token of ours; and images left out."""
+        conversation = self._conversation
+        if conversation is not None and not self._is_past:
             self._model.set_token_ratio(token_ratio)
-            for row in self._rows.recount(token_ratio, self._conversation.session.transcript):
+            transcript = conversation.session.transcript
+            for row in self._rows.recount(token_ratio, transcript):
                 self._put_row(row)
+            for message in self._rows.updated_images(transcript, are_sent=conversation.model.images):
+                self._put_row(replace(message, versions=self._versions.get(message.key)))
 
     def _reset(self, rows: Sequence[Row], token_ratio: float = 1.0) -> None:
         self._asks.forget()

@@ -186,6 +186,7 @@ class _NoteChip(NamedTuple):
     icon: str
     digest: str = ""
     number: int = 0
+    is_warning: bool = False
 
     @property
     def label(self) -> str:
@@ -195,6 +196,8 @@ class _NoteChip(NamedTuple):
     def style(self, style: ChatStyle) -> ChipStyle:
         """Return its colors."""
         theme = style.theme
+        if self.is_warning:
+            return ChipStyle(theme.warn, theme.warn_soft, "", self.icon)
         return ChipStyle(theme.muted, theme.raised, theme.border, self.icon)
 
     def width(self, style: ChatStyle) -> float:
@@ -214,4 +217,5 @@ class _NoteChip(NamedTuple):
 
 
 def _attachment_chip(number: int, note: AttachmentNote) -> _NoteChip:
-    return _NoteChip(note.name, note.label.removeprefix(note.name), note.icon, note.digest, number)
+    end = note.label.removeprefix(note.name)
+    return _NoteChip(note.name, end, note.icon, note.digest, number, note.is_left_out)

@@ -44,6 +44,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     DividerRow,
     NoticeRow,
     Row,
+    UserRow,
 )
 from helix_desktop.ui.chat.rows.side_questions import side_question_rows
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
@@ -93,6 +94,10 @@ class ChatRows:
         Cards of tools aren't among them: there may be thousands, and they get the ratio where they are drawn.
         """
         return [*self._dividers.recount(token_ratio, transcript)]
+
+    def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
+        """Return the messages whose images are left out now, or no longer; see `UserRows`."""
+        return self._users.updated_images(transcript, are_sent=are_sent)
 
     def updated_staleness(self, transcript: Transcript) -> list[Row]:
         """Return the rows that show a file which changed, or is again as it was."""

@@ -18,6 +18,9 @@ from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.words.rewrite_explanations import changed_since
+from helix_desktop.words.translation import Translator
+
+tr = Translator("Chat")
 
 MAX_LINES, MAX_BYTES = 1_000, 96 * 1024  # that a card lays out within 16 ms
 
@@ -67,7 +70,8 @@ class Versions:
 class AttachmentNote:
     """What went along with a message: its name, which lines and their price, its stored content, its icon.
 
-    `changed_since` is the event that changed the file which it is of (0: none did).
+    `changed_since` is the event that changed the file which it is of (0: none did). An image that
+    `is_left_out` is not sent to the model.
     """
 
     name: str
@@ -75,12 +79,14 @@ class AttachmentNote:
     digest: str = ""
     icon: str = "paperclip"
     changed_since: int = 0
+    is_left_out: bool = False
 
     @property
     def label(self) -> str:
         """Return all of it on one line."""
         change = changed_since(self.changed_since) if self.changed_since else ""
-        return " · ".join(part for part in (self.name, self.facts, change) if part)
+        left_out = tr("left out", "an image") if self.is_left_out else ""
+        return " · ".join(part for part in (self.name, self.facts, left_out, change) if part)
 
 
 @dataclass(frozen=True, slots=True)

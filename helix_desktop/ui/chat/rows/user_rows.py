@@ -9,14 +9,14 @@ from helix_desktop.domain.events.session import Attachment, RecordedEvent, UserS
 from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow
-from helix_desktop.words.attachments import attachment_facts, attachment_icon, attachment_name
+from helix_desktop.words.attachments import IMAGE_ICON, attachment_facts, attachment_icon, attachment_name
 
 
 class UserRows:
     """Makes the rows of the user's messages, and again those whose files changed."""
 
     def __init__(self) -> None:
-        self._rows: dict[RowKey, UserRow] = {}  # those with attached files
+        self._rows: dict[RowKey, UserRow] = {}  # those with attached files or images
 
     def on_message(self, recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
         """Return the row of a message."""
@@ -31,9 +31,22 @@ class UserRows:
             prompt,
             is_editable=not transcript.parent,
         )
-        if any(attachment.version for attachment in event.attachments):
+        if any(attachment.version or attachment.image for attachment in event.attachments):
             self._rows[row.key] = row
         return row
+
+    def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[UserRow]:
+        """Return the rows whose images are left out now, or no longer; `are_sent`: the model sees images."""
+        changed = []
+        for row in self._rows.values():
+            is_left_out = not are_sent or row.key.seq in transcript.masked
+            notes = tuple(
+                replace(note, is_left_out=is_left_out and note.icon == IMAGE_ICON) for note in row.attachments
+            )
+            if notes != row.attachments:
+                changed.append(replace(row, attachments=notes))
+        self._rows |= {row.key: row for row in changed}
+        return changed
 
     def updated_staleness(self, transcript: Transcript) -> list[UserRow]:
         """Return the rows whose attached files changed, or are again as they were."""
