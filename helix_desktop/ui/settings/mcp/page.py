@@ -135,6 +135,8 @@ class McpPage(Themed, QWidget):
         """Start without servers."""
         super().__init__()
         self.cards: dict[str, ServerCard] = {}
+        """Those of the workspace on screen, by server."""
+        self._all_cards: dict[tuple[str, str], ServerCard] = {}  # with edits of others, by folder and server
         self.add_box = AddServerBox()
         self._add_button = PushButton(tr("Add server"), "", "plus", name="add_server")
         self._add_button.clicked.connect(self.open_add)
@@ -165,7 +167,7 @@ class McpPage(Themed, QWidget):
 
     def show_no_workspace(self) -> None:
         """No workspace is open."""
-        self._show_cards(())
+        self._show_cards("", ())
         self._lead.setText(tr("Open a workspace to add MCP servers."))
         for part in (self._head, self.add_box, self._error, self._undo, self._empty, self.sharing):
             part.hide()
@@ -193,26 +195,32 @@ class McpPage(Themed, QWidget):
         )
         self._empty.setVisible(not reports and self.add_box.isHidden())
         names = tuple(status.entry.name for status in reports)
-        if tuple(self.cards) != names:
-            self._show_cards(names)
+        self._show_cards(folder, names)
         for report in reports:
             used_names = tuple(name for name in names if name != report.entry.name)
             card = self.cards[report.entry.name]
             card.editor.form.secret_storage = secret_storage
             card.show_report(report, folder, used_names)
 
-    def _show_cards(self, names: tuple[str, ...]) -> None:
-        current = {name: card for name, card in self.cards.items() if name in names}
-        for name, old in self.cards.items():
+    def _show_cards(self, folder: str, names: tuple[str, ...]) -> None:
+        """Show a card for each server of a folder; what is edited in cards of other folders stays."""
+        current = {name: self._all_cards.get((folder, name)) for name in names}
+        if list(self.cards.items()) == list(current.items()):
+            return
+        cards = {name: card or self._create_card(name) for name, card in current.items()}
+        for (place, name), old in tuple(self._all_cards.items()):
             self._list.removeWidget(old)
-            if name not in current:
-                old.hide()
+            if cards.get(name) is old:
+                continue
+            old.hide()
+            if place == folder or not old.editor.has_edits:
+                del self._all_cards[place, name]
                 old.deleteLater()
-        self.cards = {}
-        for name in names:
-            server_card = current.get(name) or self._create_card(name)
-            self.cards[name] = server_card
+        self.cards = cards
+        for name, server_card in cards.items():
+            self._all_cards[folder, name] = server_card
             self._list.addWidget(server_card)
+            server_card.show()
 
     def _create_card(self, name: str) -> ServerCard:
         card = ServerCard(name)
@@ -230,7 +238,7 @@ class McpPage(Themed, QWidget):
     def has_unsaved_edits(self) -> bool:
         """Return True if a server was typed or edited, and not saved."""
         pasted = not self.add_box.isHidden() and bool(self.add_box.paste.toPlainText().strip())
-        return pasted or any(card.editor.has_edits for card in self.cards.values())
+        return pasted or any(card.editor.has_edits for card in self._all_cards.values())
 
     def show_error(self, text: str) -> None:
         """Say what went wrong; nothing when empty."""

@@ -35,8 +35,13 @@ class InstructionsPresenter(QObject):
         page.workspace.show_owner(workspace.id)
         self._workspace_id = workspace.id
         title = tr("For the workspace {name}", name=self._services.registry.get(workspace.id).name)
-        page.workspace.show_text(title, await own.read(workspace.id), str(own.path(workspace.id)))
+        words = await own.read(workspace.id)
+        if workspace.id == self._workspace_id:  # else another one is on screen by now
+            page.workspace.show_text(title, words, str(own.path(workspace.id)))
 
     async def _save(self, words: str, workspace_id: str) -> None:
         await self._services.user_instructions.save(words, workspace_id)
-        (self._page.workspace if workspace_id else self._page.personal).show_saved(words)
+        if not workspace_id:
+            self._page.personal.show_saved(words)
+        elif workspace_id == self._workspace_id:
+            self._page.workspace.show_saved(words)
