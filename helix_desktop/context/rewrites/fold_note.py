@@ -227,8 +227,9 @@ def _call_lines(calls: Sequence[_Call]) -> list[str]:
 
 def _has_more(answer: ToolAnswered, phrase: str) -> bool:
     """Return True if a call's output says more than the note: it is large, or its result is not there."""
-    is_change = tool_kind(answer.name) in ("write", "edit")
-    return bool(answer.digest) and (answer.size >= _LARGE_BYTES or not (is_change or _RESULT in phrase))
+    is_change = answer.ok and tool_kind(answer.name) in ("write", "edit")
+    has_result = _RESULT in phrase.removeprefix(target_in_note(answer))
+    return bool(answer.digest) and (answer.size >= _LARGE_BYTES or not (is_change or has_result))
 
 
 def target_in_note(answer: ToolAnswered) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
@@ -13,6 +14,8 @@ SMALL = ToolAnswered("c", "read_file", "out", HASH, 3, 5, 60, target="a.py")
 LARGE = ToolAnswered("c", "read_file", "out", HASH, 9_000, 5, 60, target="b.py")
 LONG = ToolAnswered("c", "run_command", "line\n" * 90, HASH, 450, 5, 60, target="git log")
 UNSTORED = ToolAnswered("c", "run_command", "line\n" * 90, "", 450, 5, 60, target="git log")
+WITH_ARROW = msgspec.structs.replace(LONG, target="echo 'a → b'")
+FAILED = ToolAnswered("c", "edit_file", "no such line\n" * 30, HASH, 390, 5, 60, target="a.py", ok=False)
 EDITED = ToolAnswered("c", "edit_file", "Edited, and so on.", HASH, 18, 5, 60, target="a.py")
 
 
@@ -23,6 +26,8 @@ EDITED = ToolAnswered("c", "edit_file", "Edited, and so on.", HASH, 18, 5, 60, t
         ((LARGE,), "did e3: read_file b.py 8K"),
         ((SMALL, LARGE), "did e3-e4: read_file a.py → out, b.py 8K"),
         ((LONG,), "did e3: run_command git log"),
+        ((WITH_ARROW,), "did e3: run_command echo 'a → b'"),
+        ((FAILED,), "did e3: edit_file a.py failed"),
         ((UNSTORED,), "did: run_command git log"),
     ],
 )
