@@ -160,6 +160,14 @@ async def _check_it_is_ready_with_the_page(rig: WindowRig, replays: ScriptedRepl
     await rig.wiring.settings.show("policy")
     await until(lambda: replays.is_ready, "ready again with the page")
     rig.wiring.settings.dialog.close()
+    card, loads = rig.wiring.settings.dialog.policy.replay_card, replays.loads
+    assert "had answered" not in _text(card, "replay_notes")
+    other = await rig.wiring.services.models.adhoc("box/other", "http://127.0.0.1:1/v1", 32_000)
+    await rig.workspace.set_models(other)
+    await rig.wiring.settings.show("policy")
+    await until(lambda: "if box/other had answered" in _text(card, "replay_notes"), "its model")
+    await until(lambda: replays.loads > loads, "it is replayed for that model")
+    rig.wiring.settings.dialog.close()
 
 
 async def _check_a_policy_of_one_session(rig: WindowRig) -> None:

@@ -71,8 +71,7 @@ class PolicyPreview:
         self._policies: dict[str, ContextPolicy] = {}
         self._compared, self._is_compared = (EDITED, IN_USE), False  # True once the user chose what
         self._comparison = Comparison()
-        self._loaded: tuple[str, int] = ("", 0)  # session and last event
-        self._models: set[str] = set()  # that answered in it
+        self._loaded = ("", "", 0)  # session, model and last event
         self._cache: dict[ContextPolicy, PolicyReplay] = {}
         self._next_policies: tuple[ContextPolicy, ...] = ()  # that may be chosen next
         self._prepared: tuple[ContextPolicy, ...] = ()  # of which the process knows
@@ -153,14 +152,19 @@ class PolicyPreview:
         """End what is being computed, and its process, which holds what the session says."""
         self.stop()
         self._cache.clear()
-        self._loaded, self._prepared = ("", 0), ()
+        self._loaded, self._prepared = ("", "", 0), ()
         replays, self._replays = self._replays, None
         if replays is not None:
             await replays.close()
 
-    def _present(self) -> tuple[str, int]:
+    def _present(self) -> tuple[str, str, int]:
         session = self._conversation.session if self._conversation is not None else None
-        return (session.id, session.transcript.last_seq) if session is not None else ("", 0)
+        return (session.id, self._model, session.transcript.last_seq) if session is not None else ("", "", 0)
+
+    @property
+    def _model(self) -> str:
+        """The label of the model that the next request goes to; empty without a session."""
+        return self._conversation.window.frame.info.label if self._conversation is not None else ""
 
     def _compare(self, policy: str, reference: str) -> None:
         self._compared, self._is_compared = (policy, reference), True
@@ -177,8 +181,6 @@ class PolicyPreview:
                 present = self._present()
                 await replays.load(conversation.session.log, facts_of(conversation.window))
                 self._loaded = present
-                events = (recorded.event for recorded in conversation.session.log)
-                self._models = {event.model for event in events if isinstance(event, AssistantSpoke)}
             for policy in compared:
                 if policy not in self._cache:
                     await self._replay(replays, policy, is_first=True)
@@ -189,11 +191,11 @@ class PolicyPreview:
             await self._prepare(replays)
             await self._compute_effects(replays)
         except HelixError as error:
-            self._loaded = ("", 0)
+            self._loaded = ("", "", 0)
             message = " ".join(filter(None, (translate(error.what), translate(error.why))))
             self._show("failed", message)
         except Exception:
-            self._loaded = ("", 0)
+            self._loaded = ("", "", 0)
             self._show("failed", tr("This session can't be replayed. See the log for details."))
             raise
 
@@ -229,7 +231,6 @@ class PolicyPreview:
     def _show(self, state: ReplayState, message: str = "") -> None:
         policy, reference = self._compared
         mine, other = self._policies.get(policy), self._policies.get(reference)
-        model = self._conversation.window.frame.info.label if self._conversation is not None else ""
         self._comparison = Comparison(
             tuple(PolicyChoice(key, self._name_of(key)) for key in self._policies),
             policy,
@@ -240,10 +241,16 @@ class PolicyPreview:
             message,
             is_one=mine == other,
             reports_cache=self._conversation is None or reports_cache(self._conversation.session.transcript),
-            model=model,
-            other_models=bool(self._models - {model}),
+            model=self._model,
+            other_models=self._has_other_models(),
         )
         self._page.replay_card.show_comparison(self._comparison)
+
+    def _has_other_models(self) -> bool:
+        """Return True if another model than the next request's answered in the session."""
+        log = self._conversation.session.log if self._conversation is not None else ()
+        answers = (recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke))
+        return any(answer.model != self._model for answer in answers)
 
     @staticmethod
     def _name_of(key: str) -> str:
