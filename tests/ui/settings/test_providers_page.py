@@ -13,16 +13,17 @@ from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from tests.support.window.buttons import find_button
 
+THREE = [
+    ProviderForm(DEMO, "Demo", "", demo=True),
+    ProviderForm("box", "box", "http://127.0.0.1:1/v1"),
+    ProviderForm("lab", "lab", "http://127.0.0.1:2/v1"),
+]
+
 
 def test_a_provider_is_shown_when_it_is_clicked_or_reached_with_a_key(qtbot: QtBot) -> None:
     page = ProvidersPage()
     qtbot.addWidget(page)
-    forms = [
-        ProviderForm(DEMO, "Demo", "", demo=True),
-        ProviderForm("box", "box", "http://127.0.0.1:1/v1"),
-        ProviderForm("lab", "lab", "http://127.0.0.1:2/v1"),
-    ]
-    page.show_providers(forms, [ProviderStatus(form.id, form.demo, "none") for form in forms])
+    page.show_providers(THREE, [ProviderStatus(form.id, form.demo, "none") for form in THREE])
     page.resize(800, 600)
     with qtbot.waitExposed(page):
         page.show()
@@ -90,13 +91,8 @@ def test_a_new_provider_stays_until_it_is_saved(qtbot: QtBot) -> None:
 def test_what_is_edited_of_a_provider_waits_while_others_are_shown(qtbot: QtBot) -> None:
     page = ProvidersPage()
     qtbot.addWidget(page)
-    forms = [
-        ProviderForm(DEMO, "Demo", "", demo=True),
-        ProviderForm("box", "box", "http://127.0.0.1:1/v1"),
-        ProviderForm("lab", "lab", "http://127.0.0.1:2/v1"),
-    ]
-    states = [ProviderStatus(form.id, form.id == "box", "none") for form in forms]
-    page.show_providers(forms, states)
+    states = [ProviderStatus(form.id, form.id == "box", "none") for form in THREE]
+    page.show_providers(THREE, states)
     page.editor.enter_key("sk-secret", is_ready=False)
     assert page.list.item(1).text() == "box · workspace default · not saved"
     page.add()
@@ -105,7 +101,7 @@ def test_what_is_edited_of_a_provider_waits_while_others_are_shown(qtbot: QtBot)
     page.list.setCurrentRow(2)
     assert page.editor.form().key == ""
     page.list.setCurrentRow(0)
-    page.show_providers(forms, states)
+    page.show_providers(THREE, states)
     titles = [page.list.item(row).text() for row in range(page.list.count())]
     assert titles[1:] == ["box · workspace default · not saved", "lab", "New provider · not saved"], (
         "the second new one had nothing typed"

@@ -45,7 +45,7 @@ class ProvidersPage(Themed, QWidget):
         self._states: dict[str, ProviderStatus] = {}
         self._drafts: dict[str, ProviderForm] = {}  # what is not saved of providers
         self._edited_key = ""  # of the provider whose fields the editor has
-        self._begun_count = 0
+        self._new_count = 0
         self.list = QListWidget()
         self.list.setProperty("kind", "cards")
         self.list.setAccessibleName(tr("Providers"))
@@ -133,10 +133,10 @@ class ProvidersPage(Themed, QWidget):
         """Show these providers; the chosen one and all unsaved edits stay, at first it is the one in use."""
         self._keep_draft()
         selected_id = self._selected_id()
-        begun = {key: form for key, form in self._forms.items() if not form.id and key in self._drafts}
-        self._forms = {form.id: form for form in forms} | begun
+        unsaved = {key: form for key, form in self._forms.items() if not form.id and key in self._drafts}
+        self._forms = {form.id: form for form in forms} | unsaved
         self._drafts = {key: draft for key, draft in self._drafts.items() if key in self._forms}
-        self._states = {state.id: state for state in states} | {key: self._states[key] for key in begun}
+        self._states = {state.id: state for state in states} | {key: self._states[key] for key in unsaved}
         self.list.blockSignals(True)
         self.list.clear()
         for key in self._forms:
@@ -185,7 +185,7 @@ class ProvidersPage(Themed, QWidget):
         if (row_number := self._row_of(key)) >= 0:
             self.list.item(row_number).setText(self._row_text(key))
 
-    def _forget_begun(self, key: str) -> None:
+    def _forget_new(self, key: str) -> None:
         """Take a new provider off the list."""
         del self._forms[key]
         self._drafts.pop(key, None)
@@ -201,7 +201,7 @@ class ProvidersPage(Themed, QWidget):
             self.list.item(self._row_of(key)).setText(self._row_text(key))
             self._show_selected()
         else:
-            self._forget_begun(key)
+            self._forget_new(key)
 
     def has_unsaved_edits(self) -> bool:
         """Return True if a provider was edited and not saved."""
@@ -239,8 +239,8 @@ class ProvidersPage(Themed, QWidget):
         self.editor.enter_key(key, is_ready=vendor is not None)
 
     def _start_editing(self, form: ProviderForm) -> None:
-        self._begun_count += 1
-        key = f" {self._begun_count}"  # no provider's name has a space
+        self._new_count += 1
+        key = f" {self._new_count}"  # no provider's name has a space
         note = next((state.new_key_note for state in self._states.values() if state.new_key_note), "")
         self._forms[key], self._states[key] = form, ProviderStatus("", False, "none", note)
         self._add_row(key)
@@ -286,4 +286,4 @@ class ProvidersPage(Themed, QWidget):
         left = self._edited_key
         self._keep_draft()
         if left != next_key and left in self._forms and not self._forms[left].id and left not in self._drafts:
-            self._forget_begun(left)
+            self._forget_new(left)
