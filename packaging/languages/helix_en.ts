@@ -15083,7 +15083,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/model_change_banner.py" />
-            <source>Nothing is sent until you choose. The model you choose receives this conversation.</source>
+            <source>Nothing is sent until you choose, and tokens are counted for {model}. The model you choose receives this conversation.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -88,7 +88,11 @@ def _banner(change: ModelChange, now: ModelInfo) -> Banner:
         what = tr("{model} is chosen for this session, but isn't set up.", model=last)
     else:
         what = tr("{model} answered in this session, but isn't set up.", model=last)
-    why = tr("Nothing is sent until you choose. The model you choose receives this conversation.")
+    why = tr(
+        "Nothing is sent until you choose, and tokens are counted for {model}. The model you choose receives "
+        "this conversation.",
+        model=model_name(now.label, now.demo),
+    )
     go_on = BannerAction(
         _CONTINUE,
         tr("Continue with the demo model")

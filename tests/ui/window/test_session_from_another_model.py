@@ -48,6 +48,7 @@ async def _check_the_refusal(rig: WindowRig, server: ChatServer) -> None:
     """It displays its own model, and sends nothing before a choice."""
     requests = len(server.bodies)
     assert f"{LABEL} answered in this session, but isn't set up." in rig.banner_text()
+    assert "tokens are counted for Offline demo model" in rig.banner_text()
     await until(lambda: rig.window.top_bar.status() == "Ready · qwen3 · 2 messages", "the status")
     assert rig.composer.model_button.text() == "qwen3"
     rig.type_message("Go on")
