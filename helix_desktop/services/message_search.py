@@ -1,4 +1,4 @@
-"""Finds messages by their words in the logs of sessions, those of the newest session first."""
+"""Finds messages and calls by their words in the logs of sessions, those of the newest session first."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, U
 from helix_desktop.domain.search_query import normalize
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.text_search import find_matches
+from helix_desktop.domain.tool_call_target import call_target
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +35,10 @@ class SearchedSession(NamedTuple):
 
 
 class MessageHit(NamedTuple):
-    """A message with all words of a search; `excerpt` is the line that has most of them."""
+    """A message with all words of a search; `excerpt` is the line that has most of them.
+
+    Commands, paths and patterns of calls belong to the answer that made the calls.
+    """
 
     workspace_id: str
     session: str
@@ -117,7 +121,7 @@ class MessageSearch:
 def _messages_of(
     log: list[RecordedEvent], after: int, stop_event: threading.Event
 ) -> tuple[list[_Message], int]:
-    """Return what was said behind event `after`, newest first, and its characters; part of it if stopped.
+    """Return what was said and called after an event, newest first, and its characters, or a part.
 
     Empties the log, so that its events are freed here, one by one, and not all at once where it was read.
     """
@@ -130,8 +134,10 @@ def _messages_of(
         match recorded.event:
             case UserSpoke(text=text):
                 speaker: Speaker = "user"
-            case AssistantSpoke(text=text):
+            case AssistantSpoke(text=text, calls=calls):
                 speaker = "agent"
+                targets = (call_target(call.arguments) for call in calls)
+                text = "\n".join(filter(None, (text, *targets)))
             case _:
                 continue
         if text:

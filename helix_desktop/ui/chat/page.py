@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
@@ -40,7 +40,7 @@ class ChatFindBar(QFrame):
 
     def __init__(self, view: ChatView) -> None:
         super().__init__()
-        self._view = view
+        self._view, self._only_marks = view, False
         self.field = SearchField(tr("Find in this session"))
         self.result = label("", "faint")
         self.result.setObjectName("find-result")
@@ -64,18 +64,32 @@ class ChatFindBar(QFrame):
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
 
+    def mark(self, text: str) -> None:
+        """Mark a text where it stands in the conversation, without going anywhere; F3 goes on from there."""
+        with QSignalBlocker(self.field):
+            self.field.setText(text)
+        self.show()
+        self._only_marks = True
+        self._view.mark_text(text)
+
     def close_bar(self) -> None:
         """Hide the field and its marks."""
+        self._only_marks = False
         self._view.find_text("")
         self.hide()
         self._view.setFocus()
 
     def step(self, direction: int) -> None:
         """Go to the next hit downwards (1) or upwards (-1)."""
+        self._only_marks = False
         self._view.find_text(self.field.text(), direction)
 
     def _show_result(self) -> None:
         """Say which hit is shown, and how many there are: "3 of 512"; with a plus while they are counted."""
+        counter = self._view.finder.counter
+        if self._only_marks and counter.is_done and not counter.total:
+            self.close_bar()  # it stands in the head of a card, which has no marks
+            return
         previous, text = self.result.text(), self._result_text()
         self.result.setText(text)
         if text and text != previous and self._view.finder.counter.is_done:

@@ -181,8 +181,8 @@ class SessionNavigation(QObject):
         self._window.show_page("cache")
         self._views.cache.select(digest)
 
-    def show_event(self, seq: int) -> None:
-        """Show where an event stands in the chat; a rewrite in the timeline."""
+    def show_event(self, seq: int, mark: str = "") -> None:
+        """Show where an event stands in the chat, with a text marked; a rewrite in the timeline."""
         conversation = self._session_controller.conversation
         if conversation is None or not seq:
             return
@@ -196,6 +196,8 @@ class SessionNavigation(QObject):
         self._window.show_page("chat")
         recorded = conversation.session.log[seq - 1]
         self._views.chat.view.jump_to(self._session_controller.chat.key_of_event(recorded, transcript))
+        if mark:
+            self._views.chat.find_bar.mark(mark)
 
     def _show_message(self, seq: int) -> None:
         """Show where an event stands in the chat; 0: the message field."""

@@ -41,6 +41,7 @@ class SwitcherPresenter(QObject):
         self._switcher, self._workspaces, self._navigation = context.window.switcher, workspaces, navigation
         self._sessions: dict[tuple[str, str], SearchedSession] = {}
         self._search: MessageSearch | None = None
+        self._terms: Sequence[str] = ()  # of the hits that are listed
         self._search_task: asyncio.Task[None] | None = None
         switcher, start = self._switcher, context.async_actions.start
         switcher.opened.connect(lambda: start(self._show_sessions(), "list sessions"))
@@ -117,6 +118,7 @@ class SwitcherPresenter(QObject):
             terms = parse_query(words)
         except InvalidInput:
             terms = ()
+        self._terms = terms
         if terms and self._search is not None:
             async with aclosing(self._search.find(terms, _MAX_MESSAGES)) as found:
                 async for hits in found:
@@ -128,7 +130,7 @@ class SwitcherPresenter(QObject):
         for hit in hits:
             title = session_title(self._sessions[hit.workspace_id, hit.session].summary.title)
             is_own = hit.speaker == "user"
-            parts = (tr("You") if is_own else tr("Agent"), title, self._name_of(hit.workspace_id))
+            parts = (tr("You") if is_own else tr("Agent"), self._name_of(hit.workspace_id), title)
             rows.append(
                 MessageRow(
                     hit.workspace_id,
@@ -153,7 +155,7 @@ class SwitcherPresenter(QObject):
         await self._workspaces.open_in_front(workspace_id, session)
         conversation = self._workspaces.session_controller.conversation
         if conversation is not None and conversation.session.id == session:
-            self._navigation.show_event(seq)
+            self._navigation.show_event(seq, mark=max(self._terms, key=len, default=""))
 
 
 def _log_reader(workspace: OpenWorkspace, session: str) -> Callable[[], Awaitable[list[RecordedEvent]]]:

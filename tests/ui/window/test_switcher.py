@@ -73,6 +73,7 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Look at the lexer"], "its rows")
         await until(rig.composer.editor.hasFocus, "the end of the way there")
         assert not switcher.isVisible()
+        await until(lambda: rig.chat.find_bar.result.text() == "2", "its word marked and counted")
 
         # The signs limit what is searched; a command is run, and listed first from now on.
         commands.switch_workspace.trigger()

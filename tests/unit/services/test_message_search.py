@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SessionStarted, UserSpoke
+from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.search_query import normalize, parse_query
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.user_text import UserText
@@ -94,3 +95,15 @@ async def test_the_excerpt_begins_shortly_before_its_first_word() -> None:
     (hit,) = await find(MessageSearch([searched("a", log)]), "lexer")
     assert hit.excerpt.startswith("…")
     assert 0 < hit.excerpt.index("lexer") <= 31
+
+
+async def test_commands_and_paths_of_calls_are_found_at_their_answer() -> None:
+    calls = (
+        ToolCall("a", "run_command", '{"command": "cd src && pytest -q tests"}'),
+        ToolCall("b", "read_file", '{"path": "src/lexer.py"}'),
+    )
+    log = [*make_log([(True, "go")]), RecordedEvent(3, 9_000, AssistantSpoke("", "m", 1, calls))]
+    search = MessageSearch([searched("a", log)])
+    for words, line in (("pytest", "cd src && pytest -q tests"), ("lexer", "src/lexer.py")):
+        (hit,) = await find(search, words)
+        assert (hit.seq, hit.speaker, hit.excerpt) == (3, "agent", line)

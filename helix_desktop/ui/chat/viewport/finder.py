@@ -67,6 +67,12 @@ class ChatFinder(QObject):
         self._pending_rows = self._search_order()
         self._search_slice()
 
+    def mark(self, query: str) -> None:
+        """Mark and count the hits, with none of them the current one."""
+        self.clear()
+        self.query = to_lower(query)
+        self.counter.start(self.query)
+
     def clear(self) -> None:
         """Stop and show no hits."""
         self._timer.stop()

@@ -171,6 +171,11 @@ class ChatView(Themed, QAbstractScrollArea):
         self.finder.find(text, direction)
         self.chat_viewport.repaint()
 
+    def mark_text(self, text: str) -> None:
+        """Mark a text where it stands, and scroll nowhere."""
+        self.finder.mark(text)
+        self.chat_viewport.repaint()
+
     def selected_text(self) -> str:
         """Return the selected words, messages apart by an empty line."""
         return self._selection.text()

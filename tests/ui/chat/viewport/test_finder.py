@@ -137,3 +137,13 @@ def test_a_command_is_found_and_its_card_opens(qtbot: QtBot, view: ChatView) -> 
     assert _find(qtbot, view, "tick") == (1, 1)
     assert view.chat_viewport.item_cache.is_open(call.key, "card")
     assert _find(qtbot, view, "out.txt") == (1, 1)
+
+
+def test_marked_words_are_counted_and_nothing_moves(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset(_pairs(40))
+    view.chat_viewport.show_row(20)
+    view.mark_text("QUESTION")
+    qtbot.waitUntil(lambda: view.finder.counter.is_done)
+    assert view.finder.counter.total > 0
+    assert view.finder.current is None
+    assert view.chat_viewport.placed_row(20) is not None
