@@ -16700,6 +16700,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
+            <source>Correct the marked number of {model}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/providers/model_spec_form.py" />
             <source>Default (no)</source>
             <translation type="unfinished" />

@@ -147,3 +147,23 @@ def test_half_typed_extras_wait_and_keep_a_provider_from_being_saved(qtbot: QtBo
     find_button(page.editor.footer, "discard_provider").click()
     assert not of_model.body_field.toPlainText()
     assert page.list.item(0).text() == "box · m · workspace default"
+
+
+def test_a_provider_is_not_saved_without_a_number_that_is_wrong(qtbot: QtBot) -> None:
+    page = ProvidersPage()
+    qtbot.addWidget(page)
+    models = (ModelEntry(name="m"),)
+    form = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")
+    page.show_providers([form], [ProviderStatus("box", True, "none")])
+    window = page.editor.models.spec_form.field("window")
+    save = find_button(page.editor.footer, "save_provider")
+    window.setText("many")
+    window.editingFinished.emit()
+    with qtbot.assertNotEmitted(page.editor.saved):
+        save.click()
+    assert page.editor.models.error_text() == "Correct the marked number of m."
+    window.setText("32k")
+    window.editingFinished.emit()
+    with qtbot.waitSignal(page.editor.saved) as saved:
+        save.click()
+    assert saved.args[0].models[0].window == 32_000

@@ -338,6 +338,8 @@ class ProviderEditor(QWidget):
         faults = validate_provider(form)
         for name, field in self._fields.items():
             field.show_error(faults.get(name, ""))
+        if "models" not in faults and self.models.spec_form.has_invalid():
+            faults["models"] = tr("Correct the marked number of {model}.", model=self.models.selected_model)
         self.models.show_error(faults.get("models", ""))
         self.models.show_incomplete()
         wrong = [

@@ -147,6 +147,10 @@ class ModelSpecForm(QWidget):
         """Return the field of a number, by its figure's name."""
         return self._fields[name]
 
+    def has_invalid(self) -> bool:
+        """Return True if a field has what is no number of its kind."""
+        return any(field.property("invalid") for field in self._fields.values())
+
     def choice(self, name: str) -> Combo:
         """Return the choice of an ability, by its name."""
         return self._choices[name]
