@@ -103,7 +103,7 @@ class ToolRows:
             self._recalled.add(recorded.seq)
         row = replace(
             _with_outcome(before, answer),
-            target=before.target if answer.subagent and before.target else answer.target or before.target,
+            target=_answered_target(answer, before.target),
             answer_seq=recorded.seq,
             is_choosing_form=False,
             subagent_session=answer.subagent,
@@ -247,6 +247,14 @@ class ToolRows:
         if badge == "in_window" and row.answer_seq in self._recalled:
             badge = "recalled"
         return replace(row, badge=badge, changed_since=transcript.stale_digests.get(row.digest, 0))
+
+
+def _answered_target(answer: ToolAnswered, before: str) -> str:
+    """Return what an answered call was about; of a recall also which part of the content it brought."""
+    if answer.subagent and before:
+        return before
+    part = answer.about if answer.recalled else ""
+    return " · ".join(filter(None, (answer.target or before, part)))
 
 
 def _with_excerpt(row: ToolRow, excerpt: Excerpt) -> ToolRow:

@@ -1,0 +1,30 @@
+"""Rows of tool calls, made from single events."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SessionStarted, ToolAnswered
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.row_types import ShellCommand, ToolRow
+
+
+def test_a_recall_says_which_lines_it_brought_and_a_command_its_folder() -> None:
+    calls = (
+        ToolCall("r", "recall", '{"hash": "9f3a1c", "start_line": 3}'),
+        ToolCall("c", "run_command", '{"command": "make", "folder": "src", "network": true}'),
+        ToolCall("d", "run_command", "no arguments"),
+    )
+    answer = ToolAnswered(
+        "r", "recall", "three\nfour", "9f3a1c" + "0" * 58, 90, 10, 4,
+        target="log.txt", recalled="9f3a1c" + "0" * 58, about="lines 3-4",
+    )  # fmt: skip
+    log = [
+        RecordedEvent(1, 1_000, SessionStarted("s")),
+        RecordedEvent(2, 2_000, AssistantSpoke("", "m", 1, calls)),
+        RecordedEvent(3, 3_000, answer),
+    ]
+    _, rows = rows_from_log(log)
+    recall, command, broken = (row for row in rows if isinstance(row, ToolRow))
+    assert recall.target == "log.txt · lines 3-4"
+    assert command.command == ShellCommand("make", "src", network=True)
+    assert broken.command is None
