@@ -91,7 +91,7 @@ def inspector_state(
         cache=_cache(transcript, totals, entries, gauge.ratio),
         levels=policy_levels(policy, gauge.handover_threshold / gauge.window),
         ratio=ratio_text(gauge),
-        pending_text=_pending_text(transcript, policy),
+        pending_text=_pending_text(transcript, policy, gauge),
         is_managed=policy.enabled,
         is_on_hold=policy.enabled and transcript.on_hold,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
@@ -147,14 +147,15 @@ def policy_levels(policy: ContextPolicy, handover_at: float) -> tuple[Level, ...
     return tuple(sorted(levels, key=lambda level: level.share))
 
 
-def _pending_text(transcript: Transcript, policy: ContextPolicy) -> str:
+def _pending_text(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> str:
     """Return what is prepared and not in place yet, and what it waits for."""
     seq = observation.pending_observations(transcript)
     observations = transcript.rewrites.observations.get(seq) if seq is not None else None
     if seq is None or observations is None:
         return ""
     count, ratio = len(observations.observations), ratio_before(transcript, seq)
-    if policy.observe_place_at <= policy.observe_at:
+    place_at = min(policy.observe_place_at, policy.handover_at)
+    if policy.observe_place_at <= policy.observe_at or gauge.used >= place_at * gauge.window:
         ready = tr.plural(
             count, "%n noted fact ready for the next request", "%n noted facts ready for the next request"
         )
@@ -163,10 +164,10 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy) -> str:
             count,
             "%n noted fact ready: used at {share}, with another change, or when the provider cache expires",
             "%n noted facts ready: used at {share}, with another change, or when the provider cache expires",
-            share=format_whole_percent(policy.observe_place_at),
+            share=format_whole_percent(place_at),
         )
     change = format_token_change(round(observations.before * ratio), round(observations.tokens * ratio))
-    return f"{ready} · {change}"
+    return f"{ready} ({change})"
 
 
 def _difference(gauge: UsageGauge, counted: int) -> tuple[WindowRow, ...]:

@@ -482,7 +482,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         policy_levels(PROFILES["balanced"], 0.85), "Compacts at 85 % · 5.8k left",
         "The provider counts 1.24 × Helix's count (median of 5 reports)",
         "12 noted facts ready: used at 38 %, with another change, or when the provider cache expires "
-        "· 9.1k → 1.2k tokens",
+        "(9.1k → 1.2k tokens)",
         "A note replaces old steps in about 6 model calls (\N{MINUS SIGN}8.2k tokens of about 18.9k by then)",
         (
             "Ready to be cached: 3.1k tokens.",

@@ -84,6 +84,10 @@ def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSi
 def test_queued_messages_and_savings_match_the_log(simulator: SessionSimulator) -> None:
     transcript, state = simulator.transcript, _state(simulator)
     assert bool(state.pending_text) == (observation.pending_observations(transcript) is not None)
+    if state.pending_text:
+        policy, gauge = simulator.policy, _gauge(simulator)
+        is_due = gauge.share >= min(policy.observe_place_at, policy.handover_at)
+        assert ("next request" in state.pending_text) is is_due
     active = {
         seq: rewrite
         for seq, rewrite in transcript.rewrites.by_seq.items()
