@@ -74,6 +74,11 @@ class NonEmptyText(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+def add_text(command: argparse.ArgumentParser, option: str, metavar: str, words: str) -> None:
+    """Add an option whose text must not be blank, and is empty without it; `words` explain it."""
+    command.add_argument(option, action=NonEmptyText, default="", metavar=metavar, help=words)
+
+
 def number_between(minimum: int, maximum: int) -> Callable[[str], int]:
     """Return what parses an integer of a range."""
 

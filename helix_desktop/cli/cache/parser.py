@@ -69,13 +69,7 @@ def _add_recall(add_command: AddCommand) -> None:
         metavar="HANDLE",
         help=tr("SHA-256, or its first digits; or entry numbers such as {entries}", entries="e39-e45"),
     )
-    recall.add_argument(
-        "--from-session",
-        action=argument_types.NonEmptyText,
-        default="",
-        metavar="ID",
-        help=tr("the session whose agent recalls"),
-    )
+    argument_types.add_text(recall, "--from-session", "ID", tr("the session whose agent recalls"))
     recall.add_argument("--pattern", default="", metavar="REGEX", help=tr("only lines that match"))
     line, tokens = argument_types.positive_count, argument_types.number_between(MIN_TOKENS, MAX_TOKENS)
     for option, kind, text in (
@@ -88,26 +82,10 @@ def _add_recall(add_command: AddCommand) -> None:
 
 
 def _add_filters(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--tool",
-        action=argument_types.NonEmptyText,
-        default="",
-        metavar="NAME",
-        help=tr("only outputs of this tool"),
-    )
-    command.add_argument(
-        "--path",
-        action=argument_types.NonEmptyText,
-        default="",
-        metavar="TEXT",
-        help=tr("only targets that contain this text"),
-    )
-    command.add_argument(
-        "--from-session",
-        action=argument_types.NonEmptyText,
-        default="",
-        metavar="ID",
-        help=tr("only entries that this session stored first"),
+    argument_types.add_text(command, "--tool", "NAME", tr("only outputs of this tool"))
+    argument_types.add_text(command, "--path", "TEXT", tr("only targets that contain this text"))
+    argument_types.add_text(
+        command, "--from-session", "ID", tr("only entries that this session stored first")
     )
     command.add_argument(
         "--prefix",

@@ -52,23 +52,13 @@ def _add_selection(command: argparse.ArgumentParser) -> None:
 
 
 def _add_session(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--session",
-        action=argument_types.NonEmptyText,
-        default="",
-        metavar="ID",
-        help=tr("session (default: {last}, the newest)", last="last"),
+    argument_types.add_text(
+        command, "--session", "ID", tr("session (default: {last}, the newest)", last="last")
     )
 
 
 def _add_step(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--step",
-        action=argument_types.NonEmptyText,
-        default="",
-        metavar="ID",
-        help=tr("only the step with this ID, or its first digits"),
-    )
+    argument_types.add_text(command, "--step", "ID", tr("only the step with this ID, or its first digits"))
 
 
 def _add_files(command: argparse.ArgumentParser) -> None:

@@ -28,10 +28,4 @@ def add_demo_commands(add_command: Callable[[str, str], argparse.ArgumentParser]
     pictures.add_argument(
         "--theme", choices=("light", "dark", "both"), default="both", help=tr("appearance to take")
     )
-    pictures.add_argument(
-        "--language",
-        action=argument_types.NonEmptyText,
-        default="",
-        metavar="CODE",
-        help=tr("code of a language, or a compiled catalog"),
-    )
+    argument_types.add_text(pictures, "--language", "CODE", tr("code of a language, or a compiled catalog"))

@@ -37,19 +37,9 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 def add_model(command: argparse.ArgumentParser) -> None:
     """Add which model to use, at which address, with which window."""
-    command.add_argument(
-        "--model",
-        action=argument_types.NonEmptyText,
-        default="",
-        metavar="PROVIDER/NAME",
-        help=tr("model to use"),
-    )
-    command.add_argument(
-        "--base-url",
-        action=argument_types.NonEmptyText,
-        default="",
-        metavar="URL",
-        help=tr("address of a server with the OpenAI Chat Completions API"),
+    argument_types.add_text(command, "--model", "PROVIDER/NAME", tr("model to use"))
+    argument_types.add_text(
+        command, "--base-url", "URL", tr("address of a server with the OpenAI Chat Completions API")
     )
     add_window(command, default=0)
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 
 from helix_desktop.cli import argument_types
-from helix_desktop.cli.parsers.options import Commands, add_model, add_patience, add_window, keys_text
+from helix_desktop.cli.parsers.options import (
+    Commands,
+    add_model,
+    add_patience,
+    add_window,
+    keys_text,
+)
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -100,13 +106,7 @@ def add_exam(commands: Commands, common: argparse.ArgumentParser) -> None:
         help=tr("folder with the questions and their keys"),
     )
     add_model(exam)
-    exam.add_argument(
-        "--judge",
-        action=argument_types.NonEmptyText,
-        default="",
-        metavar="PROVIDER/NAME",
-        help=tr("model that judges the answers too"),
-    )
+    argument_types.add_text(exam, "--judge", "PROVIDER/NAME", tr("model that judges the answers too"))
     exam.add_argument(
         "--limit",
         type=argument_types.count,
