@@ -279,6 +279,8 @@ class QuickPicker(Themed, QFrame):
         """Stand in the middle, as high as the lines need; at least `min_high` pixels."""
         window = self._window
         wide = min(self.wide_px, window.width() - 40)
+        for part in (self, self.search, self._footer):
+            part.ensurePolished()  # else it is measured without its frame when it opens for the first time
         scale, option = fonts.scale(self.font()), QStyleOptionViewItem()
         line, limit = (round(self._delegate.line_px * scale * count) for count in (1, self._max_lines))
         inner = wide - 2 * _MARGIN_PX

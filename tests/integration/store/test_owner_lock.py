@@ -76,7 +76,7 @@ async def test_the_store_of_another_process_is_refused_with_its_pid(tmp_path: Pa
     try:
         assert child.stdout is not None
         assert await child.stdout.readline() == b"open\n"
-        with pytest.raises(StoreLocked, match="close it and try again") as caught:
+        with pytest.raises(StoreLocked, match="in use by another running Helix Desktop") as caught:
             await LevelDbStore.open(tmp_path, WORKSPACE)
         assert caught.value.owner_pid == child.pid
         assert str(child.pid) in str(caught.value)

@@ -265,7 +265,7 @@ async def test_every_gauge_matches_the_next_request(
         events = msgspec.json.decode(msgspec.json.encode(await rig.stored_events()))
 
     cache_list = await cli("cache", "list", "--workspace", "ws")
-    assert cache_list.err.splitlines()[-1] == totals
+    assert cache_list.err.splitlines()[-1] == f"{totals} · tokens by Helix's count"
     timeline = await cli("timeline", "--workspace", "ws", "--json")
     (listing,) = [
         session_timeline for session_timeline in timeline.json if session_timeline["session"] == session
