@@ -34,7 +34,7 @@ class PartialOutputs:
             self._task = None
         await self._save()
 
-    async def left_by_crash(self) -> dict[str, str]:
+    async def read_unanswered(self) -> dict[str, str]:
         """Return what was saved of the outputs of calls that never had an answer, by call id."""
         transcript = self._runtime.transcript
         try:

@@ -107,7 +107,7 @@ class ToolRunner:
 
     async def recover_outputs(self) -> None:
         """Record, as answers, what a crash left of the outputs of calls."""
-        for call_id, text in (await self._partial_outputs.left_by_crash()).items():
+        for call_id, text in (await self._partial_outputs.read_unanswered()).items():
             call = self._runtime.transcript.open_calls[call_id]
             result = ToolResult(f"{CRASHED}\n{text}".encode("utf-8", "surrogatepass"), ok=False, stopped=True)
             await self._gate.receive(await self._received(call, result, self._runtime.clock()), [])

@@ -122,11 +122,11 @@ class LedgerFile(msgspec.Struct, frozen=True):
             outcome = f": {self.content}" if self.content in _WITHOUT_CONTENT else ""
             return _entry(self.state or self.flags, self.path, "", self.seq) + outcome
         line = _entry(self.state or self.flags, self.path, self.digest, self.stored_seq)
-        edited = f"edited since, e{self.seq}"
+        edit_note = f"edited since, e{self.seq}"
         notes = {
-            "before edits": f" ({edited})",
+            "before edits": f" ({edit_note})",
             "part": " (part)",
-            "part before edits": f" (part; {edited})",
+            "part before edits": f" (part; {edit_note})",
         }
         return f"{line}{notes.get(self.content, '')}"
 

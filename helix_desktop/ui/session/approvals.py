@@ -42,10 +42,10 @@ class ApprovalController(QObject):
         self._show_tips()
 
     def _update_commands(self) -> None:
-        is_asked = any(isinstance(row, ApprovalRow) for row in self._chat.model.raw_rows())
+        has_approval = any(isinstance(row, ApprovalRow) for row in self._chat.model.raw_rows())
         for command in self._commands.values():
-            command.setEnabled(is_asked)
-            command.setStatusTip("" if is_asked else tr("No approval is waiting"))
+            command.setEnabled(has_approval)
+            command.setStatusTip("" if has_approval else tr("No approval is waiting"))
 
     def _show_tips(self) -> None:
         tips = {answer: action_shortcut(command) for answer, command in self._commands.items()}

@@ -133,10 +133,10 @@ class ProvidersPage(Themed, QWidget):
         """Show these providers; the chosen one and all unsaved edits stay, at first it is the one in use."""
         self._keep_draft()
         selected_id = self._selected_id()
-        unsaved = {key: form for key, form in self._forms.items() if not form.id and key in self._drafts}
-        self._forms = {form.id: form for form in forms} | unsaved
+        new_forms = {key: form for key, form in self._forms.items() if not form.id and key in self._drafts}
+        self._forms = {form.id: form for form in forms} | new_forms
         self._drafts = {key: draft for key, draft in self._drafts.items() if key in self._forms}
-        self._states = {state.id: state for state in states} | {key: self._states[key] for key in unsaved}
+        self._states = {state.id: state for state in states} | {key: self._states[key] for key in new_forms}
         self.list.blockSignals(True)
         self.list.clear()
         for key in self._forms:
