@@ -72,6 +72,7 @@ class OpenedHistory:
         self._reverts = Reverts(root, self._database, _RevertTree(self._tree, self._captures), clock)
         self._coverage, self._counted = FileCoverage(), (-1, 0.0)
         self._is_paused = settings.is_paused
+        self._has_looked = False  # at the workspace's files, at least once
         self._not_ended: list[tuple[str, str]] = []
 
     def start(self) -> None:
@@ -81,12 +82,14 @@ class OpenedHistory:
             self._captures.end_cut_off()
             with self._tree.write():
                 self._tree.begin()
+        self._has_looked = True
 
     def begin_call(self, mark: CallMark) -> CapturedChanges | None:
         """Begin a call; what is not copied yet is, as far as that takes no time that a user would notice."""
         self._repair()
         with self._readable():
             captured = self._captures.begin(mark)
+        self._has_looked = True
         until = time.monotonic() + _BEFORE_CALL_S
         with suppress(StoreError):  # the call is begun; who copies in the background will say so
             while time.monotonic() < until and self.copy_batch(mark.paths) is False:
@@ -108,7 +111,9 @@ class OpenedHistory:
         """Capture what changed outside all calls."""
         self._repair()
         with self._readable():
-            return self._captures.scan(session)
+            captured = self._captures.scan(session)
+        self._has_looked = True
+        return captured
 
     def unrecorded(self, session: str) -> tuple[CapturedChanges, ...]:
         """Return what was captured and not acknowledged."""
@@ -236,16 +241,17 @@ class OpenedHistory:
             raise
 
     def coverage(self) -> FileCoverage:
-        """Return what is covered now."""
+        """Return what is covered now; it is not complete before the files were looked at."""
         edition, at = self._counted
         now = time.monotonic()
-        is_copying = bool(self._tree.pending) and not self._is_paused
+        is_copying = bool(self._tree.pending) and self._copy_lock.is_locked  # else another process does
         is_due = not is_copying or self._coverage.is_complete or now - at > _COVERAGE_S
         if edition != self._tree.edition and is_due:
             self._counted = (self._tree.edition, now)
             self._coverage = coverage_of(self._tree, self._database.contents.totals()[2])
         return msgspec.structs.replace(
             self._coverage,
+            is_complete=self._coverage.is_complete and self._has_looked,
             is_paused=self._is_paused,
             error=_TOO_MANY if self._tree.has_too_many else self._error,
         )
