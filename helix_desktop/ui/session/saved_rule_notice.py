@@ -36,14 +36,14 @@ class SavedRuleNotice(QObject):
         """Show a rule of the conversation on screen."""
         workspace, session = self._banners.context_ids
         self._rules[session] = conversation, rule
-        session_only = rule.scope == "session"
+        is_session_rule = rule.scope == "session"
         self._banners.show_banner(
             Banner(
                 _BANNER,
                 "info",
                 tr("Rule saved: {rule}", rule=_one_line(rule)),
                 tr("Until Helix Desktop closes")
-                if session_only
+                if is_session_rule
                 else tr("Saved rules are in Settings → Permissions."),
                 actions=(BannerAction(session, tr("Undo")),),
                 workspace=workspace,
