@@ -55,7 +55,7 @@ class WorkspaceTree:
         self.unreadable: set[str] = set()
         self.linked: set[str] = set()
         self.edition = 0
-        """Another number after every change of the tree."""
+        """Another number after every change of what is seen, or is to be copied."""
         self._stamps: dict[str, bytes] = {}
         self._read_before: set[str] = set()
         self._has_manifest = self._is_loaded = False
@@ -231,6 +231,7 @@ class WorkspaceTree:
                 if read is not None and read.stamp == row.stamp:
                     update.rows[path] = read
         self._apply(update)
+        self.edition += 1  # also if nothing was stored: less is pending
 
     def store_ignored(self, paths: Iterable[str]) -> None:
         """Store the contents of files that are ignored: a tool is about to change them."""
@@ -260,7 +261,6 @@ class WorkspaceTree:
         self._has_manifest = self._database.meta.get(_MANIFEST) is not None
         self._version, self._is_loaded = self._database.version, True
         self._used, self._too_large = -1, sys.maxsize
-        self.edition += 1
         self._find_pending()
 
     def _compare(
@@ -439,6 +439,7 @@ class WorkspaceTree:
             and state.size <= self.rules.largest(path)
             and (not state.digest or self.rules.file_reason(path, state.size) is None)
         }
+        self.edition += 1
 
 
 def _with_folders(path: str) -> list[str]:

@@ -195,3 +195,30 @@ async def test_a_resumed_copy_waits_for_no_process_that_ended_meanwhile(tmp_path
     await history.pause(False)
     await start_and_copy(history)
     await history.close()
+
+
+async def test_a_place_that_the_user_includes_is_copied(tmp_path: Path) -> None:
+    life = _Life(tmp_path, 3)
+    (life.root / ".gitignore").write_text("001\n")
+    history = life.open()
+    await start_and_copy(history)
+    with FileLock(tmp_path / "data/file-history-copy.lock", timeout=0):  # another process copies
+        await history.include("001", True)
+        assert (history.coverage.pending, history.coverage.is_complete) == (1, False)
+        await history.pause(True)
+    await history.pause(False)
+    await start_and_copy(history)
+    assert (history.coverage.files, history.coverage.uncovered) == (4, 0)
+    await history.close()
+
+
+async def test_the_copy_ends_though_a_file_that_it_was_to_copy_is_gone(tmp_path: Path) -> None:
+    life = _Life(tmp_path, 1)
+    history = life.open()
+    await history.pause(True)
+    await history.start()
+    (life.root / "000").unlink()
+    await history.pause(False)
+    await start_and_copy(history)
+    assert history.coverage.is_complete
+    await history.close()
