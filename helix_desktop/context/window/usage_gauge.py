@@ -74,18 +74,17 @@ def handover_threshold(policy: ContextPolicy, info: ModelInfo) -> int:
 def measure_usage(
     window: Window, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
 ) -> UsageGauge:
-    """Return the projected use of the next request.
+    """Return the projected use of the next request, as `projected_tokens`.
 
-    The provider's last report for this model counts for the part it covered; anything newer is our count
-    times the ratio of report to estimate. Before the first report, the ratio of earlier sessions is used.
+    Before the first report, the ratio of earlier sessions is used.
     """
-    return _build_gauge(window.estimate, _latest_report(transcript, frame.info.label), policy, frame)
+    return _build_gauge(window.estimate, latest_report(transcript, frame.info.label), policy, frame)
 
 
 def measure_next_request(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> UsageGauge:
     """Return what `measure_usage` returns for the window of a session, without projecting it."""
     estimate = estimate_next_request(transcript, policy, frame)
-    return _build_gauge(estimate, _latest_report(transcript, frame.info.label), policy, frame)
+    return _build_gauge(estimate, latest_report(transcript, frame.info.label), policy, frame)
 
 
 def estimate_next_request(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> int:
@@ -128,7 +127,7 @@ def model_reports(transcript: Transcript) -> dict[str, ReportedUsage]:
     """Return what a session's models reported, by label; without models not used for a long time."""
     recent = (item.event for item in transcript.reported_items[-_SEARCHED_MESSAGES:])
     labels = dict.fromkeys(event.model for event in recent if isinstance(event, AssistantSpoke))
-    reports = {label: _latest_report(transcript, label) for label in labels}
+    reports = {label: latest_report(transcript, label) for label in labels}
     return {label: report for label, report in reports.items() if report is not None}
 
 
@@ -136,11 +135,8 @@ def _build_gauge(
     estimate: int, report: ReportedUsage | None, policy: ContextPolicy, frame: PromptFrame
 ) -> UsageGauge:
     info, ratio = frame.info, report.ratio if report else frame.ratio
-    used = round(estimate * ratio)
-    if report and report.unchanged:
-        used = max(0, report.input + round((estimate - report.estimate) * ratio))
     return UsageGauge(
-        used,
+        projected_tokens(estimate, report, ratio),
         info.window,
         info.reserve,
         handover_threshold(policy, info),
@@ -152,7 +148,32 @@ def _build_gauge(
     )
 
 
-def _latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
+def projected_tokens(estimate: int, report: ReportedUsage | None, ratio: float) -> int:
+    """Return the tokens of a request as the model counts them: `estimate` by our count.
+
+    The newest `report` counts for the request it is about, `ratio` for what came or left since: a rewrite
+    changes the total by what its rows say, and its undo brings the former total back. How far the report was
+    from our count stays, until less than half of that request is left: from there it shrinks with the rest.
+    """
+    if report is None or not report.estimate:
+        return round(estimate * ratio)
+    difference = report.input - report.estimate * ratio
+    return max(0, round(estimate * ratio + difference * min(1.0, 2 * estimate / report.estimate)))
+
+
+def estimate_of(used: int, report: ReportedUsage | None, ratio: float) -> int:
+    """Return our count of a request that `projected_tokens` says has `used` tokens."""
+    if report is None or not report.estimate:
+        return round(used / ratio)
+    difference = report.input - report.estimate * ratio
+    estimate = (used - difference) / ratio
+    if 2 * estimate < report.estimate:
+        estimate = used / (ratio + 2 * difference / report.estimate)
+    return round(estimate)
+
+
+def latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
+    """Return the newest report of a model, by its label, in a session; None without one."""
     reports = _reports(transcript, model)
     if not reports or (usage := reports[0][1].usage) is None:
         return None

@@ -378,11 +378,7 @@ def check_gauge_rows_and_trigger_use_one_number(simulator: SessionSimulator) -> 
         int(now.window * simulator.policy.handover_at), now.window - now.reserve
     )
     assert (now.share >= now.handover_threshold / now.window) == (now.used >= now.handover_threshold)
-    if (
-        now.ratio == 1.0
-        and not now.is_reported
-        and simulator.transcript.last_rewrite_seq == simulator.transcript.last_seq
-    ):
+    if not now.report_count:
         assert now.used == window.estimate
     due_handover = planner.handover_due(simulator.transcript, simulator.policy, now, 10**12)
     assert due_handover is None or now.used >= now.handover_threshold

@@ -8,7 +8,7 @@ from dataclasses import replace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.window.usage_gauge import UsageGauge, ratio_before, tokenizer_ratio
+from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_of, latest_report, projected_tokens
 from helix_desktop.context.window.window import handover_tokens
 from helix_desktop.domain.events.choices import ModelChosen
 from helix_desktop.domain.events.instructions import OpeningGiven
@@ -36,6 +36,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsFailed,
     ObservationsPlaced,
 )
+from helix_desktop.domain.store.entries import ReportedUsage
 from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint
 
 _KINDS: dict[type[Event], PointKind] = {
@@ -79,7 +80,7 @@ def with_current_usage(
 
 
 class _UsageReducer:
-    """Counts the window event by event as the gauge does: what a report did not see, times the model's ratio.
+    """Counts the window event by event as the gauge does, from the newest report of the model.
 
     What is always sent next to the messages (prompt, tools) is known from the estimate of each request; the
     user's words within a handover, from the policy, and from the handover's own figure where the policy was
@@ -96,8 +97,9 @@ class _UsageReducer:
             tuple[int, int]
         ] = []  # since the last answer: seq, what it counted before
         self._quoted_before: dict[int, int] = {}  # by handover: how many more the policy of then let it quote
-        self._report: tuple[int, int] | None = None  # tokens as reported, and as we counted them then
-        self._ratio, self._window, self._at_ms = 1.0, 0, 0
+        self._model = ""  # PROVIDER/NAME of the one that answered or was chosen last
+        self._report: ReportedUsage | None = None  # its newest
+        self._window, self._at_ms = 0, 0
 
     def apply(self, recorded: RecordedEvent, following: RecordedEvent | None) -> None:
         """Read the next event; `following` is the one that follows it."""
@@ -117,7 +119,7 @@ class _UsageReducer:
                 self._messages = _window_tokens(self._transcript)
             case ModelChosen(model=model) if model:
                 self._transcript.apply(recorded)
-                self._report, self._ratio = None, ratio_before(self._transcript, recorded.seq + 1)
+                self._find_report(model)
             case event if type(event) in _KINDS:
                 self._rewrite(recorded, _KINDS[type(event)])
             case _:
@@ -128,8 +130,8 @@ class _UsageReducer:
         before = len(self._transcript.window_entries())
         self._transcript.apply(recorded)
         if len(self._transcript.window_entries()) != before:
-            self._messages, self._report = _window_tokens(self._transcript), None
-            self._ratio = tokenizer_ratio(self._transcript, self._transcript.last_model)
+            self._messages = _window_tokens(self._transcript)
+            self._find_report(self._model)
 
     def _append(self, recorded: RecordedEvent) -> None:
         self._transcript.apply(recorded)
@@ -140,14 +142,18 @@ class _UsageReducer:
             missed = [before for seq, before in self._before_rewrites if 0 < event.sent_after < seq]
             messages = missed[0] if missed else self._messages + self._quoted_tokens
             self._overhead = max(0, event.estimate - messages)
-            reported = event.usage.input if event.usage and not missed else 0
-            self._report = (reported, event.estimate) if reported else None
             self._window = event.window or self._window
         self._before_rewrites.clear()
         self._append(recorded)
-        self._ratio = tokenizer_ratio(self._transcript, event.model)
+        self._find_report(event.model)
         if event.estimate:
-            self._add_point(recorded.seq, is_estimated=self._report is None)
+            report = self._report
+            self._add_point(
+                recorded.seq, is_estimated=report is None or not (report.newest and report.unchanged)
+            )
+
+    def _find_report(self, model: str) -> None:
+        self._model, self._report = model, latest_report(self._transcript, model)
 
     def _on_handover(self, recorded: RecordedEvent, event: HandoverMade, sweep: RecordedEvent | None) -> None:
         """Learn the tokens of the user's words from its figure, which counts the sweep with it."""
@@ -156,7 +162,8 @@ class _UsageReducer:
         both = self._transcript if sweep is None else self._transcript.fork()
         if sweep is not None:
             both.apply(sweep)
-        words = round(event.after / self._ratio) - self._overhead - _window_tokens(both)
+        after = estimate_of(event.after, self._report, self._ratio)
+        words = after - self._overhead - _window_tokens(both)
         self._quoted_before[recorded.seq] = max(0, words) - self._quoted_tokens
         self._recount(recorded.seq, "handover")
 
@@ -172,8 +179,12 @@ class _UsageReducer:
             self._add_point(seq)
 
     def _recount(self, seq: int, kind: PointKind) -> None:
-        self._messages, self._report = _window_tokens(self._transcript), None
+        self._messages = _window_tokens(self._transcript)
         self._add_point(seq, kind)
+
+    @property
+    def _ratio(self) -> float:
+        return self._report.ratio if self._report is not None else 1.0
 
     @property
     def _quoted_tokens(self) -> int:
@@ -187,10 +198,7 @@ class _UsageReducer:
     @property
     def _used_tokens(self) -> int:
         counted = self._overhead + self._quoted_tokens + self._messages
-        if self._report is None:
-            return round(counted * self._ratio)
-        reported, then = self._report
-        return max(0, reported + round((counted - then) * self._ratio))
+        return projected_tokens(counted, self._report, self._ratio)
 
     def _add_point(self, seq: int, kind: PointKind = "turn", is_estimated: bool = True) -> None:
         point = UsagePoint(seq, self._used_tokens, kind, self._window, self._at_ms, is_estimated)

@@ -241,7 +241,8 @@ async def test_an_answer_names_the_end_of_its_request_if_the_window_was_rewritte
     assert (first.sent_after, second.sent_after) == (0, sent)
     transcript, (window, gauge) = conversation.session.transcript, conversation.window.measure()
     assert not gauge.is_reported
-    assert gauge.used == round(window.estimate * gauge.ratio) < second.estimate
+    assert gauge.used == pytest.approx(window.estimate * gauge.ratio, rel=0.05)
+    assert gauge.used < second.estimate
     assert transcript.changed_from == large
     past = await conversation.window.window_at(transcript.items[-1].seq)
     assert past.window.estimate == second.estimate

@@ -14,17 +14,18 @@ from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.window.usage_gauge import (
     UsageGauge,
     count_window,
+    estimate_of,
     is_outdated,
     measure_usage,
+    projected_tokens,
     usage_from_count,
 )
 from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
-from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.events.summary import HandoverFailed
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.store.entries import WindowCount
+from helix_desktop.domain.store.entries import ReportedUsage, WindowCount
 from tests.support.histories import MODEL, SessionSimulator, build_history, histories
 from tests.support.rewrite_histories import histories_with_rewrites
 from tests.support.session_rewrites import exclude
@@ -63,15 +64,29 @@ def test_a_report_calibrates_later_estimates() -> None:
     assert later.used - after.used == pytest.approx(1.3 * (simulator.window().estimate - sent - grown), abs=2)
 
 
-def test_a_rewrite_makes_it_an_estimate_again() -> None:
-    """After a sweep the report is outdated; its ratio is not."""
+def test_a_rewrite_changes_the_total_by_what_it_saves_and_its_undo_brings_it_back() -> None:
+    """The provider's last difference from Helix's count stays, though the median ratio says otherwise."""
     simulator = build_history(5)
-    simulator.step("Reading.", 1, usage_ratio=1.3)
-    simulator.answer_all_calls("x")
-    simulator.record_sweep(planner.sweep_all(simulator.transcript, simulator.policy), SweepReason.MANUAL)
-    now = measured(simulator)
+    for ratio in (1.1, 1.1, 1.4):
+        simulator.step("Reading.", 1, usage_ratio=ratio)
+        simulator.answer_all_calls("output " * 300)
+    before, estimate = measured(simulator), simulator.window().estimate
+    assert before.used > estimate * before.ratio + 50, "the last report differs from the median"
+    assert exclude(simulator, -1)
+    now, saved = measured(simulator), estimate - simulator.window().estimate
     assert not now.is_reported
-    assert now.used == round(simulator.window().estimate * now.ratio)
+    assert saved > 0
+    assert before.used - now.used == pytest.approx(saved * before.ratio, abs=1)
+    simulator.undo(0)
+    assert measured(simulator) == before
+
+
+def test_the_difference_shrinks_with_the_rest_of_a_request() -> None:
+    """Of a request that is nearly gone, hardly anything of the difference is left."""
+    report = ReportedUsage(12_000, 10_000, 1.0, 5, True, True)
+    used = [projected_tokens(estimate, report, 1.0) for estimate in (12_000, 10_000, 5_000, 1_000, 0)]
+    assert used == [14_000, 12_000, 7_000, 1_400, 0]
+    assert [estimate_of(tokens, report, 1.0) for tokens in used] == [12_000, 10_000, 5_000, 1_000, 0]
 
 
 def test_another_model_is_estimated_from_scratch() -> None:
