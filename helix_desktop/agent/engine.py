@@ -301,6 +301,7 @@ class TurnEngine:
         try:
             await self.response.record_partial()
             await self._context_manager.early_rewrites.cancel()
+            await self._tools.record_again()
             await self._runtime.session.close_calls(ended.how)
             await self._changes.end_open_calls()
             if await self._runtime.session.end_turn(ended):

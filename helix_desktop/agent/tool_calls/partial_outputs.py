@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.tool_calls.running_calls import RunningCalls
+from helix_desktop.agent.tool_calls.running_calls import RunningCall
 from helix_desktop.domain.errors import StoreError
 
 _SAVE_EVERY_S = 1.0  # quicker calls are never saved
@@ -14,21 +14,23 @@ _log = logging.getLogger(__name__)
 
 
 class PartialOutputs:
-    """Saves the outputs of one session's running calls, and reads what a crash left of them."""
+    """Saves the outputs of a session's calls until they are answered, and reads what a crash left of them."""
 
-    def __init__(self, runtime: SessionRuntime, running_calls: RunningCalls) -> None:
-        self._runtime, self._running_calls = runtime, running_calls
-        self._saved: dict[str, str] = {}
+    def __init__(self, runtime: SessionRuntime) -> None:
+        self._runtime = runtime
+        self._calls: dict[str, RunningCall] = {}
+        self._saved: dict[str, str] | None = {}  # None: not known, for saving failed
         self._task: asyncio.Task[None] | None = None
 
-    def start(self) -> None:
-        """Save each second from now on, until `end`."""
+    def start(self, running: RunningCall) -> None:
+        """Save each second from now on, a call's output too, until `end`."""
+        self._calls[running.call.id] = running
         if self._task is None or self._task.done():
             name = f"save outputs {self._runtime.session.id}"
             self._task = self._runtime.scope.start(self._save_each_second(), name)
 
     async def end(self) -> None:
-        """Delete what was saved: no call runs any more."""
+        """Delete what was saved, but of calls whose answer could not be recorded."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -36,16 +38,16 @@ class PartialOutputs:
 
     async def read_unanswered(self) -> dict[str, str]:
         """Return what was saved of the outputs of calls that never had an answer, by call id."""
-        transcript = self._runtime.transcript
         try:
             self._saved = await self._runtime.session.partial_outputs()
         except StoreError as error:  # a damaged draft must not keep its session closed
             _log.warning("what a crash left of outputs cannot be read: %s", error)
-        return {
-            call_id: text
-            for call_id, text in self._saved.items()
-            if call_id in transcript.open_calls and call_id not in transcript.pending_outputs
-        }
+            return {}
+        return {call_id: text for call_id, text in self._saved.items() if self._is_unanswered(call_id)}
+
+    def _is_unanswered(self, call_id: str) -> bool:
+        transcript = self._runtime.transcript
+        return call_id in transcript.open_calls and call_id not in transcript.pending_outputs
 
     async def _save_each_second(self) -> None:
         while True:
@@ -53,11 +55,15 @@ class PartialOutputs:
             await self._save()
 
     async def _save(self) -> None:
-        outputs = {running.call.id: running.tail for running in self._running_calls.running if running.tail}
+        self._calls = {key: running for key, running in self._calls.items() if self._is_unanswered(key)}
+        outputs = {key: running.tail for key, running in self._calls.items() if running.tail}
         if outputs == self._saved:
             return
+        is_first_try = self._saved is not None
         self._saved = outputs  # also if this is canceled meanwhile: the store goes on
         try:
             await self._runtime.session.save_partial_outputs(outputs)
         except StoreError as error:  # the call goes on; recording its answer reports what is wrong
-            _log.warning("the output of running calls was not saved: %s", error)
+            self._saved = None
+            if is_first_try:
+                _log.warning("the output of running calls was not saved: %s", error)

@@ -27,7 +27,7 @@ from helix_desktop.agent.tool_calls.partial_outputs import PartialOutputs
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls, run_to_end
 from helix_desktop.agent.window.early_rewrites import EarlyRewrites
 from helix_desktop.context.log.file_notes import refused_edit
-from helix_desktop.domain.errors import HelixError, SubagentFailed, ToolError
+from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError
 from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import Question, reply_text
@@ -84,7 +84,8 @@ class ToolRunner:
         self._file_changes, self._changes = file_changes, changes
         self._intake = Intake(runtime.counter)
         self.running_calls = RunningCalls(runtime.clock)
-        self._partial_outputs = PartialOutputs(runtime, self.running_calls)
+        self._partial_outputs = PartialOutputs(runtime)
+        self._unrecorded: dict[str, ReceivedOutput] = {}
 
     async def answer(self, calls: Sequence[ToolCall], rewrites: EarlyRewrites) -> None:
         """Record an answer to each call; return once all have one.
@@ -105,8 +106,16 @@ class ToolRunner:
             await self._partial_outputs.end()
         await self._gate.record_batch(step.held_outputs)
 
+    async def record_again(self) -> None:
+        """Record the outputs that could not be recorded, as on a full disk."""
+        for call_id in tuple(self._unrecorded):
+            if call_id in self._runtime.transcript.open_calls:
+                await self._gate.receive(self._unrecorded[call_id], [])
+            del self._unrecorded[call_id]
+
     async def recover_outputs(self) -> None:
-        """Record, as answers, what a crash left of the outputs of calls."""
+        """Record, as answers, the outputs that could not be recorded, and what a crash left of others."""
+        await self.record_again()
         for call_id, text in (await self._partial_outputs.read_unanswered()).items():
             call = self._runtime.transcript.open_calls[call_id]
             result = ToolResult(f"{CRASHED}\n{text}".encode("utf-8", "surrogatepass"), ok=False, stopped=True)
@@ -251,7 +260,7 @@ class ToolRunner:
 
         def on_output(text: str) -> None:
             running.append_output(text)
-            self._partial_outputs.start()
+            self._partial_outputs.start(running)
             self._runtime.session.publish(CallOutput(call.id, text))
 
         try:
@@ -290,7 +299,11 @@ class ToolRunner:
     async def _record(self, call: ToolCall, result: ToolResult, started_at_ms: int, step: _Step) -> None:
         received = await self._received(call, result, started_at_ms)
         await step.rewrites.wait()
-        await self._gate.receive(received, step.held_outputs)
+        try:
+            await self._gate.receive(received, step.held_outputs)
+        except StoreError:
+            self._unrecorded[call.id] = received
+            raise
 
     async def _received(self, call: ToolCall, result: ToolResult, started_at_ms: int) -> ReceivedOutput:
         """Return a result as it is to be recorded, without what the user had removed for good."""

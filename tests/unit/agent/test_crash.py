@@ -183,6 +183,35 @@ async def test_a_crash_leaves_what_a_running_call_had_printed(monkeypatch: pytes
     await _check_continues(rig, workspace)
 
 
+@pytest.mark.expect_errors("task record .* failed")
+@pytest.mark.parametrize("is_killed", [False, True])
+async def test_an_output_that_cannot_be_recorded_is_recorded_later(
+    monkeypatch: pytest.MonkeyPatch, is_killed: bool
+) -> None:
+    """All of it by the app that had it, and after a kill as far as it was saved."""
+    monkeypatch.setattr(partial_outputs, "_SAVE_EVERY_S", 0)
+    store = WatchedStore()
+    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})))), POLICY, store=store)
+    session = (await rig.begin()).session.id
+    await rig.conversation.send("Look.")
+    await store.has_outputs.wait()
+    store.first_failing_write = 0
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    store.first_failing_write = UNREACHED
+    after = await store_after_crash(rig) if is_killed else store
+    workspace = rig.create_workspace(after, POLICY) if is_killed else rig.workspace
+    rig.model.script = replies_in_order()
+    conversation = await workspace.open_session(session)
+    assert (await conversation.run("Go on.")).how == "done"
+    (answer,) = (
+        recorded.event for recorded in conversation.session.log if isinstance(recorded.event, ToolAnswered)
+    )
+    assert answer.text == (f"{CRASHED}\nwaiting for the gate" if is_killed else "ok c0")
+    assert await after.draft(session) == Draft()
+    await workspace.close()
+
+
 def answer_with_a_break(more: asyncio.Event, end: asyncio.Event) -> ScriptedReply:
     """An answer that waits in its middle, and before it ends."""
     return [TextDelta("I found "), more, TextDelta("the leak"), end, ModelResponse("I found the leak.")]
