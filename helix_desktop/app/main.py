@@ -61,11 +61,18 @@ def show_window(args: argparse.Namespace) -> int:
         except InstanceNotResponding as error:
             return _fail_startup(app, error, data, LOCKED)
     frame = build_frame(app, WindowStateFile(data.root / WINDOW_STATE_FILE))
+    frame.window.announce(_first_workspace(target, frame.window.last_workspace()))
     fit_screen(frame.window)  # it may be larger: its first size, or one kept from another screen
     _paint_first_frame(frame)
     from helix_desktop.app.run import Launch, run
 
     return run(app, frame, Launch(data, marker_path, target, early_events))
+
+
+def _first_workspace(target: str, last: str) -> str:
+    """Return the name of the workspace that a start opens; empty if that is known only later."""
+    folder = Path(target)
+    return (folder.name if folder.is_absolute() else "") if target else last
 
 
 def _data_dir(args: argparse.Namespace) -> DataDir:

@@ -22463,6 +22463,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/opening_page.py" />
+            <source>Its data was damaged. What is intact is recovered; the damaged files are kept as they are.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Keyboard shortcuts</source>
             <translation type="unfinished" />
@@ -22653,6 +22658,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/opening_page.py" />
+            <source>Opening {workspace}…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Pages</source>
             <translation type="unfinished" />
@@ -22783,6 +22793,11 @@
             <location filename="../../helix_desktop/ui/shell/sidebar/rail.py" />
             <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
             <source>Rename…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/opening_page.py" />
+            <source>Repairing {workspace}…</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -37,6 +37,8 @@ class ActiveWorkspace:
         self._services = services
         self.id = ""
         """Empty if there is none."""
+        self.is_opening = False
+        """True from when it is to be opened until it is on screen, or cannot be."""
 
     @property
     def opened(self) -> OpenWorkspace | None:

@@ -40,6 +40,7 @@ from helix_desktop.ui.shell.jobs import JobLines
 from helix_desktop.ui.shell.key_bindings import KeyBindings
 from helix_desktop.ui.shell.keyboard import connect_editing, focus_pane
 from helix_desktop.ui.shell.menus import fill_menu_bar
+from helix_desktop.ui.shell.opening_page import OpeningPage
 from helix_desktop.ui.shell.panes import LayoutStore, Panes
 from helix_desktop.ui.shell.sidebar.rail import Rail
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
@@ -62,8 +63,9 @@ tr = Translator("Window")
 
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
 
-CenterPage = Literal["blank", "welcome", "missing", "closed", "empty", "work"]
-"""In the center: nothing yet, first run, a missing folder, a closed workspace, an empty one, or a session."""
+CenterPage = Literal["opening", "welcome", "missing", "closed", "empty", "work"]
+"""In the center: what is being opened, first run, a missing folder, a closed workspace, an empty one, or a
+session."""
 
 _DOUBLE_ESC_MS = 700
 _LAYOUT_PAUSE_MS = 800
@@ -109,7 +111,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._may_close = False
         self._has_painted = False
         self._last_esc: int | None = None
-        self._center_page: CenterPage = "blank"
+        self._center_page: CenterPage = "opening"
         self._theme = LIGHT
         self._pages: dict[str, QWidget] = {}
         self._workspace_lists: tuple[tuple[WorkspaceRow, ...], tuple[str, ...]] | None = None
@@ -124,8 +126,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.closed_workspace: ClosedWorkspacePage
         self.switcher: Switcher
         self._center, self.inspector_pane = PageArea(), QFrame()
-        self._blank = QWidget()  # on screen until it is known what to show
-        self._center.addWidget(self._blank)
+        self.opening_page = OpeningPage()  # on screen until there is something to show
+        self._center.addWidget(self.opening_page)
         self.session_pages = QStackedWidget()
         self._center.addWidget(self.session_pages)
         self._panes = self._arrange()
@@ -177,7 +179,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self._center.addWidget(place)
         self.inspector_pane.setLayout(column(pages.inspector))
         self._connect_pages()
-        self.show_center_page("blank")
+        self.show_center_page("opening")
         self.help_windows.hide_followed_links()
         self.set_theme(self._theme)
 
@@ -277,17 +279,34 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         for place in (self.sidebar, self.top_bar):
             place.show_git(active.git if active else NO_GIT)
         self.setWindowTitle(tr("{workspace} — Helix Desktop", workspace=active.name) if active else APP_NAME)
+        self.layout_store.save("workspace", active.name.encode() if active else b"")
+        self._layout_timer.start()
+
+    def last_workspace(self) -> str:
+        """Return the name of the workspace that was on screen last, also in the run before this one."""
+        return self.layout_store.load("workspace").decode(errors="ignore")
 
     @property
-    def is_blank(self) -> bool:
-        """True until the center shows something."""
-        return self._center_page == "blank"
+    def is_opening(self) -> bool:
+        """True while the center waits for what is being opened."""
+        return self._center_page == "opening"
+
+    def announce(self, workspace: str) -> None:
+        """Say in the first frame which workspace is being opened; empty if that is not known."""
+        self.opening_page.show_workspace(workspace)
+        if workspace:
+            self.sidebar.announce(workspace)
+
+    def show_opening(self, workspace: str, repairing: bool = False) -> None:
+        """Say in the center that a workspace of this name is being opened, or repaired."""
+        self.opening_page.show_workspace(workspace, repairing)
+        self.show_center_page("opening")
 
     def show_center_page(self, center_page: CenterPage) -> None:
         """Show what the center is for now."""
         self._center_page = center_page
         pages = {
-            "blank": self._blank,
+            "opening": self.opening_page,
             "welcome": self.welcome,
             "missing": self.missing_folder,
             "closed": self.closed_workspace,

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -15,6 +15,7 @@ from helix_desktop.agent.workspace_cleanup import run_housekeeping
 from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.retention import RetentionRule
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
@@ -34,6 +35,7 @@ tr = Translator("Workspaces")
 text = TextContext("Workspaces")
 
 _CLOSED_BANNER = "workspace-closed"
+_SHOW_OPENING_MS = 300  # what opens sooner comes on screen without a page between
 
 
 class WorkspaceController(QObject):
@@ -44,6 +46,8 @@ class WorkspaceController(QObject):
     sample_opened = Signal()
     session_updated = Signal(object, str, object)
     """Workspace, session id and update, of any session of an open workspace."""
+    _repair_reported = Signal(str)
+    """A workspace is being repaired; from another thread."""
 
     def __init__(
         self,
@@ -61,6 +65,12 @@ class WorkspaceController(QObject):
         self._listening: set[str] = set()  # workspaces that were opened in this run
         self._requested_ids = ("", "")  # workspace and session that the user asked for last
         self._targets = 0  # that are opened now, of the start and of another start of the app
+        self._repaired: set[str] = set()  # workspaces whose stores had to be repaired as they were opened
+        self._repair_reported.connect(self._show_repair)
+        self._opening_timer = QTimer(self, singleShot=True, interval=_SHOW_OPENING_MS)
+        self._opening_timer.timeout.connect(
+            lambda: self._async_actions.start(self._show_opening(), "show opening")
+        )
         self._new_session_lock = asyncio.Lock()
         self.session_updated.connect(sidebar.on_update)
         self.session_updated.connect(self.session_controller.note_background)
@@ -110,7 +120,8 @@ class WorkspaceController(QObject):
         finally:
             self._targets -= 1
             await asyncio.sleep(0)  # the other targets of the start begin now
-            if self._window.is_blank and not self._targets:  # none could be opened
+            is_waiting = self._window.is_opening and not self._active_workspace.is_opening
+            if is_waiting and not self._targets:  # none could be opened
                 self._show_welcome()
 
     async def _open_last(self) -> None:
@@ -171,19 +182,60 @@ class WorkspaceController(QObject):
     async def open_workspace(self, workspace_id: str, read_only: bool = False) -> None:
         """Show another workspace, also one without its folder; what runs in the former one goes on."""
         self._active_workspace.id, self._requested_ids = workspace_id, (workspace_id, "")
+        self._active_workspace.is_opening = True
+        if self._window.is_opening:
+            await self._show_opening()
+        else:
+            self._opening_timer.start()
+        try:
+            await self._open_workspace(workspace_id, read_only)
+        finally:
+            if self._active_workspace.id == workspace_id:
+                self._end_opening()
+
+    def _end_opening(self) -> None:
+        self._active_workspace.is_opening = False
+        self._opening_timer.stop()
+
+    async def _show_opening(self) -> None:
+        """Say that the workspace is being opened; what belongs to another one leaves the screen."""
+        workspace_id = self._active_workspace.id
+        record = self._services.registry.get(workspace_id)
+        self._window.show_opening(record.name, repairing=workspace_id in self._repaired)
+        self._window.sidebar.show_opening()
+        self.sidebar.show_workspaces()
+        if self.session_controller.workspace is not None:
+            await self.session_controller.show(None, None)
+
+    def _on_repair(self, workspace_id: str, on_progress: OnProgress) -> OnProgress:
+        def report(done: int, total: int) -> None:
+            self._repair_reported.emit(workspace_id)
+            on_progress(done, total)
+
+        return report
+
+    def _show_repair(self, workspace_id: str) -> None:
+        self._repaired.add(workspace_id)
+        if self._window.is_opening and self._active_workspace.id == workspace_id:
+            self._window.show_opening(self._services.registry.get(workspace_id).name, repairing=True)
+
+    async def _open_workspace(self, workspace_id: str, read_only: bool) -> None:
         self._window.banners.remove(_CLOSED_BANNER, workspace_id)
         record = self._services.registry.get(workspace_id)
         self._window.switcher.show_opening(workspace_id, record.name)
         try:
             workspace = await self._jobs.run(
                 tr("Repairing {workspace}", workspace=record.name),
-                lambda tell: self._services.open_workspace(workspace_id, read_only, tell),
+                lambda tell: self._services.open_workspace(
+                    workspace_id, read_only, self._on_repair(workspace_id, tell)
+                ),
             )
         except HelixError as error:
             if self._active_workspace.id == workspace_id:
                 await self._show_closed(record, error)
             return
         finally:
+            self._repaired.discard(workspace_id)
             self._window.switcher.show_opening(workspace_id, "")
         if self._active_workspace.id != workspace_id:
             return
@@ -223,6 +275,7 @@ class WorkspaceController(QObject):
 
     async def _show_closed(self, record: WorkspaceRecord, error: HelixError) -> None:
         """Show why a workspace cannot be opened; what belongs to another one leaves the screen."""
+        self._end_opening()
         await self.session_controller.show(None, None)
         self._window.banners.set_context(record.id, "")
         if isinstance(error, WorkspaceMissing):
@@ -246,6 +299,7 @@ class WorkspaceController(QObject):
     async def _show_session(self, workspace: OpenWorkspace, session: str) -> None:
         self._requested_ids = (workspace.id, session)
         if not session:
+            self._end_opening()
             await self.session_controller.show(workspace, None)
             name = self._services.registry.get(workspace.id).name
             self._window.no_session.show_workspace(name)
@@ -254,6 +308,7 @@ class WorkspaceController(QObject):
             conversation = await workspace.open_session(session)
             if self._requested_ids != (workspace.id, session) or self._active_workspace.id != workspace.id:
                 return
+            self._end_opening()
             self._window.show_center_page("work")
             await self.session_controller.show(workspace, conversation)
             try:

@@ -91,6 +91,8 @@ class SidebarPresenter(QObject):
         self._window.show_workspaces(_disambiguated(rows, colors), self._services.settings.recent)
         active_row = next((row for row in rows if row.active), None)
         closed = active_row is not None and self._active_workspace.opened is None
+        if closed and self._active_workspace.is_opening:
+            return
         self._window.sidebar.show_closed(_closed_reason(active_row) if active_row and closed else "")
         if active_row is not None and not closed:
             self._report_folder(active_row)
@@ -140,6 +142,8 @@ class SidebarPresenter(QObject):
         """Show a workspace's sessions and cache size; return True if every session's usage is known."""
         sidebar, conversation = self._window.sidebar, self._session_controller.conversation
         active_session_id = conversation.session.id if conversation is not None else ""
+        if workspace is None and self._active_workspace.is_opening:
+            return True
         if workspace is None:
             sidebar.show_sessions([], datetime.now())
             sidebar.show_cache("")

@@ -7,7 +7,23 @@ from PySide6.QtWidgets import QFrame, QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
+from tests.support.window.bare_window import make_window
 from tests.support.window.buttons import press
+
+
+def test_the_first_frame_names_the_workspace_of_the_last_run(qtbot: QtBot) -> None:
+    saved: dict[str, bytes] = {}
+    before = make_window(saved)
+    qtbot.addWidget(before)
+    before.show_workspaces([WorkspaceRow("w1", "helix", "/src/helix", active=True)])
+
+    later = make_window(saved)
+    qtbot.addWidget(later)
+    later.announce(later.last_workspace())
+    assert later.opening_page.text() == "Opening helix…"
+    before.show_workspaces([])
+    assert later.last_workspace() == ""
 
 
 @pytest.mark.parametrize(

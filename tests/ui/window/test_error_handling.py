@@ -159,6 +159,8 @@ async def test_a_repaired_store_and_later_damage_are_reported_once(
 
     async with open_window(qapp, tmp_path) as rig:
         await rig.wiring.workspace_controller.restore_last()
+        assert rig.window.opening_page.text().startswith("Repairing project…\nIts data was damaged.")
+        assert not rig.window.is_opening
         assert "has been repaired" in rig.banner_text()
         assert "CURRENT, the file that names all others, is missing" in rig.banner_text()
         assert "Nothing was lost." in rig.banner_text()

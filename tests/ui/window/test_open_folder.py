@@ -39,13 +39,13 @@ async def test_folders_of_the_start_and_later_ones_are_opened(qapp: QApplication
 
 
 async def _check_folders_of_the_start(rig: WindowRig) -> None:
-    """The welcome page comes if the first one cannot be opened; until then the window shows nothing.
+    """The welcome page comes if the first one cannot be opened; until then the window says what it opens.
 
     Also while another target of the start is opened.
     """
     (rig.folder / "first").mkdir()
     (rig.folder / "second").mkdir()
-    assert rig.window.is_blank
+    assert rig.window.is_opening
     openings = [
         asyncio.get_running_loop().create_task(
             rig.wiring.workspace_controller.restore_last(rig.folder / name)
@@ -55,8 +55,12 @@ async def _check_folders_of_the_start(rig: WindowRig) -> None:
     welcomes = []
     for opening in openings:
         opening.add_done_callback(lambda _: welcomes.append(rig.window.welcome.isVisible()))
+    await until(rig.window.opening_page.text, "what is being opened")
+    assert rig.window.opening_page.isVisible()
+    assert rig.window.opening_page.text() in {"Opening first…", "Opening second…"}
     await asyncio.wait(openings)
     await asyncio.sleep(0)
+    assert not rig.window.is_opening
     assert welcomes == [False, False, False]
     assert rig.wiring.services.registry.get(rig.workspace.id).path == str(rig.folder / "second")
     assert isinstance(openings[0].exception(), WorkspaceMissing)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 tr = Translator("Window")
 
-_LIST, _EMPTY, _NOTHING_FOUND, _CLOSED = range(4)
+_LIST, _EMPTY, _NOTHING_FOUND, _CLOSED, _UNKNOWN = range(5)
 
 
 class _NameButton(PushButton):
@@ -124,7 +124,7 @@ class Sidebar(QFrame):
         unknown = QWidget()  # until the sessions are known
         for page in (*pages, unknown):
             self._stack.addWidget(page)
-        self._stack.setCurrentWidget(unknown)
+        self._stack.setCurrentIndex(_UNKNOWN)
 
     def _make_header(self) -> QHBoxLayout:
         return row(self._name, None, self._folder, self._new, margins=(11, 13, 8, 0), gap=2)
@@ -161,6 +161,15 @@ class Sidebar(QFrame):
         self._name.show_name(name)
         self._new.setEnabled(bool(name))
         self.search.setEnabled(bool(name))
+
+    def announce(self, name: str) -> None:
+        """Show the name of a workspace of which nothing can be used yet."""
+        self._name.show_name(name)
+
+    def show_opening(self) -> None:
+        """Show no sessions until those of the workspace that is being opened are known."""
+        self._stack.setCurrentIndex(_UNKNOWN)
+        self._footer.hide()
 
     def show_git(self, text: GitText) -> None:
         """Show the git state of the workspace."""
