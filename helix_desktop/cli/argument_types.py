@@ -11,6 +11,7 @@ from typing import Any
 
 from helix_desktop.domain.digest import is_digest_prefix
 from helix_desktop.domain.files.mention import parse_lines
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -171,7 +172,7 @@ def _integer(text: str) -> int | None:
 
 def _quoted(text: str) -> str:
     """Return a wrong value as an error quotes it."""
-    return repr(text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…")
+    return repr(ellipsize(text, _MAX_QUOTED))
 
 
 def event_number(text: str) -> int:

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.domain.text_format import ellipsize
+
 ToolKind = Literal["read", "list", "search", "write", "edit", "command", "other"]
 _TARGET_KEYS = (
     "file_path",
@@ -70,8 +72,7 @@ def call_target(arguments: str) -> str:
         patched = PATCHED.search(arguments)
         first = _FIRST.search(arguments)
         text = patched.group(1) if patched else first.group(1) if first else arguments
-    line = " ".join(text[: _CAP * 4].split())
-    return line if len(line) <= _CAP else line[: _CAP - 1] + "…"
+    return ellipsize(" ".join(text[: _CAP * 4].split()), _CAP)
 
 
 def decode_arguments(text: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.user_text import TextContext, UserText, verbatim
 
 text = TextContext("Providers")
@@ -175,8 +176,7 @@ def extract_error_text(body: str) -> UserText:
         if is_html(body):
             return text("The server sent a web page.")
         message = body
-    line = " ".join(message.split())
-    return verbatim(line if len(line) <= MAX_QUOTE_CHARS else line[: MAX_QUOTE_CHARS - 1] + "…")
+    return verbatim(ellipsize(" ".join(message.split()), MAX_QUOTE_CHARS))
 
 
 def is_html(body: str) -> bool:

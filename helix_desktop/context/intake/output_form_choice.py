@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_hidden
 
 OPENING = "[How to keep large outputs]"
@@ -105,8 +106,7 @@ def _quoted(text: str) -> str:
     """Return a name on one line, in quotes that it cannot break out of."""
     if not text:
         return ""
-    line = " ".join(escape_hidden(text).split())
-    short = line if len(line) <= _NAME_CAP else line[: _NAME_CAP - 1] + "…"
+    short = ellipsize(" ".join(escape_hidden(text).split()), _NAME_CAP)
     return msgspec.json.encode(short.encode("utf-8", "replace").decode()).decode()
 
 

@@ -86,6 +86,21 @@ class PinnedCopy(msgspec.Struct, frozen=True):
 
     item: LogItem
 
+    @property
+    def seq(self) -> int:
+        """Return the event of the output."""
+        return self.item.seq
+
+    @property
+    def event(self) -> UserSpoke | AssistantSpoke | ToolAnswered:
+        """Return the event recorded as `seq`."""
+        return self.item.event
+
+    @property
+    def upto(self) -> int:
+        """Return its own event."""
+        return self.item.upto
+
 
 class AddedInstructions(msgspec.Struct, frozen=True):
     """Instructions that came after the session's start: they stay in the window, behind what covers them."""

@@ -29,7 +29,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.domain.files.command import is_test_command
 from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.redaction.report_text import has_form_of_secret
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.todo import NO_LIST, TodoList
 from helix_desktop.domain.tool_call_target import is_symbol_lookup, tool_kind
 from helix_desktop.domain.unicode_safety import without_direction_signs
@@ -202,7 +202,7 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
 
 def _reply_line(answer: ToolAnswered, reply: QuestionReply) -> str:
     """Return a question and the user's reply: what the user decided stays, as their messages do."""
-    question = _truncate(answer.target, _TARGET_CAP)
+    question = ellipsize(answer.target, _TARGET_CAP)
     return f"user: {decision_text(question, reply) or f'{question} – skipped'}"
 
 
@@ -241,7 +241,7 @@ def target_in_note(answer: ToolAnswered) -> str:
 def _target_in_note(target: str, tool: str) -> str:
     if tool_kind(tool) == "command":
         return shown_command(target[:_READ_CHARS], _COMMAND_CAP)
-    return _truncate(" ".join(target[:_READ_CHARS].split()), _TARGET_CAP)
+    return ellipsize(" ".join(target[:_READ_CHARS].split()), _TARGET_CAP)
 
 
 def _call_phrase(answer: ToolAnswered, paths: set[str]) -> str:
@@ -269,7 +269,7 @@ def _short_result(answer: ToolAnswered) -> str:
         return ""
     if not result and _has_result_in_description(answer):
         about = without_direction_signs(answer.about)
-        source, result = about, _truncate(described_result(about, answer.exit_code), _SHORT_RESULT)
+        source, result = about, ellipsize(described_result(about, answer.exit_code), _SHORT_RESULT)
     return f"{_RESULT}{_quote_result(result)}" if result and not _has_secret(source) else ""
 
 
@@ -288,10 +288,6 @@ def _quote_result(result: str) -> str:
     if _RESULT_END.search(result) is None:
         return result
     return f"“{result.translate(_PLAIN_QUOTES)}”"
-
-
-def _truncate(text: str, cap: int) -> str:
-    return text if len(text) <= cap else text[: cap - 1] + "…"
 
 
 def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:

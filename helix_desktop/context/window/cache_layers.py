@@ -9,7 +9,7 @@ from itertools import takewhile
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock, WindowEntry
+from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.events.session import UserSpoke
@@ -33,7 +33,7 @@ def layer_ends(window: Window, transcript: Transcript, policy: ContextPolicy) ->
     entries, messages, opening = window.entries, window.request.messages, _opening_count(window)
     if opening + len(entries) != len(messages):
         return ()  # the request was repaired: nothing is known of its layers
-    same = opening + sum(1 for _ in takewhile(lambda entry: _upto(entry) < transcript.changed_from, entries))
+    same = opening + sum(1 for _ in takewhile(lambda entry: entry.upto < transcript.changed_from, entries))
     settled = opening + sum(
         1 for _ in takewhile(lambda entry: not _is_changeable(entry, transcript, policy), entries)
     )
@@ -98,7 +98,3 @@ def _is_changeable(entry: WindowEntry, transcript: Transcript, policy: ContextPo
 
 def _block_count(message: Message) -> int:
     return max(1, bool(message.text) + len(message.calls) + len(message.images))
-
-
-def _upto(entry: WindowEntry) -> int:
-    return entry.item.upto if isinstance(entry, PinnedCopy) else entry.upto

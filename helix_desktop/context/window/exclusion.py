@@ -42,7 +42,7 @@ def plan_exclusion(window: Window, transcript: Transcript, seq: int, digits: int
     Not pinned outputs, which stay on every path, nor the answer that the running turn waits on. `digits` are
     those of a digest that a handle has.
     """
-    places = (place for place, entry in enumerate(window.entries) if _seq_of(entry) == seq)
+    places = (place for place, entry in enumerate(window.entries) if entry.seq == seq)
     place = next(places, -1)
     if place < 0:
         return None
@@ -95,10 +95,6 @@ def exclusion_line(digest: str, about: str, digits: int) -> str:
     return f"{bare_marker(digest, digits)} excluded by the user: {what}. Recall it only if you need it."
 
 
-def _seq_of(entry: WindowEntry) -> int:
-    return entry.item.seq if isinstance(entry, PinnedCopy) else entry.seq
-
-
 def _content(text: str, label: str) -> Content:
     data = text.encode("utf-8", "surrogatepass")
     return Content(digest_of(data), data, EXCLUDE, label, first_line(text), len(text) // 4)
@@ -112,12 +108,11 @@ def _whole_text(entry: WindowEntry, message: Message) -> str:
 
 
 def _name(entry: WindowEntry) -> str:
-    event = getattr(entry, "event", None)
-    match event:
+    match entry.event:
         case UserSpoke():
-            return f"message e{_seq_of(entry)} of the user"
+            return f"message e{entry.seq} of the user"
         case AssistantSpoke():
-            return f"answer e{_seq_of(entry)}"
+            return f"answer e{entry.seq}"
         case ToolAnswered(name=name):
             return f"output of {name}"
     return "a summary of earlier messages" if isinstance(entry, SummaryBlock) else "instructions"

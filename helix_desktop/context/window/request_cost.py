@@ -7,7 +7,6 @@ from itertools import dropwhile
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import PinnedCopy, WindowEntry
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import call_cost
@@ -41,7 +40,7 @@ def next_request_cost(
     fresh = gauge.used
     if transcript.steps and not is_cold and transcript.changed_from and reports_cache(transcript):
         pairs = zip(window.entries, window.entry_tokens, strict=True)
-        new = dropwhile(lambda pair: _upto(pair[0]) < transcript.changed_from, pairs)
+        new = dropwhile(lambda pair: pair[0].upto < transcript.changed_from, pairs)
         # Not the cached part, which the total has as reported: the ratio is off by more the more it counts.
         fresh = min(gauge.used, round(sum(tokens for _, tokens in new) * gauge.ratio))
     return priced_request(info, gauge.used, gauge.used - fresh)
@@ -66,7 +65,3 @@ def priced_request(info: ModelInfo, total: int, cached: int) -> RequestCost:
     is_priced = bool(info.price_in) and not info.demo
     cost = call_cost(info, Usage(total, 0, cached)) if is_priced else None
     return RequestCost(cached, total - cached, cost)
-
-
-def _upto(entry: WindowEntry) -> int:
-    return entry.item.upto if isinstance(entry, PinnedCopy) else entry.upto

@@ -264,7 +264,7 @@ def _excluded_item(row: WindowItem, event: Excluded, transcript: Transcript) -> 
 
 
 def _digest_of(entry: WindowEntry) -> str:
-    event = entry.item.event if isinstance(entry, PinnedCopy) else entry.event
+    event = entry.event
     return event.digest if isinstance(event, ToolAnswered) else getattr(event, "index", "")
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from helix_desktop.context.summaries.conclusions import main_statement, only_announces
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.typed_text import typed_text
 from helix_desktop.providers.demo.position import newest_position
 from helix_desktop.providers.demo.script import Script
@@ -209,5 +210,4 @@ def _as_sentence(part: str) -> str:
 
 
 def _shorten(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= _MAX_CHARS else words[: _MAX_CHARS - 1] + "…"
+    return ellipsize(" ".join(text.split()), _MAX_CHARS)

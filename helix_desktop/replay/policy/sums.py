@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import PinnedCopy, SummaryBlock
+from helix_desktop.context.log.window_layout import SummaryBlock
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.replay.request_totals import CACHED, FRESH, SUMMARIZED
@@ -51,7 +51,7 @@ class RequestSums:
                 return (
                     self._fixed_tokens + self._transcript.opening_tokens
                 )  # what it quotes is not counted here
-            if (entry.item if isinstance(entry, PinnedCopy) else entry).upto < self._changed_from:
+            if entry.upto < self._changed_from:
                 break
             changed += self._transcript.entry_tokens(entry)
         return estimate - changed

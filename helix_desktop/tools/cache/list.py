@@ -64,7 +64,7 @@ class ListCachedContent(UnguardedTool[ListCacheArguments]):
             page = await self._page(args)
             total = (await self._contents.totals()).entries
             lines = await self._lines(page.entries)
-        text = "\n".join([_head(args, page), *lines, _foot(args, page, total)])
+        text = "\n".join([_head(args, page), *lines, _foot(page, total)])
         return ToolResult(f"{text}\n".encode(), target=escape_hidden_name(_about(args)))
 
     async def _lines(self, entries: Sequence[CacheEntry]) -> list[str]:
@@ -118,7 +118,7 @@ def _head(args: ListCacheArguments, page: EntryPage) -> str:
 
 def _line(entry: CacheEntry, handle: str, where: str, change: str) -> str:
     name = escape_hidden_name(" ".join(part for part in (entry.tool, entry.target) if part)) or entry.kind
-    label = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
+    label = ellipsize(name, _MAX_NAME)
     line = ellipsize(escape_hidden_name(entry.first_line), _MAX_FIRST_LINE)
     size = f"{format_bytes(entry.size)}, {entry.tokens:,} tokens"
     parts = (f"{handle} {label}", size, where, change, f'"{line}"' if line else "")
@@ -126,11 +126,10 @@ def _line(entry: CacheEntry, handle: str, where: str, change: str) -> str:
 
 
 def _minute(entry: CacheEntry) -> str:
-    created = datetime.fromtimestamp(entry.created / 1000, UTC)
-    return f"{created.strftime('%Y-%m-%d %H:%M')} UTC"
+    return f"{datetime.fromtimestamp(entry.created / 1000, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _foot(args: ListCacheArguments, page: EntryPage, total: int) -> str:
+def _foot(page: EntryPage, total: int) -> str:
     if not total:
         return "Nothing at all is stored in this workspace."
     if page.cursor:

@@ -20,7 +20,7 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.search_query import parse_query
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import AGENT_KINDS, EntryFilter
-from helix_desktop.domain.text_format import pluralize
+from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
@@ -282,4 +282,4 @@ def _foot(
 
 
 def _quoted(text: str) -> str:
-    return repr(text if len(text) <= _MAX_QUOTE else f"{text[:_MAX_QUOTE]}…")
+    return repr(ellipsize(text, _MAX_QUOTE))

@@ -13,7 +13,7 @@ from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.search_query import normalize
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import CacheEntry, ContentHit
-from helix_desktop.domain.text_format import format_bytes, pluralize
+from helix_desktop.domain.text_format import ellipsize, format_bytes, pluralize
 from helix_desktop.domain.text_search import MatchingLine
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -193,7 +193,7 @@ class HitWriter:
             head = [f"{_handle(hit)} {hit.speaker}", *_place(origin)]
         else:
             name = escape_hidden_name(" ".join(part for part in (hit.entry.tool, hit.entry.target) if part))
-            short_name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
+            short_name = ellipsize(name, _MAX_NAME)
             origin = await self._origins.of_content(hit.entry)
             label = " ".join(part for part in (hit.entry.digest[:SHORT_DIGITS], short_name) if part)
             head = [label, format_bytes(hit.entry.size), *filter(None, [origin.event]), *_place(origin)]
