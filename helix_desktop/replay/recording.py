@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import stat
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -146,7 +147,12 @@ def require_readable(paths: Iterable[Path]) -> None:
 
 @contextmanager
 def _open_recording(path: Path) -> Iterator[BufferedIOBase]:
+    what = text("The recording {path} can't be read.", path=path)
     try:
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            why = text("It's a pipe or a device, and a recording is read more than once.")
+            raise InvalidRecording(what, why, text("Save it to a file first."))
         with path.open("rb") as plain:
             packed = plain.read(len(_GZIP)) == _GZIP
             plain.seek(0)
@@ -156,11 +162,7 @@ def _open_recording(path: Path) -> Iterator[BufferedIOBase]:
             with gzip.GzipFile(fileobj=plain, mode="rb") as file:
                 yield file
     except OSError as error:
-        raise InvalidRecording(
-            text("The recording {path} can't be read.", path=path),
-            system_reason(error),
-            _FIX,
-        ) from error
+        raise InvalidRecording(what, system_reason(error), _FIX) from error
 
 
 def _lines(path: Path, file: BufferedIOBase) -> Iterator[bytes]:
@@ -185,7 +187,7 @@ def _lines(path: Path, file: BufferedIOBase) -> Iterator[bytes]:
 def _unusable_error(path: Path, number: int, reason: str) -> InvalidRecording:
     what = text("The recording {path} can't be used.", path=path)
     if not number:
-        return InvalidRecording(what, text("{reason}.", reason=reason), _FIX)
+        return InvalidRecording(what, text("The file is empty."), _FIX)
     return InvalidRecording(what, text("Line {line}: {reason}.", line=number, reason=reason), _FIX)
 
 

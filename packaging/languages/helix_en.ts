@@ -13864,6 +13864,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/replay/recording.py" />
+            <source>It's a pipe or a device, and a recording is read more than once.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/recording.py" />
             <source>Line {line}: {reason}.</source>
             <translation type="unfinished" />
         </message>
@@ -13893,8 +13898,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/replay/recording.py" />
+            <source>Save it to a file first.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/replay/report.py" />
             <source>System prompt and built-in tools: {tokens} tokens ({system} and {tools})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/replay/recording.py" />
+            <source>The file is empty.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -14206,11 +14221,6 @@
         <message>
             <location filename="../../helix_desktop/replay/report.py" />
             <source>{file}: {problem}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/replay/recording.py" />
-            <source>{reason}.</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,12 @@ def refusal(path: Path) -> str:
     assert refused.value.why
     assert refused.value.fix
     return refused.value.why
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no pipes with a name")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    assert "more than once" in refusal(tmp_path / "pipe.jsonl")
 
 
 @pytest.mark.parametrize("ensure_ascii", [True, False])
@@ -122,7 +129,7 @@ def test_an_invalid_line_is_named_with_its_reason(tmp_path: Path, line: int, tex
 def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     assert "before the outputs of c2" in refusal(write_recording(tmp_path / "short.jsonl", LINES[:4]))
     assert "no assistant message to replay" in refusal(write_recording(tmp_path / "silent.jsonl", LINES[:2]))
-    assert "no assistant message to replay" in refusal(write_recording(tmp_path / "empty.jsonl", []))
+    assert refusal(write_recording(tmp_path / "empty.jsonl", [])) == "The file is empty."
 
 
 def test_damaged_compression_is_refused(tmp_path: Path) -> None:
