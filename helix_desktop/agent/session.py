@@ -15,7 +15,15 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import count_window, model_reports, usage_from_count
 from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, ToolAnswered, TurnEnded
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    ToolAnswered,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
 from helix_desktop.domain.question import ASK_USER, UNANSWERED
 from helix_desktop.domain.store.commit import Commit
@@ -59,6 +67,7 @@ class Session:
         self.settings = settings
         self._store, self._clock, self._scope = store, clock, scope
         self._lock = asyncio.Lock()
+        self._loaded_seq = transcript.last_seq
         self._pending: set[asyncio.Task[list[RecordedEvent] | HelixError]] = set()
         self._listeners: list[Listener] = []
 
@@ -193,12 +202,14 @@ class Session:
                 await self._store.commit(Commit(self.id, summary=corrected))
 
     async def close_interrupted(self) -> bool:
-        """Close calls and a turn that a crash left open. Return True if there were any."""
+        """Close calls and a turn that a crash or a failed save left open. Return True if there were any."""
         await self.drain()
         if not (self.transcript.turn_open or self.transcript.open_calls):
             return False
         await self.close_calls("interrupted")
-        await self.end_turn(TurnEnded("interrupted"))
+        later = takewhile(lambda recorded: recorded.seq > self._loaded_seq, reversed(self.log))
+        began_here = any(isinstance(recorded.event, UserSpoke | TurnRetried) for recorded in later)
+        await self.end_turn(TurnEnded("interrupted", interruption="unsaved" if began_here else "crash"))
         return True
 
     async def partial_answer(self) -> RecordedEvent | None:

@@ -55,5 +55,5 @@ async def _session_recovery(store: Store, session: SessionSummary, started_at_ms
 
 def _closed_since(events: list[RecordedEvent], started_at_ms: int) -> bool:
     """Return True if opening the session in this run marked its turn as interrupted."""
-    ends = [recorded for recorded in events if isinstance(recorded.event, TurnEnded)]
-    return bool(ends) and ends[-1].at >= started_at_ms and ends[-1].event == TurnEnded("interrupted")
+    ends = [(recorded.at, recorded.event) for recorded in events if isinstance(recorded.event, TurnEnded)]
+    return bool(ends) and ends[-1][0] >= started_at_ms and ends[-1][1].interruption == "crash"

@@ -4617,6 +4617,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
+            <source>Interrupted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/rows/subagent_status.py" />
             <source>Interrupted</source>
             <comment>end of a subagent</comment>
@@ -4624,7 +4629,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
-            <source>Interrupted: Helix closed or couldn't save</source>
+            <source>Interrupted: Helix ended during this turn</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/turn_ends.py" />
+            <source>Interrupted: what came next couldn't be saved</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -95,9 +95,11 @@ def at_rest(events: list[RecordedEvent]) -> bool:
 def check_marked(before: list[RecordedEvent], lines: list[JsonLine]) -> None:
     """Assert that continuing first answers open calls, then marks the turn, then starts the next one."""
     if at_rest(before):
-        assert lines[0].event != TurnEnded("interrupted")
+        assert lines[0].event != TurnEnded("interrupted", interruption="crash")
         return
-    marked = next(n for n, line in enumerate(lines) if line.event == TurnEnded("interrupted"))
+    marked = next(
+        n for n, line in enumerate(lines) if line.event == TurnEnded("interrupted", interruption="crash")
+    )
     answers = [line.event for line in lines[:marked]]
     assert all(isinstance(answer, ToolAnswered) and answer.outcome == "interrupted" for answer in answers)
     assert {answer.call_id for answer in answers if isinstance(answer, ToolAnswered)} == unanswered(before)

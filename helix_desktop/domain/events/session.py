@@ -318,7 +318,8 @@ class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
 
     `details` are the words of another program, such as a model's server. `remedies` name what the app can
     do about it. `cause` says that the budget was spent, that the model `refused_by` refused an image in one
-    of the messages `images`, or that the app was closed in order.
+    of the messages `images`, or that the app was closed in order. `interruption` says why the end was
+    recorded later: the app ended during the turn, or the turn could not be saved; empty in older logs.
     """
 
     how: TurnOutcome
@@ -330,6 +331,7 @@ class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
     refused_by: str = ""
     remedies: tuple[str, ...] = ()
     details: str = ""
+    interruption: Literal["", "crash", "unsaved"] = ""
 
 
 class TurnRetried(EventBase, frozen=True, tag="turn-retried"):

@@ -337,7 +337,7 @@ def _divider_rows() -> list[Row]:
             is_quiet=True,
             details=("src/app.py changed since it was read", "notes.md was deleted since it was read"),
         ),
-        DividerRow(row_key("d3"), "interrupted", "Interrupted: Helix closed or couldn't save"),
+        DividerRow(row_key("d3"), "interrupted", "Interrupted: Helix ended during this turn"),
         DividerRow(row_key("d4"), "handover", "10 messages summarized", True, (Redo(20),)),
         DividerRow(row_key("d13"), "fold", "11 steps noted · saved 3.1k tokens", True, (back[0], Redo(48))),
     ]

@@ -100,7 +100,7 @@ async def test_a_session_interrupted_anywhere_opens_and_continues() -> None:
         assert await store.events("s") == conversation.session.log
         added = [recorded.event for recorded in conversation.session.log[length:]]
         if _in_a_turn(log[:length]):
-            assert added[-1] == TurnEnded("interrupted")
+            assert added[-1] == TurnEnded("interrupted", interruption="crash")
             assert all(isinstance(event, ToolAnswered) and event.text == INTERRUPTED for event in added[:-1])
         else:
             assert added == []
@@ -140,7 +140,7 @@ async def test_a_crash_leaves_what_stood_on_screen_of_an_answer_a_second_before(
     answer, ended = (recorded.event for recorded in log[-2:])
     assert isinstance(answer, AssistantSpoke)
     assert (answer.text, answer.stop, answer.tokens) == ("I found the leak", "stopped", 4)
-    assert ended == TurnEnded("interrupted")
+    assert ended == TurnEnded("interrupted", interruption="crash")
     assert await crashed.draft(session) == Draft("typed meanwhile")
     await _check_continues(rig, workspace)
 
@@ -178,7 +178,7 @@ async def test_a_crash_leaves_what_a_running_call_had_printed(monkeypatch: pytes
     assert (answer.call_id, answer.ok, answer.outcome) == ("c0", False, "stopped")
     assert answer.text == f"{CRASHED}\nwaiting for the gate"
     assert await crashed.get(answer.digest) == answer.text.encode()
-    assert ended == TurnEnded("interrupted")
+    assert ended == TurnEnded("interrupted", interruption="crash")
     assert await crashed.draft(session) == Draft()
     await _check_continues(rig, workspace)
 
@@ -266,6 +266,7 @@ async def test_an_answer_that_cannot_be_recorded_is_recorded_later_as_far_as_it_
     rig.store.first_failing_write = UNREACHED
     assert (await conversation.run("Go on.")).how == "done"
     assert [answer.text for answer in rig.events(AssistantSpoke)] == ["I found the leak", "Done."]
+    assert rig.events(TurnEnded) == [TurnEnded("interrupted", interruption="unsaved"), TurnEnded("done")]
     assert await rig.store.draft(conversation.session.id) == Draft()
     await rig.assert_consistent()
 

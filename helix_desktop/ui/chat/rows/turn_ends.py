@@ -98,7 +98,13 @@ def _stop_text(ended: TurnEnded) -> str:
         return tr("Stopped")
     if ended.cause == "closed":
         return tr("Stopped: Helix or the workspace was closed")
-    return tr("Interrupted: Helix closed or couldn't save")
+    match ended.interruption:
+        case "crash":
+            return tr("Interrupted: Helix ended during this turn")
+        case "unsaved":
+            return tr("Interrupted: what came next couldn't be saved")
+        case "":
+            return tr("Interrupted")
 
 
 def _attempt_text(number: int, outcome: TurnOutcome) -> str:

@@ -387,7 +387,7 @@ async def test_a_subagent_interrupted_by_a_crash_is_repaired_when_opened() -> No
         assert not conversation.session.transcript.open_calls
         assert not conversation.session.transcript.turn_open
         cut = isinstance(log[length - 1].event, UserSpoke | AssistantSpoke | ToolAnswered)
-        assert (conversation.session.log[-1].event == TurnEnded("interrupted")) == cut
+        assert (conversation.session.log[-1].event == TurnEnded("interrupted", interruption="crash")) == cut
         assert (await conversation.run("Go on.")).how == "done"
         (after,) = await store.sessions()
         assert after.parent == rig.conversation.session.id

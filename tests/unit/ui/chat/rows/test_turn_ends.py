@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.session import RecordedEvent, TurnEnded, UserSpoke
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_texts import source_text
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, TurnFooterRow, UserRow
@@ -53,3 +56,18 @@ def test_only_the_newest_end_offers_actions() -> None:
     assert ends(simulator)[0].actions == ()
     simulator.end_turn("failed", "")
     assert ["retry" in action_names(row) for row in ends(simulator)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("ended", "text"),
+    [
+        (TurnEnded("interrupted", interruption="crash"), "Interrupted: Helix ended during this turn"),
+        (TurnEnded("interrupted", interruption="unsaved"), "Interrupted: what came next couldn't be saved"),
+        (TurnEnded("interrupted", cause="closed"), "Stopped: Helix or the workspace was closed"),
+        (TurnEnded("interrupted"), "Interrupted"),  # of a log from before the cause was recorded
+    ],
+)
+def test_an_interrupted_turn_says_the_one_cause_it_has(ended: TurnEnded, text: str) -> None:
+    log = [RecordedEvent(1, 0, UserSpoke("Begin.", 1)), RecordedEvent(2, 0, ended)]
+    (row,) = [row for row in rows_from_log(log)[1] if isinstance(row, DividerRow)]
+    assert source_text(row) == text
