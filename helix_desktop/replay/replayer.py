@@ -151,7 +151,7 @@ class Replayer:
             case "assistant":
                 await self._feed_answer(text, message.get("tool_calls") or ())
             case "tool":
-                await self._feed_output(message["tool_call_id"], message.get("name", ""), text)
+                await self._feed_output(message["tool_call_id"], text)
             case role:
                 raise InvalidInput(
                     _text("Unknown role: {role}.", role=repr(role)),
@@ -174,7 +174,7 @@ class Replayer:
             await self._context_manager.early_rewrites.make()
         self._calls = {call.id: call for call in tool_calls}
 
-    async def _feed_output(self, call_id: str, name: str, text: str) -> None:
+    async def _feed_output(self, call_id: str, text: str) -> None:
         call = self._calls.get(call_id)
         if call is None:
             raise InvalidInput(_text("No open call has the id {id}.", id=repr(call_id)))

@@ -54,7 +54,7 @@ def plan_exclusion(window: Window, transcript: Transcript, seq: int, digits: int
         answer = entry.event
         about = f"{answer.name} {ellipsize(answer.target, WHOLE_TARGET)}, {format_bytes(answer.size)}"
         return Exclusion((seq,), answer.digest, exclusion_line(answer.digest, about, digits), tokens)
-    content = _content(_whole_text(entry, message), f"e{seq}")
+    content = _content(_whole_text(message), f"e{seq}")
     covers = transcript.included_covers(entry) if isinstance(entry, SummaryBlock) else ()
     calls: tuple[str, ...] = ()
     if isinstance(entry, LogItem) and isinstance(entry.event, AssistantSpoke):
@@ -100,7 +100,7 @@ def _content(text: str, label: str) -> Content:
     return Content(digest_of(data), data, EXCLUDE, label, first_line(text), len(text) // 4)
 
 
-def _whole_text(entry: WindowEntry, message: Message) -> str:
+def _whole_text(message: Message) -> str:
     """Return all that a message says: its text, the handles of its images, and its calls."""
     calls = [f"-> {call.name} {call.arguments}" for call in message.calls]
     images = [image.marker for image in message.images]

@@ -139,7 +139,7 @@ class _Approximation:
             self._window += self._total(count) - self._total(self._count)
             self._count = count
             if is_end:
-                self._observe(seq, at)
+                self._observe()
                 self._turn_start = count
                 continue
             shared: float = self._window
@@ -241,7 +241,7 @@ class _Approximation:
         folds.clear()
         self._sweeps.clear(upto)
 
-    def _observe(self, seq: int, at: int) -> None:
+    def _observe(self) -> None:
         """Prepare observations at the end of a turn: of all before the turn."""
         policy = self._policy
         if not (policy.enabled and policy.observe_at) or self._observed:
@@ -253,7 +253,7 @@ class _Approximation:
         tail = self._total(self._count) - self._total(self._observed)
         new_tokens = OBSERVATION_TOKENS + self._policy.ledger_tokens + self._quoted(self._observed)
         freed = self._window - self._facts.fixed_tokens - tail - new_tokens
-        self._cover(self._observed, new_tokens)
+        self._cover(self._observed)
         self._observed = 0
         if freed > 0:
             self._shrink(seq, at, ObservationsPlaced, freed)
@@ -269,11 +269,11 @@ class _Approximation:
         if freed < policy.handover_least_gain * self._room:
             return
         self._handed_over_at = at
-        self._cover(self._count, new_tokens)
+        self._cover(self._count)
         self._observed = 0
         self._shrink(seq, at, HandoverMade, freed)
 
-    def _cover(self, position: int, new_tokens: int) -> None:
+    def _cover(self, position: int) -> None:
         self._covered, self._notes = max(self._covered, position), 0
         self._masked_upto = max(self._masked_upto, position)
         self._sweeps.clear(position)

@@ -417,7 +417,7 @@ class ManualActionView(QWidget):
 class UndoView(QWidget):
     """An undo or redo, in one quiet line."""
 
-    def __init__(self, card: UndoCard, signals: CardSignals, now_ms: int) -> None:
+    def __init__(self, card: UndoCard, now_ms: int) -> None:
         super().__init__()
         icon = IconLabel("undo-2" if card.kind == "undo" else "redo-2", px=13, color_token="faint")
         words = TextLine(card_title(card), 12, role="muted")

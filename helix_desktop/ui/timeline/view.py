@@ -338,4 +338,4 @@ class Timeline(Themed, QWidget):
             case FailureCard():
                 return FailureView(card, self._signals, now_ms)
             case UndoCard():
-                return UndoView(card, self._signals, now_ms)
+                return UndoView(card, now_ms)

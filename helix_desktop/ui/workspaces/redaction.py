@@ -69,7 +69,6 @@ class RedactionPresenter:
         self._async_actions = AsyncActions(context.async_actions.scope, context.async_actions.show_error)
         self._composer = workspace_controller.session_controller.composer
         self._search_task: asyncio.Task[None] | None = None
-        self._redaction_task: asyncio.Task[None] | None = None
         self.dialog: RedactDialog | None = None
 
     async def run(self) -> None:
@@ -135,7 +134,7 @@ class RedactionPresenter:
             self._search_task.cancel()
 
     def _redact(self, text: str) -> None:
-        self._redaction_task = self._async_actions.start(self._run_redaction(self._request(text)), "forget")
+        self._async_actions.start(self._run_redaction(self._request(text)), "forget")
 
     async def _run_redaction(self, request: RedactionRequest) -> None:
         session = await self._close_views()
