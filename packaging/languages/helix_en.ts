@@ -4886,12 +4886,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/presenter.py" />
+            <location filename="../../helix_desktop/ui/chat/arriving_answer.py" />
             <source>Retrying in {seconds} s (attempt {attempt})</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/chat/presenter.py" />
+            <location filename="../../helix_desktop/ui/chat/arriving_answer.py" />
             <source>Retrying now (attempt {attempt})</source>
             <translation type="unfinished" />
         </message>

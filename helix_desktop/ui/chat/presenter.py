@@ -37,15 +37,14 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest
-from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
-from helix_desktop.ui.chat.countdown import Countdown
+from helix_desktop.ui.chat.actions import ApplyRemedy
+from helix_desktop.ui.chat.arriving_answer import ArrivingAnswer
 from helix_desktop.ui.chat.questions.ask_rows import AskRows
 from helix_desktop.ui.chat.row_key import RowKey, row_key_of_event
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
-    AssistantRow,
     DividerRow,
     ExcerptContent,
     NoticeLevel,
@@ -66,8 +65,6 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
 
-_RETRY_SHOWN_S = 2  # how long a repeated request says that it is one, unless it fails again
-_RETRY_KEY = RowKey(part="retry")
 _MAX_INLINE_EVENTS = 2_000  # a log up to this many events is read without a thread
 _RUNNING_DELAY_MS = 1_000
 
@@ -89,7 +86,7 @@ class ChatPresenter:
         self._model, self._on_finished = model, on_finished
         self._on_approval_requested, self._on_question = on_approval_requested, on_question
         self._rows, self._asks = ChatRows(), AskRows(model)
-        self._side_question = LiveSideQuestion(model)
+        self._side_question, self._arriving = LiveSideQuestion(model), ArrivingAnswer(model)
         self._versions: Mapping[RowKey, Versions] = {}
         self._conversation: Conversation | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
@@ -97,19 +94,16 @@ class ChatPresenter:
         self._error_rows: list[NoticeRow] = []  # of the session on screen: no event brings them back
         self._unsaved_keys: set[RowKey] = set()  # of those, what could not be saved since
         self._error_count = 0
-        self._answer_count = 1
-        self._streaming_key = _streaming_row_key(1)
         self._running_timer = QTimer()  # what is over by then needs no clock
         self._running_timer.setSingleShot(True)
         self._running_timer.setInterval(_RUNNING_DELAY_MS)
         self._running_timer.timeout.connect(self._show_clocks)
-        self._countdown = Countdown()
 
     async def show(self, conversation: Conversation | None) -> None:
         """Show another conversation, or none; what runs in the former one goes on unseen."""
         self._unsubscribe()
         self._unsubscribe = lambda: None
-        self._countdown.stop()
+        self._arriving.stop_countdown()
         if conversation is not self._conversation:
             self._error_rows, self._unsaved_keys = [], set()
         self._conversation, self._versions, self._is_past = conversation, {}, False
@@ -143,7 +137,7 @@ class ChatPresenter:
         log = conversation.session.log[:seq]
         rows, ordered = await asyncio.to_thread(rows_from_log, log, token_ratio)
         if conversation is self._conversation:
-            self._countdown.stop()
+            self._arriving.stop_countdown()
             self._is_past, self._rows = True, rows
             self._reset([*map(_without_actions, ordered), below], token_ratio)
 
@@ -155,7 +149,7 @@ class ChatPresenter:
         await self.show(conversation)
         if conversation is self._conversation:  # else another one came meanwhile
             for row in self._error_rows:
-                self._put_row(row)
+                self._model.put(row)
             self.show_versions(versions)
 
     def recount(self, token_ratio: float) -> None:
@@ -165,9 +159,9 @@ class ChatPresenter:
             self._model.set_token_ratio(token_ratio)
             transcript = conversation.session.transcript
             for row in self._rows.recount(token_ratio, transcript):
-                self._put_row(row)
+                self._model.put(row)
             for message in self._rows.updated_images(transcript, are_sent=conversation.model.images):
-                self._put_row(replace(message, versions=self._versions.get(message.key)))
+                self._model.put(replace(message, versions=self._versions.get(message.key)))
 
     def _reset(self, rows: Sequence[Row], token_ratio: float = 1.0) -> None:
         self._asks.forget()
@@ -178,15 +172,15 @@ class ChatPresenter:
     def show_original(self, key: RowKey, original: OriginalOutput) -> None:
         """Let a tool's card show what the cache holds of its output."""
         if self._conversation is not None:
-            self._put_row(self._rows.tools.with_original(key, original))
+            self._model.put(self._rows.tools.with_original(key, original))
 
     def show_excerpt(self, key: RowKey, content: ExcerptContent) -> None:
         """Let a card show what the cache holds of its excerpt."""
-        self._put_row(self._rows.tools.with_excerpt_content(key, content))
+        self._model.put(self._rows.tools.with_excerpt_content(key, content))
 
     def show_changed_files(self, key: RowKey, content: ChangedFilesContent) -> None:
         """Let a card show the lines that its call changed."""
-        self._put_row(self._rows.tools.with_changed_files(key, content))
+        self._model.put(self._rows.tools.with_changed_files(key, content))
 
     def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
         """Return the key of the row that shows an event: what a call changed is shown by its card."""
@@ -200,7 +194,7 @@ class ChatPresenter:
             index = self._model.index_of(key)
             row = self._model.raw_row(index) if index is not None else None
             if isinstance(row, UserRow | TurnFooterRow) and row.versions != versions.get(key):
-                self._put_row(replace(row, versions=versions.get(key)))
+                self._model.put(replace(row, versions=versions.get(key)))
         self._versions = versions
 
     def _catch_up(self, conversation: Conversation) -> None:
@@ -221,7 +215,7 @@ class ChatPresenter:
         if conversation.partial:
             self._on_text(conversation.partial)
         if conversation.retry_state:
-            self._on_arrival_voided(conversation.retry_state)
+            self._arriving.show_retry(conversation.retry_state, self._show_waiting)
         else:
             self._show_waiting()
 
@@ -232,8 +226,8 @@ class ChatPresenter:
                 self._on_recorded(recorded)
             case ResponseDelta(text=text, is_reasoning=reasoning):
                 self._on_text("" if reasoning else text)
-            case ResponseReset() as voided:
-                self._on_arrival_voided(voided)
+            case ResponseReset() as reset:
+                self._arriving.show_retry(reset, self._show_waiting)
             case ApprovalRequested(ask=ask) | QuestionAsked(ask=ask):
                 self._show_ask(ask)
             case CallStarted() | ModelCalled():
@@ -245,7 +239,7 @@ class ChatPresenter:
             case TurnChanged(running=running):
                 self._on_turn_changed(running)
             case ErrorRaised() as trouble:
-                self._put_row(self._error_row(trouble))
+                self._model.put(self._error_row(trouble))
             case _:
                 pass
 
@@ -282,7 +276,7 @@ class ChatPresenter:
                 why = tr("It failed earlier: {reason}", reason=row.why or row.what)
                 self._error_rows[place] = NoticeRow(row.key, "info", what, why)
                 if not self._is_past:
-                    self._put_row(self._error_rows[place])
+                    self._model.put(self._error_rows[place])
         self._unsaved_keys.clear()
 
     def _on_recorded(self, recorded: RecordedEvent) -> None:
@@ -297,83 +291,25 @@ class ChatPresenter:
         if isinstance(recorded.event, SideQuestionAnswered) and self._side_question.settle(rows):
             return
         if isinstance(recorded.event, AssistantSpoke):
-            rows = self._settle_answer(rows)
+            rows = self._arriving.settle(rows)
         for row in rows:
             for key in row.replaces if isinstance(row, DividerRow) else ():
-                self._drop_row(key)
+                self._model.discard(key)
             found = self._versions.get(row.key) if isinstance(row, UserRow) else None
-            self._put_row(replace(row, versions=found) if isinstance(row, UserRow) and found else row)
-
-    def _settle_answer(self, rows: list[Row]) -> list[Row]:
-        """Let the recorded answer take the place of the one that was arriving."""
-        self._clear_retry_notice()
-        if (
-            rows
-            and isinstance(rows[0], AssistantRow)
-            and self._model.index_of(self._streaming_key) is not None
-        ):
-            self._model.replace(self._streaming_key, rows[0])
-            self._advance_streaming_key()
-            return rows[1:]
-        self._drop_streaming_row()
-        return rows
-
-    def _drop_streaming_row(self) -> None:
-        self._drop_row(self._streaming_key)
-        self._advance_streaming_key()
-
-    def _advance_streaming_key(self) -> None:
-        """Take an unused key: the view keeps what it drew under one, also when its row has gone."""
-        self._answer_count += 1
-        self._streaming_key = _streaming_row_key(self._answer_count)
+            self._model.put(replace(row, versions=found) if isinstance(row, UserRow) and found else row)
 
     def _on_text(self, text: str) -> None:
-        self._clear_retry_notice()
-        index = self._model.index_of(self._streaming_key)
-        row = self._model.raw_row(index) if index is not None else None
-        if row is None or (isinstance(row, AssistantRow) and row.waiting_since_ms):
-            self._put_row(self._arriving_row())
-        self._model.stream(self._streaming_key, text)
+        self._arriving.add_text(text, self._model_name())
 
     def _show_waiting(self) -> None:
         """Say that the model has been called and is silent, and since when."""
         since_ms = self._conversation.waiting_since_ms if self._conversation is not None else 0
         if since_ms and not self._is_past:
-            self._put_row(self._arriving_row(since_ms))
+            self._arriving.show_waiting(since_ms, self._model_name())
 
-    def _arriving_row(self, waiting_since_ms: int = 0) -> AssistantRow:
-        info = self._conversation.model if self._conversation else None
-        name = model_name(info.label, info.demo) if info else ""
-        return AssistantRow(
-            self._streaming_key, "", model=name, streaming=True, waiting_since_ms=waiting_since_ms
-        )
-
-    def _on_arrival_voided(self, update: ResponseReset) -> None:
-        self._drop_streaming_row()
-
-        def tell(left_s: int) -> None:
-            if left_s == 0:  # nothing refused the request meanwhile: the model is silent
-                self._clear_retry_notice()
-                self._show_waiting()
-                return
-            left_s -= _RETRY_SHOWN_S
-            attempt = update.attempt
-            what = (
-                tr("Retrying in {seconds} s (attempt {attempt})", seconds=left_s, attempt=attempt)
-                if left_s > 0
-                else tr("Retrying now (attempt {attempt})", attempt=attempt)
-            )
-            stop = ControlTurn("stop")
-            actions = (ControlTurn("try_now"), stop) if left_s > 0 else (stop,)
-            why = translate(update.reason)
-            self._put_row(NoticeRow(_RETRY_KEY, "warning", what, why, actions=actions))
-
-        self._countdown.start(update.wait_s + _RETRY_SHOWN_S, tell)
-
-    def _clear_retry_notice(self) -> None:
-        """Remove the notice: what it announced has happened."""
-        self._countdown.stop()
-        self._drop_row(_RETRY_KEY)
+    def _model_name(self) -> str:
+        info = self._conversation.model if self._conversation is not None else None
+        return model_name(info.label, info.demo) if info is not None else ""
 
     def _show_ask(self, ask: ApprovalRequest | Question) -> None:
         self._set_tool_state(ask.call_id, "question" if isinstance(ask, Question) else "approval")
@@ -402,22 +338,20 @@ class ChatPresenter:
 
     def _on_side_question(self, progress: SideQuestionProgress) -> None:
         if progress.is_running and self._conversation is not None:
-            info = self._conversation.model
-            name = model_name(info.label, info.demo)
-            self._side_question.show(progress.question, progress.answer, name)
+            self._side_question.show(progress.question, progress.answer, self._model_name())
         else:
             self._side_question.drop()
 
     def _on_subagent_progress(self, progress: SubagentProgress) -> None:
         self._drop_answered_asks()
-        self._put_row(self._rows.tools.on_subagent_progress(progress))
+        self._model.put(self._rows.tools.on_subagent_progress(progress))
 
     def _show_running_output(self, call_id: str) -> None:
         """Show what a call has put out so far."""
         running = self._conversation.running_calls.find(call_id) if self._conversation is not None else None
         if running is not None:
             output = RunningOutput.from_output(running.started_at_ms, running.tail)
-            self._put_row(self._rows.tools.with_running_output(call_id, output))
+            self._model.put(self._rows.tools.with_running_output(call_id, output))
 
     def _on_work_started(self, work: CallStarted | ModelCalled) -> None:
         if isinstance(work, CallStarted):
@@ -436,41 +370,24 @@ class ChatPresenter:
             self._show_running_output(call_id)
 
     def _set_tool_state(self, call_id: str, state: ToolState) -> None:
-        self._put_row(self._rows.tools.with_state(call_id, state))
+        self._model.put(self._rows.tools.with_state(call_id, state))
 
     def _show_interrupted_calls(self) -> None:
         """Say of the calls whose answer could not be saved that they are over: no turn runs."""
         if self._conversation is not None:
             for call_id in tuple(self._conversation.session.transcript.open_calls):
-                self._put_row(self._rows.tools.on_interrupted(call_id))
+                self._model.put(self._rows.tools.on_interrupted(call_id))
 
     def _on_turn_changed(self, running: bool) -> None:
         if running:
             return
-        self._drop_streaming_row()
-        self._clear_retry_notice()
+        self._arriving.drop()
         self._show_interrupted_calls()
         self._asks.drop_others()
         self._show_missed_questions()
         self._on_finished()
 
-    def _put_row(self, row: Row | None) -> None:
-        if row is None:
-            return
-        if self._model.index_of(row.key) is None:
-            self._model.append(row)
-        else:
-            self._model.replace(row.key, row)
-
-    def _drop_row(self, key: RowKey) -> None:
-        if self._model.index_of(key) is not None:
-            self._model.remove(key)
-
 
 def _without_actions(row: Row) -> Row:
     """Return a divider or notice of the past, whose buttons would change the session as it is now."""
     return replace(row, actions=()) if isinstance(row, DividerRow | NoticeRow) and row.actions else row
-
-
-def _streaming_row_key(answer: int) -> RowKey:
-    return RowKey(answer, part="arriving")

@@ -32,10 +32,7 @@ class AskRows:
         row = _question_row(ask, is_late) if isinstance(ask, Question) else _approval_row(ask)
         is_new = row.key not in self._rows
         self._rows[row.key] = row
-        if is_new:
-            self._model.append(row)
-        else:
-            self._model.replace(row.key, row)
+        self._model.put(row)
         self._number()
         return is_new
 

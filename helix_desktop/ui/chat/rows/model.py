@@ -103,6 +103,13 @@ class ChatModel(QObject):
         self._rows[at] = row
         self.row_changed.emit(at)
 
+    def put(self, row: Row | None) -> None:
+        """Add a row, or put it in the place of the one with its key; None changes nothing."""
+        if row is not None and self.index_of(row.key) is None:
+            self.append(row)
+        elif row is not None:
+            self.replace(row.key, row)
+
     def stream(self, key: RowKey, delta_text: str) -> None:
         """Add arriving text to an answer; KeyError when the key is unknown, TypeError when no answer."""
         at = self._require_index(key)
@@ -122,6 +129,11 @@ class ChatModel(QObject):
             for after in range(at, len(self._rows)):
                 self._index[self._rows[after].key] = after
         self.row_removed.emit(at)
+
+    def discard(self, key: RowKey) -> None:
+        """Take a row away if there is one with this key."""
+        if self.index_of(key) is not None:
+            self.remove(key)
 
     def _require_index(self, key: RowKey) -> int:
         at = self.index_of(key)
