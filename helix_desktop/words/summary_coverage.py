@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize, plain_line
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
@@ -15,6 +15,7 @@ tr = Translator("Timeline")
 
 _LINE_CHARS = 160  # characters of the facts of a kind that are listed; the first is always
 _NAME_CHARS = 70  # characters of a fact, which may be a sentence
+_LITERAL: tuple[FactKind, ...] = ("files", "hashes", "commands")  # the others may be Markdown
 
 
 def coverage_text(coverage: Sequence[SummaryCoverage]) -> str:
@@ -55,7 +56,8 @@ def _listed(coverage: SummaryCoverage) -> str:
     listed: list[str] = []
     room = _LINE_CHARS
     for fact in coverage.missing:
-        name = ellipsize(" ".join(fact.text.split()).removeprefix("- "), _NAME_CHARS)
+        name = " ".join(fact.text.split())
+        name = ellipsize(name if coverage.kind in _LITERAL else plain_line(name), _NAME_CHARS)
         if listed and len(name) > room:
             break
         listed.append(name)

@@ -50,3 +50,12 @@ def test_each_kind_has_a_line_that_ends_at_a_fact() -> None:
         f"Left to do on the todo list: {listed} · and 4 more",
         "Files: docs/plan.md",
     ]
+
+
+def test_the_marks_of_markdown_are_left_out_of_sentences_alone() -> None:
+    sentence, file = Bullet("- **Offset:** edited `a.toml`", (3,)), Bullet("pkg/__init__.py", (4,))
+    coverage = (SummaryCoverage("numbers", 0, 1, (sentence,)), SummaryCoverage("files", 0, 1, (file,)))
+    assert added_text(coverage).lines == (
+        ("Numbers", "Offset: edited a.toml"),
+        ("Files", "pkg/__init__.py"),
+    )
