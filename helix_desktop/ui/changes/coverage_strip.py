@@ -11,7 +11,7 @@ from helix_desktop.ui.changes.rows import Obstacle
 from helix_desktop.ui.changes.texts import copied_share, file_coverage_text, uncovered_texts
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.help_link import HelpLink
-from helix_desktop.ui.design.labels import IconLabel, TextLine
+from helix_desktop.ui.design.labels import IconLabel, TextLine, show_text
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed
@@ -63,8 +63,7 @@ class CoverageStrip(Themed, QWidget):
         self._bar.setValue(round(100 * copied_share(coverage)))
         self._bar.setAccessibleName(words)
         places, names = uncovered_texts(coverage)
-        self.places.setText(places)
-        self.places.setVisible(bool(places))
+        show_text(self.places, places)
         self._names.set_text(names)
         self._names.setVisible(bool(names) and self.width() >= _NAMES_PX)
         self._flow.rearrange()

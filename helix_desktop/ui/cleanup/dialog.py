@@ -12,7 +12,7 @@ from helix_desktop.ui.cleanup.entry_list import EntryList
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField, align_labels
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
@@ -119,8 +119,7 @@ class CleanupDialog(SizedDialog):
         for line in kept_lines(plan):
             self._reasons.addWidget(label(line, "note", wrap=True))
         shortfall = translate(shortfall_text(plan))
-        self.shortfall.setText(shortfall)
-        self.shortfall.setVisible(bool(shortfall))
+        show_text(self.shortfall, shortfall)
         self.entry_list.clear()
         for entry in plan.to_trash[:_MAX_LISTED]:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import IconLabel, SelectableText
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, show_text
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
@@ -94,5 +94,4 @@ class EmptyState(QWidget):
     def set_content(self, sentence: str, button: str = "") -> None:
         """Show another sentence and another button."""
         self._sentence.setText(sentence)
-        self.button.setText(button)
-        self.button.setVisible(bool(button))
+        show_text(self.button, button)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.themed import restyle
 
@@ -76,8 +76,7 @@ class FormField(QWidget):
         """Mark the control as wrong and say why; an empty text takes the mark away."""
         restyle(self._control, "invalid", bool(message))
         restyle(self._note_label, "role", "error" if message else "faint")
-        self._note_label.setText(message or self._note)
-        self._note_label.setVisible(bool(message or self._note))
+        show_text(self._note_label, message or self._note)
 
     def set_note(self, note: str) -> None:
         """Say something else below the control."""

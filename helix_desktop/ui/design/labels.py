@@ -17,7 +17,7 @@ from PySide6.QtGui import (
     QTextLayout,
     QTextOption,
 )
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QStyle, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QSizePolicy, QStyle, QWidget
 
 from helix_desktop.ui.design.mirror import draw_text, is_right_to_left, mirror, text_direction
 from helix_desktop.ui.design.safe_text import plain_tooltip
@@ -41,6 +41,12 @@ def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setProperty("role", role)
     return result
+
+
+def show_text(part: QLabel | QAbstractButton, text: str) -> None:
+    """Show a text in a label or button, which is hidden while it has none."""
+    part.setText(text)
+    part.setVisible(bool(text))
 
 
 def align_with_window(words: QLabel) -> None:

@@ -11,7 +11,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -73,8 +73,7 @@ class CompareDialog(Themed, SizedDialog):
     def show_pair(self, pair: ComparedPair) -> None:
         """Show what differs, at the same place; sections without any difference are closed."""
         self.counts.setText(pair.summary)
-        self.reason.setText(pair.reason)
-        self.reason.setVisible(bool(pair.reason))
+        show_text(self.reason, pair.reason)
         self.compared.show_sections(pair.sections, can_put_back=pair.can_put_back)
         height = (_SIZE if compared_counts(pair.sections) else _MIN_SIZE)[1]
         if not self.isVisible() or self.height() < height:  # it does not shrink under the pointer

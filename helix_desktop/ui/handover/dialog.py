@@ -12,7 +12,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo, TextField
 from helix_desktop.ui.design.form_field import FormField, align_labels
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, card, column
 from helix_desktop.ui.design.layout.fitted_stack import FittedStack
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -165,8 +165,7 @@ class HandoverDialog(Themed, SizedDialog):
         """Show in place what is wrong; nothing typed is lost."""
         self._warned = False
         restyle(self._problem, "role", "error")
-        self._problem.setText(message)
-        self._problem.setVisible(bool(message))
+        show_text(self._problem, message)
 
     def reject(self) -> None:
         """On Esc, stop the writing first; drop a changed draft only when it is pressed again."""

@@ -13,7 +13,7 @@ from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import FocusableScrollArea
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, clear_layout, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -167,8 +167,7 @@ class EditDialog(Themed, SizedDialog):
         """Show in place what is wrong, or take it away."""
         self._warned = False
         restyle(self._problem, "role", "error")
-        self._problem.setText(message)
-        self._problem.setVisible(bool(message))
+        show_text(self._problem, message)
 
     def confirm_discard(self) -> bool:
         """Return True if no change would be lost, or the user asked for it a second time."""

@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.fields import Combo
-from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.labels import SelectableText, TextLine, show_text
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.words.translation import Translator
 
@@ -56,8 +56,7 @@ class ChangesBar(QWidget):
         for turn in range(self._turns + 1, turns + 1):
             self.turn.insertItem(_FIXED_CHOICES, tr("Turn {turn}", turn=turn), turn)
         self._turns = turns
-        self.summary.setText(summary)
-        self.summary.setVisible(bool(summary))
+        show_text(self.summary, summary)
 
     def choose(self, turn: int) -> None:
         """Choose a turn, OFF or LAST_TURN, without a signal."""

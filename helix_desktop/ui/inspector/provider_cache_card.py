@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Card
-from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.labels import SelectableText, TextLine, show_text
 from helix_desktop.ui.design.layout.boxes import line
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.pill import Pill
@@ -63,8 +63,7 @@ class ProviderCacheCard(Card):
         for figure, (name, value) in zip(self._figures, figures, strict=True):
             figure.set_value(name, value)
             figure.setVisible(bool(value))
-        self.note.setText(state.note)
-        self.note.setVisible(bool(state.note))
+        show_text(self.note, state.note)
         while len(self._lines) < len(state.rows):
             self._lines.append(_RequestLine())
             self._rows.addWidget(self._lines[-1])
@@ -98,8 +97,7 @@ class _RequestLine(QWidget):
     def show_row(self, row: ProviderCacheRow) -> None:
         """Show another request."""
         self._read.setText(row.text)
-        self._reason.setText(row.reason)
-        self._reason.setVisible(bool(row.reason))
+        show_text(self._reason, row.reason)
 
     def texts(self) -> list[str]:
         """Return the lines that are shown."""

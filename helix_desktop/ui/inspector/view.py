@@ -12,7 +12,7 @@ from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card, EmptyState
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.help_link import HelpLink
-from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine, show_text
 from helix_desktop.ui.design.layout import boxes
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.layout.flow import FlowBox
@@ -181,8 +181,7 @@ class Inspector(Themed, QWidget):
         self._past.setVisible(bool(state.past))
         self._past_text.setText(state.past)
         self._past_figures.setText(state.past_figures)
-        self._past_note.setText(state.past_note)
-        self._past_note.setVisible(bool(state.past_note))
+        show_text(self._past_note, state.past_note)
         self._request_title.set_text(tr("Request") if state.past else tr("Next request"))
         self.requests.is_read_only = bool(state.past)
         for row in (self._entries, self._disk):  # of the cache now
@@ -302,8 +301,7 @@ class Inspector(Themed, QWidget):
         self.used.set_text(about + format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(state.window)))
         self.source.set_text(tr("Estimated") if state.is_estimated and state.ratio else state.source)
-        self.ratio.setText(state.ratio)
-        self.ratio.setVisible(bool(state.ratio))
+        show_text(self.ratio, state.ratio)
         self.bar.show_window(state.segments, state.window, state.levels)
         self.until.setText("\n".join(filter(None, (state.compaction_text, state.own_policy))))
         self.pending.setText(state.pending_text)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.labels import IconLabel, label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.numbers import format_tokens
@@ -57,8 +57,7 @@ class FoundServerList(Themed, QWidget):
 
     def _show_text(self, text: str) -> None:
         clear_layout(self._cards)
-        self._message.setText(text)
-        self._message.setVisible(bool(text))
+        show_text(self._message, text)
         self.show()
 
     def _card(self, server: LocalServer, is_added: bool) -> QWidget:

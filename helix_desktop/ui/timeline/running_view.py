@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card
-from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.labels import SelectableText, TextLine, show_text
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
@@ -138,5 +138,4 @@ class RunningView(Card):
         tail = card.text[-_TAIL_CHARS:]
         if len(card.text) > _TAIL_CHARS:
             tail = "… " + tail.split(" ", 1)[-1]
-        self.text.setText(tail)
-        self.text.setVisible(bool(tail))
+        show_text(self.text, tail)

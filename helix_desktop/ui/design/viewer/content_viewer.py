@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Card
-from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.labels import SelectableText, TextLine, show_text
 from helix_desktop.ui.design.layout.boxes import line, shorten_row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
@@ -94,8 +94,7 @@ class ContentViewer(Card):
         self._show(content)
 
     def _show_problem(self, problem: str, *, has_data: bool) -> None:
-        self._problem.setText(problem)
-        self._problem.setVisible(bool(problem))
+        show_text(self._problem, problem)
         for part in (self.text, self.pages, self.position_label, self._find_button, self.copy_button):
             part.setVisible(has_data)
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QListView, QPlainTextEdit, QSplitter, QWid
 
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
@@ -83,8 +83,7 @@ class RequestWindow(Themed, SizedDialog):
         """Show a request, in the view that was chosen last; its text comes a frame after its parts."""
         self._texts, self._is_text_due = texts, True
         self._title.setText(texts.title)
-        self._note.setText(texts.note)
-        self._note.setVisible(bool(texts.note))
+        show_text(self._note, texts.note)
         self.parts.show_document(texts.document)
         self.curl_button.setEnabled(bool(texts.curl))
         self.curl_button.setToolTip("" if texts.curl else tr("This model has no server to send it to."))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QSplitter, QTreeWidget, QTreeWidgetItem, QWidget
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import CheckBoxDelegate
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import DIALOG_MARGINS, column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.sized_dialog import SizedDialog
@@ -74,13 +74,11 @@ class DiagnosticsDialog(Themed, SizedDialog):
 
     def show_notice(self, text: str) -> None:
         """Say what limits the redaction; nothing when empty."""
-        self._notice.setText(text)
-        self._notice.setVisible(bool(text))
+        show_text(self._notice, text)
 
     def show_error(self, text: str) -> None:
         """Say what went wrong; nothing when empty."""
-        self._error.setText(text)
-        self._error.setVisible(bool(text))
+        show_text(self._error, text)
 
     def files(self) -> list[tuple[str, str]]:
         """Return name and text of each file that goes into the zip, as it is on screen."""

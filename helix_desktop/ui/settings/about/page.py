@@ -9,7 +9,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QLabel, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.settings.about.licenses_card import LicensesCard
@@ -88,8 +88,7 @@ class AboutPage(QWidget):
         """Show build and places."""
         self._build.setText(translate(info.build))
         self._versions.setText(info.versions_text)
-        self._error.setText(info.error)
-        self._error.setVisible(bool(info.error))
+        show_text(self._error, info.error)
         self._report, self._path = info.report, info.data_folder
         self._folder.setText(info.data_folder)
         self._check_updates.setVisible(info.can_check_updates)
@@ -101,8 +100,7 @@ class AboutPage(QWidget):
 
     def show_release(self, text: str, url: str = "") -> None:
         """Say what is known of the newest release, and offer its page if there is one to see."""
-        self._release.setText(text)
-        self._release.setVisible(bool(text))
+        show_text(self._release, text)
         self._release_url = url
         shown_url = url.replace("&", "&&")  # a button underlines what follows one "&"
         self._open_release.setText(tr("Open {url}", url=shown_url))
@@ -115,13 +113,11 @@ class AboutPage(QWidget):
 
     def show_diagnostics_status(self, text: str) -> None:
         """Say where a bundle was saved; nothing when empty."""
-        self._diagnostics_status.setText(text)
-        self._diagnostics_status.setVisible(bool(text))
+        show_text(self._diagnostics_status, text)
 
     def show_data_status(self, text: str) -> None:
         """Say something about the data folder; nothing when empty."""
-        self._data_status.setText(text)
-        self._data_status.setVisible(bool(text))
+        show_text(self._data_status, text)
 
     def _copy_report(self) -> None:
         QGuiApplication.clipboard().setText(self._report)

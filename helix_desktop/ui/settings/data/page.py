@@ -12,7 +12,7 @@ from helix_desktop.ui.cleanup.dialog import AGES, QUOTAS
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.settings.data.history_card import HistoryCard
@@ -142,8 +142,7 @@ class DataPage(QWidget):
             )
         )
         self.trashed.setVisible(bool(trashed.entries))
-        self.shortfall.setText(translate(shortfall_text(plan)))
-        self.shortfall.setVisible(bool(shortfall_text(plan)))
+        show_text(self.shortfall, translate(shortfall_text(plan)))
         self.history.hide()
         self.age.setCurrentIndex(max(0, self.age.findData(rule.unused_ms // DAY_MS)))
         self.quota.setCurrentIndex(max(0, self.quota.findData(rule.quota)))

@@ -10,7 +10,7 @@ from helix_desktop.services.mcp.config_import import ServerDraft, parse_server_c
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import TextArea
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
@@ -92,8 +92,7 @@ class AddServerBox(Themed, QFrame):
             self._drafts = parse_server_configs(text, self.used_names) if text.strip() else ()
         except InvalidInput as error:
             self._drafts, fault = (), error_text(error)
-        self._error.setText(fault)
-        self._error.setVisible(bool(fault))
+        show_text(self._error, fault)
         is_single, many = len(self._drafts) == 1, len(self._drafts) > 1
         if is_single:
             (draft,) = self._drafts
@@ -242,8 +241,7 @@ class McpPage(Themed, QWidget):
 
     def show_error(self, text: str) -> None:
         """Say what went wrong; nothing when empty."""
-        self._error.setText(text)
-        self._error.setVisible(bool(text))
+        show_text(self._error, text)
 
     def error_text(self) -> str:
         """Return what is said to have gone wrong."""

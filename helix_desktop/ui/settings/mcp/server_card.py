@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.labels import ElidedLabel, label
+from helix_desktop.ui.design.labels import ElidedLabel, label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
@@ -135,8 +135,7 @@ class ServerCard(QFrame):
         self._dot.set_color_token(STATE_COLORS[report.state])
         reported_name = report.reported_name if report.state == "ready" else ""
         self._state.set_full_text(" · ".join(part for part in (state_text(report), reported_name) if part))
-        self._cost.setText(cost_text(report))
-        self._cost.setVisible(bool(self._cost.text()))
+        show_text(self._cost, cost_text(report))
         self._endpoint.set_full_text(report.entry.target_line)
         self._enabled_switch.blockSignals(True)
         self._enabled_switch.setChecked(report.entry.enabled)

@@ -13,7 +13,7 @@ from helix_desktop.services.cache_server.config_snippets import (
     stdio_config,
 )
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
-from helix_desktop.ui.design.labels import align_as_code, label
+from helix_desktop.ui.design.labels import align_as_code, label, show_text
 from helix_desktop.ui.design.layout.boxes import column, line, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.mirror import set_margins
@@ -84,8 +84,7 @@ class SharingCard(QFrame):
         self.http.setChecked(sharing.is_enabled)
         self._url.setText(sharing.url)
         self._endpoint_row.setVisible(bool(sharing.url))
-        self._error.setText(translate(sharing.error))
-        self._error.setVisible(bool(sharing.error))
+        show_text(self._error, translate(sharing.error))
 
 
 def _quoted(word: str) -> str:

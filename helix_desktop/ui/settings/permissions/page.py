@@ -12,7 +12,7 @@ from helix_desktop.domain.tools import RuleEffect, RuleKind
 from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
-from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.labels import IconLabel, label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -82,8 +82,7 @@ class RuleForm(QWidget):
 
     def show_error(self, message: str) -> None:
         """Say why a rule cannot be; empty: nothing is wrong."""
-        self._error.setText(message)
-        self._error.setVisible(bool(message))
+        show_text(self._error, message)
 
     def _update_placeholder(self) -> None:
         self.pattern.setPlaceholderText(_KINDS[max(0, self.kind.currentIndex())][2])

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.themed import Themed, retint
@@ -94,8 +94,7 @@ class PolicyFieldInput(FormField):
 
     def show_effect(self, effect: str) -> None:
         """Say what the field does to the session on screen; an empty text removes it."""
-        self._effect.setText(effect)
-        self._effect.setVisible(bool(effect))
+        show_text(self._effect, effect)
 
     def _create_control(self, field: PolicyField) -> QWidget:
         if isinstance(field.value, bool):

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
@@ -132,12 +132,10 @@ class ReplayCard(QWidget):
         """Show other policies or replays."""
         has_result = comparison.state in ("busy", "ready")
         self._is_busy = comparison.state == "busy"
-        self._message.setText(comparison.message)
-        self._message.setVisible(bool(comparison.message))
+        show_text(self._message, comparison.message)
         self._retry.setVisible(comparison.state == "failed")
         self._result.setVisible(has_result)
-        self.status.setText(_status_text(comparison))
-        self.status.setVisible(bool(self.status.text()))
+        show_text(self.status, _status_text(comparison))
         self._fill(self.policy, comparison, comparison.policy)
         self._fill(self.reference, comparison, comparison.reference)
         self.chart.show_comparison(comparison)

@@ -16,7 +16,7 @@ from helix_desktop.services.provider_check_result import (
     CheckStepState,
 )
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.design.labels import IconLabel, SelectableText, label
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, label, show_text
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
 from helix_desktop.ui.design.themed import Themed, restyle
@@ -80,8 +80,7 @@ class _StepRow(QWidget):
         restyle(self._details, "role", "error" if step.state == "failed" else "faint")
         details, fix = translate(join_sentences(step.detail, step.why)), translate(step.fix)
         self._details.setText(details)
-        self._fix.setText(fix)
-        self._fix.setVisible(bool(fix))
+        show_text(self._fix, fix)
         self._server_text.setText(translate(step.server_text))
         self._server_fold.setVisible(bool(step.server_text))
         state = tr("{step}: {state}.", step=_STEP_NAMES[step.name], state=_STATE_TEXTS[step.state])

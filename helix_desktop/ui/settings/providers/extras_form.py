@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.fields import TextArea
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import DisclosureHead
 from helix_desktop.ui.design.themed import Themed, restyle, retint
@@ -272,6 +272,5 @@ class ExtrasForm(Themed, QWidget):
         self.head.setAccessibleName(self.head.text())
 
     def _show_error(self, error: str) -> None:
-        self._error.setText(error)
-        self._error.setVisible(bool(error))
+        show_text(self._error, error)
         restyle(self.body_field, "invalid", self._body() is None and bool(error))

@@ -12,7 +12,7 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec, resolve_spec
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.settings.forms import IncompleteExtras, ProviderForm
 from helix_desktop.ui.settings.providers.model_checklist import ModelChecklist
@@ -201,8 +201,7 @@ class ProviderModels(QWidget):
 
     def show_error(self, message: str) -> None:
         """Say what is wrong with the models; an empty text takes it away."""
-        self._error.setText(message)
-        self._error.setVisible(bool(message))
+        show_text(self._error, message)
 
     def error_text(self) -> str:
         """Return what is said to be wrong."""

@@ -13,7 +13,7 @@ from helix_desktop.domain.effort import EFFORT_LEVELS, Effort
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.user_text import TextContext
 from helix_desktop.ui.design.fields import Combo
-from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.models import demo_model_name
@@ -131,8 +131,7 @@ class RolesCard(QWidget):
     def show_reasons(self, reasons: Mapping[FilledRole, str]) -> None:
         """Show why the catalog chose the model of a role."""
         for role, reason in self._reasons.items():
-            reason.setText(reasons.get(role, "") if role in FILLED_ROLES else "")
-            reason.setVisible(bool(reason.text()))
+            show_text(reason, reasons.get(role, "") if role in FILLED_ROLES else "")
 
     def workspace_choice(self, role: Role) -> Combo:
         """Return the choice of a role in this workspace."""
