@@ -175,8 +175,9 @@ def _install_signal_handlers(loop: asyncio.AbstractEventLoop, on_signal: Callabl
         for number in (signal.SIGINT, signal.SIGBREAK):
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(on_signal))
     else:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, on_signal)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as below nohup
+                loop.add_signal_handler(number, on_signal)
 
 
 def wire_app(

@@ -14,7 +14,7 @@ from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.crash_log import close_log, open_log
-from helix_desktop.app.exit_codes import TERMINATED
+from helix_desktop.app.exit_codes import HUNG_UP, TERMINATED
 from helix_desktop.cli.cache_repair import report_repairs
 from helix_desktop.cli.output import ProgressPrinter, print_notice
 from helix_desktop.cli.terminal_approver import TerminalApprover
@@ -61,10 +61,21 @@ def with_workspace(args: argparse.Namespace, work: WorkspaceWork) -> int:
 def with_services(args: argparse.Namespace, work: ServicesWork) -> int:
     """Run `work` until it ends, or a signal ends it; return the exit code. Raises HelixError."""
 
+    code = TERMINATED
+
     async def run() -> int:
         task = asyncio.current_task()
-        if sys.platform != "win32" and task is not None:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+
+        def stop(exit_code: int) -> None:
+            nonlocal code
+            code = exit_code
+            if task is not None:
+                task.cancel()
+
+        if sys.platform != "win32":
+            for number, exit_code in ((signal.SIGTERM, TERMINATED), (signal.SIGHUP, HUNG_UP)):
+                if signal.getsignal(number) is not signal.SIG_IGN:  # as below nohup
+                    asyncio.get_running_loop().add_signal_handler(number, stop, exit_code)
         async with _open_services(args, run_instructions) as services:
             return await work(services)
 
@@ -72,7 +83,7 @@ def with_services(args: argparse.Namespace, work: ServicesWork) -> int:
     try:
         return asyncio.run(run())
     except asyncio.CancelledError:
-        return TERMINATED
+        return code
 
 
 @asynccontextmanager

@@ -381,7 +381,9 @@ def test_ctrl_c_while_the_program_is_loaded_prints_no_traceback() -> None:
     assert (ran.returncode, ran.stderr) == (130, b"")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 async def test_a_workspace_in_use_names_its_owner_and_the_owner_can_be_stopped(
     cli: Cli, number: signal.Signals, code: int
 ) -> None:
