@@ -7,6 +7,7 @@ from itertools import dropwhile
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.cache_lifetime import LONG_S
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import call_cost
@@ -18,11 +19,13 @@ class RequestCost(msgspec.Struct, frozen=True):
     """Input tokens as the provider counts them: those it has cached, and the others.
 
     `cost` is in US dollars; None: unknown. All is about: providers cache in blocks, and may forget sooner.
+    `is_stored_long`: the provider is asked to store the others for an hour, at a price of its own.
     """
 
     cached: int
     fresh: int
     cost: float | None
+    is_stored_long: bool = False
 
     @property
     def total(self) -> int:
@@ -43,7 +46,7 @@ def next_request_cost(
         new = dropwhile(lambda pair: pair[0].upto < transcript.changed_from, pairs)
         # Not the cached part, which the total has as reported: the ratio is off by more the more it counts.
         fresh = min(gauge.used, round(sum(tokens for _, tokens in new) * gauge.ratio))
-    return priced_request(info, gauge.used, gauge.used - fresh)
+    return priced_request(info, gauge.used, gauge.used - fresh, transcript.cache_lifetime_s == LONG_S)
 
 
 def reports_cache(transcript: Transcript) -> bool:
@@ -57,11 +60,15 @@ def cost_after(cost: RequestCost, saved: int, resent: int, info: ModelInfo) -> R
     """Return what the same request costs behind a rewrite that saves and sends again so many tokens."""
     total = max(0, cost.total - saved)
     fresh = min(total, max(cost.fresh, resent))
-    return priced_request(info, total, total - fresh)
+    return priced_request(info, total, total - fresh, cost.is_stored_long)
 
 
-def priced_request(info: ModelInfo, total: int, cached: int) -> RequestCost:
-    """Return the cost of a request of `total` tokens, of which the provider has `cached`."""
+def priced_request(info: ModelInfo, total: int, cached: int, is_stored_long: bool = False) -> RequestCost:
+    """Return the cost of a request of `total` tokens, of which the provider has `cached`.
+
+    Where storing has a price, the others are stored: requests end with a breakpoint.
+    """
+    fresh = total - cached
+    usage = Usage(total, 0, cached, fresh, fresh if is_stored_long else 0)
     is_priced = bool(info.price_in) and not info.demo
-    cost = call_cost(info, Usage(total, 0, cached)) if is_priced else None
-    return RequestCost(cached, total - cached, cost)
+    return RequestCost(cached, fresh, call_cost(info, usage) if is_priced else None, is_stored_long)

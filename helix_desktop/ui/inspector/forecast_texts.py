@@ -65,7 +65,7 @@ def with_forecast(
     rewrite = None if state.is_on_hold else forecast.next
     after = _cost_after(rewrite, gauge.ratio, cost, info) if rewrite is not None else cost
     if not state.is_on_hold:
-        summary = _summary_texts(forecast.summary, gauge.used, info, writing)
+        summary = _summary_texts(forecast.summary, gauge.used, cost, info, writing)
         is_observed = forecast.summary is not None and forecast.summary.kind == "observations"
         paragraphs = (
             _rewrite_texts(forecast, policy, gauge, after),
@@ -82,7 +82,7 @@ def with_forecast(
 def _cost_by_then(rewrite: NextRewrite, ratio: float, cost: RequestCost, info: ModelInfo) -> RequestCost:
     """Return what the request costs, without the next rewrite, when that is due: the session has grown."""
     total = cost.total + round(rewrite.grown * ratio)
-    return priced_request(info, total, total - cost.fresh if cost.cached else 0)
+    return priced_request(info, total, total - cost.fresh if cost.cached else 0, cost.is_stored_long)
 
 
 def _cost_after(rewrite: NextRewrite, ratio: float, cost: RequestCost, info: ModelInfo) -> RequestCost:
@@ -92,11 +92,15 @@ def _cost_after(rewrite: NextRewrite, ratio: float, cost: RequestCost, info: Mod
 
 
 def _summary_texts(
-    summary: SummaryForecast | None, used: int, info: ModelInfo, writing: CostEstimate | None
+    summary: SummaryForecast | None,
+    used: int,
+    cost: RequestCost,
+    info: ModelInfo,
+    writing: CostEstimate | None,
 ) -> tuple[str, ...]:
     if summary is None or writing is None:
         return ()
-    after = priced_request(info, summary.after, summary.after - summary.fresh)
+    after = priced_request(info, summary.after, summary.after - summary.fresh, cost.is_stored_long)
     return _after_summary_text(summary, used, after), _writing_text(summary, writing)
 
 

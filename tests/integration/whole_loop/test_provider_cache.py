@@ -93,6 +93,6 @@ async def _compare_with_forecasts(rig: LoopRig) -> None:
         cost = next_request_cost(past.window, past.gauge, past.transcript, PRICED, is_cold=False)
         assert cost.total == answer.usage.input
         errors.append(abs(cost.cached - answer.usage.cached) / answer.usage.input)
-        assert cost.cost == pytest.approx((cost.cached * 0.4 + cost.fresh * 4.0) / 1_000_000)
+        assert cost.cost == pytest.approx((cost.cached * 0.4 + cost.fresh * 5.0) / 1_000_000)
     assert len(errors) == STEPS + 1
     assert sorted(errors)[len(errors) // 2] < 0.1, errors

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.context.window.request_cost import next_request_cost
+from helix_desktop.context.window.request_cost import cost_after, next_request_cost, priced_request
 from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.domain.messages import ModelInfo
 from tests.support.histories import MODEL, build_history
 
 
@@ -35,3 +36,15 @@ def test_what_the_provider_reported_last_is_cached(earlier_ratio: float) -> None
     assert cost.total == gauge.used
     assert cost.cached == pytest.approx(sent, abs=2)
     assert cost.fresh == pytest.approx((window.estimate - sent) * gauge.ratio, abs=2)
+
+
+@pytest.mark.parametrize(("is_stored_long", "dollars"), [(False, 0.0413), (True, 0.0653)])
+def test_what_is_new_costs_the_price_of_storing_it(is_stored_long: bool, dollars: float) -> None:
+    info = ModelInfo(
+        "test", "m", price_in=4.0, price_cached=0.4, price_cache_write=5.0, price_cache_write_1h=8.0
+    )
+    cost = priced_request(info, 11_250, 3_250, is_stored_long)
+    assert cost.cost == pytest.approx(dollars)
+    after = cost_after(cost, 3_250, 0, info)
+    assert (after.total, after.fresh) == (8_000, 8_000)
+    assert after.cost == pytest.approx(dollars - 0.0013)
