@@ -347,6 +347,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/action_labels.py" />
+            <source>Open source session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/action_labels.py" />
             <source>Redo</source>
             <translation type="unfinished" />
         </message>
@@ -4577,6 +4582,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/rows/handover_card.py" />
+            <source>Handover from “{title}”</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/items/changed_files.py" />
             <source>Hide changes of {call}</source>
             <translation type="unfinished" />
@@ -5513,6 +5523,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/viewport/new_rows_button.py" />
             <source>{label}: go to the end of the conversation</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/handover_card.py" />
+            <source>{messages} summarized</source>
             <translation type="unfinished" />
         </message>
         <message>

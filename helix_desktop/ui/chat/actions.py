@@ -239,9 +239,10 @@ class RewindTo:
 
 @dataclass(frozen=True, slots=True)
 class OpenVersion:
-    """Show the session in which a message or an answer has another version."""
+    """Show the session in which a message or an answer has another version, or that this one continues."""
 
     session_id: str
+    is_source: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,4 +333,6 @@ def button_name(action: ButtonAction) -> ActionName:
             return "compact_again" if kind == "handover" else "observe_again"
         case ControlTurn(how=name) | ApplyRemedy(remedy=name):
             return name
+        case OpenVersion(is_source=True):
+            return "open_source"
     return _NAMES[type(action)]

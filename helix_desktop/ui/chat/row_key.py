@@ -8,7 +8,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 
-RowPart: TypeAlias = Literal["event", "call", "approval", "arriving", "error", "retry", "side", "past"]
+RowPart: TypeAlias = Literal[
+    "event", "call", "approval", "arriving", "error", "retry", "side", "past", "handover"
+]
 _PREFIXES: dict[RowPart, str] = {
     "event": "e",
     "call": "t",
@@ -18,6 +20,7 @@ _PREFIXES: dict[RowPart, str] = {
     "retry": "retry",
     "side": "side",
     "past": "past",
+    "handover": "from",
 }
 _TEXT = re.compile(r"([a-z]+)(\d*)(?::(.+))?", re.DOTALL)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.ui.timeline.card_data import (
     Attempt,
     FoldCard,
@@ -33,6 +33,17 @@ from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
+
+_GIST_BULLETS = 2
+_, _DETAILS, _DONE, _ISSUES, _TODO, _ = SECTIONS
+_GIST_FROM = (_ISSUES, _TODO, _DONE, _DETAILS)
+
+
+def gist_bullets(sections: Sequence[Section]) -> list[Bullet]:
+    """Return the sentences that say most of a handover, for its folded card."""
+    by_title = {section.title: section.bullets for section in sections}
+    firsts = [bullet for title in _GIST_FROM for bullet in by_title.get(title, ())[:1]]
+    return firsts[:_GIST_BULLETS]
 
 
 def card_title(card: TimelineCard) -> str:

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
-from helix_desktop.domain.events.summary import SECTIONS, Bullet, Section
+from helix_desktop.domain.events.summary import Section
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
@@ -28,7 +28,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import TextRole, retint
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import HandoverCard
-from helix_desktop.ui.timeline.card_texts import card_title
+from helix_desktop.ui.timeline.card_texts import card_title, gist_bullets
 from helix_desktop.ui.timeline.cards import (
     CardSignals,
     TimeLabel,
@@ -53,9 +53,6 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Timeline")
 
 _MAX_FOCUS_CHARS = 40  # characters of what a handover paid attention to
-_SUMMARY_BULLETS = 2  # bullets that a folded card shows
-_, _DETAILS, _DONE, _ISSUES, _TODO, _ = SECTIONS
-_SUMMARY_FROM = (_ISSUES, _TODO, _DONE, _DETAILS)
 
 
 def section_disclosure(
@@ -79,13 +76,6 @@ def section_disclosure(
     part = Disclosure(DisclosureHead(section.title, note, role), build)
     part.head.setEnabled(count > 0)
     return part
-
-
-def gist_bullets(sections: Sequence[Section]) -> list[Bullet]:
-    """Return the sentences that say most of a handover."""
-    by_title = {section.title: section.bullets for section in sections}
-    firsts = [bullet for title in _SUMMARY_FROM for bullet in by_title.get(title, ())[:1]]
-    return firsts[:_SUMMARY_BULLETS]
 
 
 class HandoverView(Card):

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.summary import SECTIONS
-from helix_desktop.ui.chat.rows.row_types import DividerRow
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.pill import Pill
 from tests.support.model_servers.chat_server import ChatServer, Reply, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -50,6 +50,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         new = rig.conversation.session.id
         await until(lambda: rig.rows(DividerRow), "the first row")
         assert rig.rows(DividerRow)[0].text == "Continues “Which port?”"
+        await _check_the_first_card(rig, old)
         await rig.run_turn("And now?")
         first = str(server.bodies[-1]["messages"][1]["content"])
         assert first.startswith("[Conversation History Summary]")
@@ -87,6 +88,18 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(
         assert (origin.origin, origin.model) == (new, rig.conversation.model.label)
 
         await _check_a_deleted_origin(rig, server)
+
+
+async def _check_the_first_card(rig: WindowRig, old: str) -> None:
+    """It says what the session starts from, and leads to the source and from there back."""
+    new = rig.conversation.session.id
+    (card,) = rig.rows(NoticeRow)
+    assert (card.what, card.level) == ("Handover from “Which port?”", "handover")
+    assert card.why.startswith("2 messages summarized · ")
+    assert "Which port?" in card.details
+    rig.chat.view.action_triggered.emit(card.actions[0])
+    await until(lambda: rig.conversation.session.id == old, "the source session")
+    await rig.wiring.workspace_controller.open_session(new)
 
 
 async def _check_a_deleted_origin(rig: WindowRig, server: ChatServer) -> None:

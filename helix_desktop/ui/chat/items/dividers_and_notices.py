@@ -21,7 +21,7 @@ from helix_desktop.ui.chat.items.painting import (
     paint_chip,
     paint_icon,
 )
-from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
+from helix_desktop.ui.chat.markdown.parser import Code, MarkdownParser, Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, new_document
 from helix_desktop.ui.chat.rows.row_texts import divider_text
 from helix_desktop.ui.chat.rows.row_types import TOPICS, DividerKind, DividerRow, NoticeRow
@@ -40,6 +40,23 @@ def paragraph_layout(text: str, tools: ItemTools, color: str, size: int, bold: b
     """Plain words as one paragraph, `size` in pixels."""
     leaf = Paragraph((Span(text, bold=bold),))
     return tools.writer.write_prose(Prose((leaf,)), color, size)
+
+
+def _markdown_layout(text: str, tools: ItemTools, color: str) -> TextLayout:
+    """Return Markdown as one text in the size of a card; code of several lines is one paragraph."""
+    blocks = [block for part in MarkdownParser().parse(text) for block in part.blocks]
+    leaves = [
+        leaf
+        for block in blocks
+        for leaf in (
+            block.paragraphs
+            if isinstance(block, Prose)
+            else (Paragraph((Span(block.text, code=True),)),)
+            if isinstance(block, Code)
+            else ()
+        )
+    ]
+    return tools.writer.write_prose(Prose(tuple(leaves)), color, UI)
 
 
 def _button(action: ButtonAction) -> tuple[str, ButtonAction, str]:
@@ -186,7 +203,7 @@ class DividerItem(RowItem):
             text.paint(painter, state.clip, state.marks_of(text))
 
 
-_LEVELS = {"error": "circle-alert", "warning": "triangle-alert", "info": "info"}
+_LEVELS = {"error": "circle-alert", "warning": "triangle-alert", "info": "info", "handover": "layers"}
 
 
 class NoticeItem(RowItem):
@@ -197,15 +214,21 @@ class NoticeItem(RowItem):
         self._notice = row
         self._is_expanded = bool(row.details) and "details" in context.expanded
         theme = self.style.theme
+        title = paragraph_layout(row.what, tools, theme.text, BODY - 1, bold=True)
         words = [(row.why, theme.muted), (row.fix, theme.text)]
         words += [(row.details, theme.muted)] if self._is_expanded else []
-        title = paragraph_layout(row.what, tools, theme.text, BODY - 1, bold=True)
-        self._set_texts([title, *(paragraph_layout(text, tools, color, UI) for text, color in words if text)])
+        texts = [paragraph_layout(text, tools, color, UI) for text, color in words if text]
+        if row.level == "handover":
+            content = row.details if self._is_expanded else row.fix
+            why = paragraph_layout(row.why, tools, theme.muted, UI)
+            texts = [why, *([_markdown_layout(content, tools, theme.text)] if content else [])]
+        self._set_texts([title, *texts])
 
     def _arrange(self, width: float) -> float:
         style = self.style
         left, y = style.px(_PAD + 17 + 10), style.px(12)
-        sentences = self.texts[:-1] if self._is_expanded else self.texts
+        has_details = self._is_expanded and self._notice.level != "handover"  # there they are no afterthought
+        sentences = self.texts[:-1] if has_details else self.texts
         for text in sentences:
             text.x, text.y = left, y
             y += text.layout(width - left - style.px(_PAD)) + style.px(3)
@@ -220,7 +243,7 @@ class NoticeItem(RowItem):
             self.hit_areas.append(HitArea(name, action, label, QRectF(x, y, wide, tall), radius=8))
             x += wide + style.px(8)
         y += tall if buttons else 0
-        if self._is_expanded:
+        if has_details:
             details = self.texts[-1]
             details.x, details.y = left, y + style.px(10)
             y = details.y + details.layout(width - left - style.px(_PAD))
@@ -239,9 +262,12 @@ class NoticeItem(RowItem):
             "error": (theme.error, theme.error_soft),
             "warning": (theme.warn, theme.warn_soft),
             "info": (theme.accent_text, theme.accent_soft),
+            "handover": (theme.accent_text, theme.surface),
         }[self._notice.level]
         edge = style.color(color).toRgb()
         edge.setAlphaF(0.28)
+        if self._notice.level == "handover":
+            edge = style.color(theme.border)
         paint_box(painter, QRectF(0, 0, self.width, self.height), style.color(fill), edge, 10)
         side = style.px(17)
         middle = self.texts[0].y + self.texts[0].line_rect(0).height() / 2

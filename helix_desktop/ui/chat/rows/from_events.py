@@ -39,6 +39,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.ui.chat.actions import ApplyRemedy, RetrySummary
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.dividers import Dividers
+from helix_desktop.ui.chat.rows.handover_card import handover_card
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     DividerRow,
@@ -127,6 +128,9 @@ class ChatRows:
                 rows = [*self._ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))]
             case HandoverFailed() | ObservationsFailed() | BudgetNeared() | EffortRefused() as notice:
                 rows = [self._notice(recorded, notice)]
+            case HandoverMade(origin=origin) as handover if origin:
+                divider = self._dividers.on_event(recorded, transcript)
+                rows = [divider, handover_card(recorded, handover, transcript)]
             case _:
                 rows = [self._dividers.on_event(recorded, transcript)]
         return [row for row in rows if row is not None]

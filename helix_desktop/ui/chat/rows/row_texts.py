@@ -226,6 +226,8 @@ def _notice_name(row: NoticeRow) -> str:
             return tr("Error: {text}", text=row.what)
         case "warning":
             return tr("Warning: {text}", text=row.what)
+        case "handover":
+            return row.what
         case "info":
             return tr("Information: {text}", text=row.what)
 

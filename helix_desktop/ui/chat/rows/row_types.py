@@ -52,7 +52,7 @@ DividerKind: TypeAlias = Literal[
     "changes",
     "revert",
 ]
-NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
+NoticeLevel: TypeAlias = Literal["error", "warning", "info", "handover"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +325,10 @@ class DividerRow:
 
 @dataclass(frozen=True, slots=True)
 class NoticeRow:
-    """A message of the program itself: what happened, why, and what can be done; `details` on request."""
+    """A message of the program itself: what happened, why, and what can be done; `details` on request.
+
+    Of a handover: whose it is, what it covers, its gist, and in the place of that on request all of it.
+    """
 
     key: RowKey
     level: NoticeLevel
