@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 from helix_desktop.domain.user_text import UserText, english_fact
 
+_GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -29,8 +31,11 @@ class English:
         return f"{number:,.{digits}f}"
 
     def read_decimal(self, text: str) -> float:
-        """Return a number that a user typed, with or without groups of digits. Raises ValueError."""
-        return float(text.replace(",", ""))
+        """Return a number that a user typed; a comma that separates no groups is the decimal point.
+
+        Raises ValueError.
+        """
+        return float(text.replace(",", "") if _GROUPED.fullmatch(text) else text.replace(",", "."))
 
     def show_day(self, moment: datetime, *, with_year: bool) -> str:
         """Return a day: `3 Nov`, `3 Nov 2026`."""

@@ -16790,6 +16790,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/settings/providers/model_spec_form.py" />
+            <source>Enter a reserve below the context window.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/settings/forms.py" />
             <source>Enter a web address such as {example}.</source>
             <translation type="unfinished" />
@@ -16797,6 +16802,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
             <source>Enter the body fields as a JSON object, such as {example}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/forms.py" />
+            <source>Enter the input price and the output price of {model}, or neither: its costs would be too low.</source>
             <translation type="unfinished" />
         </message>
         <message>

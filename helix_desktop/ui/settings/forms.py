@@ -14,7 +14,7 @@ from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.tools import RuleEffect
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_integer, format_percent
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, current_language, translate
 
 tr = Translator("Settings: Models")
 policy_tr = Translator("Settings: Policy")
@@ -108,10 +108,10 @@ class PolicyField:
         return self.default is not None and self.value != self.default
 
     def typed(self, value: float) -> str:
-        """Return a number as it is typed: the same in every language."""
+        """Return a number as it is typed."""
         if self.is_percent:
             return f"{value * 100:g}"
-        return f"{value:g}" if isinstance(value, float) else f"{value:,}"
+        return f"{value:g}" if isinstance(value, float) else format_integer(value)
 
     def format_value(self, value: PolicyValue) -> str:
         """Return a value as a text has it."""
@@ -125,7 +125,7 @@ class PolicyField:
 
     def parse(self, text: str) -> int | float:
         """Return the number that a typed text without fault means."""
-        number = float(_plain(text))
+        number = current_language().read_decimal(_plain(text))
         if self.is_percent:
             return round(number / 100, 6)
         return int(number) if isinstance(self.value, int) else number
@@ -231,6 +231,12 @@ def validate_provider(form: ProviderForm) -> dict[str, str]:
             model=small[0],
             tokens=MIN_WINDOW_TOKENS,
         )
+    half_priced = [model.name for model in form.models if bool(model.price_in) != bool(model.price_out)]
+    if half_priced:
+        faults["models"] = tr(
+            "Enter the input price and the output price of {model}, or neither: its costs would be too low.",
+            model=half_priced[0],
+        )
     owners = (("", form.extras), *((model.name, model.extras) for model in form.models))
     wrong = [(name, fault) for name, extras in owners if (fault := extras.fault(form.dialect))]
     if wrong:
@@ -242,7 +248,7 @@ def validate_provider(form: ProviderForm) -> dict[str, str]:
 def validate_policy_value(field: PolicyField, text: str) -> str:
     """Why a typed number cannot be taken; empty when it can."""
     try:
-        number = float(_plain(text))
+        number = current_language().read_decimal(_plain(text))
     except ValueError:
         return policy_tr("Enter a number.")
     if isinstance(field.value, int) and not field.is_percent and number != int(number):
@@ -255,7 +261,7 @@ def validate_policy_value(field: PolicyField, text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return text.replace(",", "").replace("\u2009", "").removesuffix("%").strip()
+    return text.replace("\u2009", "").strip().removesuffix("%").strip()
 
 
 def _is_web_address(text: str) -> bool:

@@ -225,13 +225,30 @@ def test_figures_typed_by_the_user_win_and_can_be_reset(dialog: SettingsDialog) 
     window.setText("many")
     window.editingFinished.emit()
     assert window.property("invalid")
+    assert models.spec_form.source("window") == "Enter a number."
     assert models.entries[0].window == 200_000
+    window.setText("200,000")
+    window.editingFinished.emit()
+    assert models.spec_form.source("window") == "you"
 
     models.spec_form.choice("images").setCurrentIndex(2)
     models.spec_form.choice("images").activated.emit(2)
     assert models.entries[0].images is False
     press(dialog, "forget_figures")
     assert models.entries[0] == ModelEntry(name="claude-opus-5-5")
+
+
+def test_a_model_needs_both_prices_or_none(dialog: SettingsDialog) -> None:
+    """With one of them its costs would be too low; a comma that separates no groups is the decimal point."""
+    dialog.providers.list.setCurrentRow(1)
+    editor = dialog.providers.editor
+    models = editor.models
+    price = models.spec_form.field("price_out")
+    price.setText("1,5")
+    price.editingFinished.emit()
+    assert models.entries[0].price_out == 1.5
+    assert models.table.cell_texts()[0][3] == "? / 1.5"
+    assert "its costs would be too low" in validate_provider(editor.form())["models"]
 
 
 def test_models_are_added_and_removed_and_one_is_the_default(dialog: SettingsDialog) -> None:

@@ -89,7 +89,7 @@ def test_numbers_that_cannot_work_together_are_named_as_in_the_form(
     [
         ("abc", "Enter a number."),
         ("2.5", "Enter a whole number."),
-        ("1,0", ""),
+        ("10,0", ""),
         ("201", "Enter a number from 2 to 200."),
     ],
 )

@@ -98,7 +98,9 @@ def tooltip_text(row: ModelRow, column: int) -> str:
 def price_text(spec: ResolvedModelSpec) -> str:
     """Input and output price in dollars per million tokens."""
     price_in, price_out = spec.number("price_in"), spec.number("price_out")
-    return f"{price_in:g} / {price_out:g}" if price_in or price_out else UNKNOWN
+    if not (price_in or price_out):
+        return UNKNOWN
+    return " / ".join(f"{price:g}" if price else UNKNOWN for price in (price_in, price_out))
 
 
 def origins_text(spec: ResolvedModelSpec) -> str:
@@ -128,16 +130,3 @@ def _ability_text(is_able: bool | None) -> str:
     if is_able is None:
         return UNKNOWN
     return tr("yes") if is_able else tr("no")
-
-
-def parse_number(text: str) -> float | None:
-    """Parse a number: `200000`, `200,000`, `200k`, `1.05M`; return 0 for nothing, None for no number."""
-    plain = text.strip().replace(",", "").replace(" ", "").replace("_", "").removeprefix("$").lower()
-    if not plain:
-        return 0.0
-    scale = {"k": 1_000, "m": 1_000_000}.get(plain[-1], 1)
-    try:
-        number = float(plain.rstrip("km")) * scale
-    except ValueError:
-        return None
-    return number if 0 <= number < 1e9 else None  # noqa: PLR2004 - no model is that large

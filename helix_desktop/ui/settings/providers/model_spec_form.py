@@ -18,8 +18,10 @@ from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
-from helix_desktop.ui.settings.providers.model_rows import UNKNOWN, parse_number, source_text
+from helix_desktop.ui.settings.providers.model_rows import UNKNOWN, source_text
+from helix_desktop.words.costs import parse_tokens, parse_usd
 from helix_desktop.words.efforts import effort_name
+from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
@@ -49,7 +51,7 @@ class ModelSpecForm(QWidget):
     def __init__(self) -> None:
         """Start without a model."""
         super().__init__()
-        self._entry = ModelEntry(name="?")
+        self._entry, self._spec = ModelEntry(name="?"), ResolvedModelSpec({})
         self._name = ElidedLabel(role="strong")
         self._default_button = IconButton("star", tr("Make default"), px=15, edge=26)
         self._reset_button = IconButton("rotate-ccw", tr("Reset to detected values"), px=15, edge=26)
@@ -117,7 +119,8 @@ class ModelSpecForm(QWidget):
         self._default_button.setVisible(not is_default)
         self._reset_button.setVisible(entry.user_spec != ModelSpec())
         for name, field in self._fields.items():
-            own, other = getattr(entry, name), defaults.number(name)
+            own = getattr(entry, name)
+            other = (defaults if own else spec).number(name)
             field.setText(_number_text(name, own) if own else "")
             field.setPlaceholderText(_number_text(name, other) if other else UNKNOWN)
             restyle(field, "invalid", False)
@@ -128,10 +131,9 @@ class ModelSpecForm(QWidget):
                 choice.addItem(words, value)
             choice.setCurrentIndex({None: 0, True: 1, False: 2}[getattr(entry, name)])
         self._show_effort(entry.effort, spec.model_info("", entry.name).offered_efforts)
-        for name, source in self._sources.items():
-            fact = spec.values.get(name)
-            if name != "effort":
-                source.set_full_text(source_text(fact) if fact is not None else tr("unknown"))
+        self._spec = spec
+        for name in (*self._fields, *self._choices):
+            self._show_source(name)
 
     def _show_effort(self, effort: Effort, levels: Sequence[EffortLevel]) -> None:
         """Offer the levels that the model takes, and the one that is set."""
@@ -160,22 +162,31 @@ class ModelSpecForm(QWidget):
         return self._sources[name].full_text()
 
     def _on_edited(self, name: str) -> None:
-        field = self._fields[name]
-        number = parse_number(field.text())
-        value: float | None = None if number is None else number
-        if value is not None and not name.startswith("price"):
-            value = int(value)
-        self._apply(field, {name: value} if value is not None else None)
-
-    def _apply(self, field: QLineEdit, change: dict[str, float] | None) -> None:
-        """Take a change over, or mark the field when it cannot be."""
+        """Take a number over, or mark its field and say why it cannot be."""
+        parse = parse_usd if name.startswith("price") else parse_tokens
         try:
-            entry = msgspec.structs.replace(self._entry, **change) if change is not None else None
+            number = parse(self._fields[name].text())
+        except ValueError as error:
+            self._show_fault(name, str(error))
+            return
+        try:
+            entry = msgspec.structs.replace(self._entry, **{name: number})
         except ValueError:
-            entry = None
-        restyle(field, "invalid", entry is None)
-        if entry is not None and entry != self._entry:
+            self._show_fault(name, tr("Enter a reserve below the context window."))
+            return
+        restyle(self._fields[name], "invalid", False)
+        self._show_source(name)
+        if entry != self._entry:
             self.changed.emit(entry)
+
+    def _show_fault(self, name: str, fault: str) -> None:
+        restyle(self._fields[name], "invalid", True)
+        self._sources[name].set_full_text(fault)
+
+    def _show_source(self, name: str) -> None:
+        """Show who says a figure, and where."""
+        fact = self._spec.values.get(name)
+        self._sources[name].set_full_text(source_text(fact) if fact is not None else tr("unknown"))
 
     def _on_selected(self, name: str) -> None:
         entry = msgspec.structs.replace(self._entry, **{name: self._choices[name].currentData()})
@@ -204,8 +215,8 @@ class ModelSpecForm(QWidget):
 
 
 def _number_text(name: str, number: float) -> str:
-    """Return a number as it is typed: the same in every language."""
-    return f"{number:g}" if name.startswith("price") else f"{int(number):,}"
+    """Return a number as it is typed."""
+    return f"{number:g}" if name.startswith("price") else format_integer(int(number))
 
 
 def _default_text(is_able: bool | None) -> str:
