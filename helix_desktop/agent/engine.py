@@ -22,7 +22,7 @@ from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.context.log.file_notes import files_note
 from helix_desktop.context.log.mode_notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.cache_layers import hash_layers
+from helix_desktop.context.window.provider_cache_layers import hash_layers
 from helix_desktop.context.window.rejected_images import describe_rejection, suspect_messages
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.errors import (

@@ -11,7 +11,7 @@ import msgspec
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ModelCalled, ResponseDelta, ResponseReset
-from helix_desktop.agent.window.cache_hints import with_cache_hints
+from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import step_cost
 from helix_desktop.domain.errors import InvalidModelResponse, StoreError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.context.window.cache_misses import MissCause, MissKind
+from helix_desktop.context.window.provider_cache_misses import MissCause, MissKind
 from helix_desktop.domain.messages import Usage
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.words.numbers import format_tokens

@@ -12142,7 +12142,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/from_cache_uses.py" />
+            <location filename="../../helix_desktop/ui/inspector/from_provider_cache.py" />
             <source>{tokens} sent</source>
             <translation type="unfinished" />
         </message>

@@ -11,7 +11,7 @@ import msgspec
 from helix_desktop.agent.intake.intake import ReceivedOutput
 from helix_desktop.agent.models.completion import complete
 from helix_desktop.agent.session_runtime import SessionRuntime
-from helix_desktop.agent.window.cache_hints import with_cache_hints
+from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
 from helix_desktop.context.intake.output_form_choice import (
     FormChoice,
     LargeOutput,

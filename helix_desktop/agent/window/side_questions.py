@@ -12,7 +12,7 @@ from helix_desktop.agent.models.completion import completion_of, stream_with_ret
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import SideQuestionProgress
 from helix_desktop.agent.trust import IsTrusted, require_trust
-from helix_desktop.agent.window.cache_hints import with_cache_hints
+from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.side_question import side_question_text

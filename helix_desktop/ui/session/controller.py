@@ -28,7 +28,7 @@ from helix_desktop.ui.changes.presenter import ChangesPresenter
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.questions.ask_rows import ask_key
 from helix_desktop.ui.inspector.forecast_texts import with_forecast
-from helix_desktop.ui.inspector.from_cache_uses import provider_cache_state
+from helix_desktop.ui.inspector.from_provider_cache import provider_cache_state
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
 from helix_desktop.ui.session.budget_controller import BudgetController

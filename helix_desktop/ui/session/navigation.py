@@ -31,7 +31,7 @@ from helix_desktop.ui.chat.actions import (
     ShowInTimeline,
 )
 from helix_desktop.ui.design.dialogs import pick_save_file
-from helix_desktop.ui.inspector.from_cache_uses import cache_uses_text
+from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text
 from helix_desktop.ui.inspector.from_window import row_text
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.session.context import ControllerContext

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.window.cache_misses import newest_cache_uses
+from helix_desktop.context.window.provider_cache_misses import newest_cache_uses
 from helix_desktop.context.window.request_cost import next_request_cost
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, TurnEnded

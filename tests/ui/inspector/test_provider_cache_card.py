@@ -5,14 +5,14 @@ from __future__ import annotations
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.window.cache_misses import MissCause
+from helix_desktop.context.window.provider_cache_misses import MissCause
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.design.buttons import IconButton
-from helix_desktop.ui.inspector.from_cache_uses import cache_uses_text, provider_cache_state
+from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text, provider_cache_state
 from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.words.provider_cache import miss_text
 from helix_desktop.words.times import format_date_and_time, format_time_of_day

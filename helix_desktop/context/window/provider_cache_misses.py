@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.context.window.cache_lifetime import SHORT_S
+from helix_desktop.context.window.provider_cache_lifetime import SHORT_S
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.context.window.cache_misses import MissCause, newest_cache_uses
+from helix_desktop.context.window.provider_cache_misses import MissCause, newest_cache_uses
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, TurnEnded
