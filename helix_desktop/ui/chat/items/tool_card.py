@@ -125,8 +125,8 @@ def figures_text(row: ToolRow, token_ratio: float) -> str:
     parts = []
     if row.form != "full" or row.is_choosing_form:
         parts.append(format_size(row.size_bytes))
-    elif row.lines:
-        parts.append(tr.plural(row.lines, "%n line", "%n lines"))
+    elif row.lines > row.header_lines:
+        parts.append(tr.plural(row.lines - row.header_lines, "%n line", "%n lines"))
     if row.duration_ms is not None:
         parts.append(format_duration(row.duration_ms))
     if row.exit_code is not None:

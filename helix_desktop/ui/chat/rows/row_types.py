@@ -196,8 +196,9 @@ class ShellCommand:
 class ToolRow:
     """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
 
-    They are of the form that the agent was shown. `answer_seq` is the event with the output (0: none),
-    `tokens` are those of its output in a request, by Helix's count: the model's are shown (`ItemContext`).
+    They are of the form that the agent was shown, and `header_lines` of them say how a command ended.
+    `answer_seq` is the event with the output (0: none), `tokens` are those of its output in a request, by
+    Helix's count: the model's are shown (`ItemContext`).
     `is_choosing_form` says that its form is not chosen yet, `form_cost` its cost, `form_note` why it is not
     what was requested; `arguments` are the digests of large arguments, `original` is read from the cache
     on demand; `subagent_session` is the session of the subagent that does it, `subagent_status` its status.
@@ -245,6 +246,7 @@ class ToolRow:
     changes: CallChanges | None = None
     changed_files: ChangedFilesContent | None = None
     command: ShellCommand | None = None
+    header_lines: int = 0
 
     @property
     def shown_lines(self) -> HeadAndTail:

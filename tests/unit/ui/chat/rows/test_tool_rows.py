@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SessionStarted, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.ui.chat.items.tool_card import figures_text
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import ShellCommand, ToolRow
 
@@ -28,3 +31,25 @@ def test_a_recall_says_which_lines_it_brought_and_a_command_its_folder() -> None
     assert recall.target == "log.txt · lines 3-4"
     assert command.command == ShellCommand("make", "src", network=True)
     assert broken.command is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("exit code 0 (sandboxed, no network)\n1\n2\n3\n", "3 lines"),
+        ("exit code 0 (sandboxed)\n(left in the background, and ended: sleep 9)\nlast words", "1 line"),
+        ("no exit code: ended with all it had started after 5 s, its time limit (sandboxed)\n1\n", "1 line"),
+        ("exit code 1 (sandboxed)\n(no output)\n", ""),
+        ("Denied by you.", "1 line"),
+    ],
+)
+def test_a_command_has_as_many_lines_as_it_printed(text: str, words: str) -> None:
+    """How it ended stands above them."""
+    calls = (ToolCall("c", "run_command", '{"command": "make"}'),)
+    log = [
+        RecordedEvent(1, 1_000, SessionStarted("s")),
+        RecordedEvent(2, 2_000, AssistantSpoke("", "m", 1, calls)),
+        RecordedEvent(3, 3_000, ToolAnswered("c", "run_command", text, "", 90, 0, 0, outcome="denied")),
+    ]
+    row = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow))
+    assert figures_text(row, 0.0).partition(" · ")[0] == (words or "0 tokens")
