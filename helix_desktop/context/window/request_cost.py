@@ -7,7 +7,7 @@ from itertools import dropwhile
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.cache_lifetime import LONG_S
+from helix_desktop.context.window.provider_cache_lifetime import LONG_S
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import call_cost
