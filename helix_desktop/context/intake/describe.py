@@ -65,6 +65,18 @@ _DIFF_LINE = re.compile(
 _RULE_CHARS = " =_*#~.-"
 _SEPARATORS = (",", "\t", ";", "|")
 
+_COMMAND_HEADER = re.compile(
+    r"(?:no )?exit code\b[^\n]*(?:\n\((?:left in the background, |[\d,]+ bytes in the middle )[^\n]*)*"
+    r"(?:\n\(no output\))?"
+)
+"""What `tools/shell/result_text.py` says above a command's output."""
+
+
+def count_header_lines(text: str) -> int:
+    """Return how many lines of a command's output say how it ended, before those that it printed."""
+    header = _COMMAND_HEADER.match(text)
+    return header[0].count("\n") + 1 if header else 0
+
 
 def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:
     """Return what a tool's output holds, in at most 90 characters; empty if nothing tells."""

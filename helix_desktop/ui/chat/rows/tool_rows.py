@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from helix_desktop.agent.session_updates import SubagentProgress
+from helix_desktop.context.intake.describe import count_header_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates
@@ -50,11 +50,6 @@ tr = Translator("Chat")
 HEAD_LINES, TAIL_LINES = 14, 6
 _TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task", "question")
 _COMMAND_TOOL = "run_command"
-_COMMAND_HEADER = re.compile(
-    r"(?:no )?exit code\b[^\n]*(?:\n\((?:left in the background, |[\d,]+ bytes in the middle )[^\n]*)*"
-    r"(?:\n\(no output\))?"
-)
-"""What `tools/shell/result_text.py` says above a command's output."""
 _OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted", "stopped": "stopped"}
 
 
@@ -280,14 +275,13 @@ def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript)
     form, requested, chooser = _output_form(row.answer_seq, answer, transcript)
     choice = transcript.rewrites.chosen_forms.get(row.answer_seq)
     text = choice.text if choice else answer.text
-    header = _COMMAND_HEADER.match(text) if answer.name == _COMMAND_TOOL else None
     ends = head_and_tail(text)
     return replace(
         row,
         head=ends.head,
         tail=ends.tail,
         lines=ends.lines,
-        header_lines=header[0].count("\n") + 1 if header else 0,
+        header_lines=count_header_lines(text) if answer.name == _COMMAND_TOOL else 0,
         tokens=(choice or answer).tokens + FRAMING_TOKENS,
         form=form,
         instructions=requested,
