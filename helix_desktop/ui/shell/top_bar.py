@@ -254,7 +254,7 @@ class TopBar(Themed, QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session_id = ""
         self._git_text = NO_GIT
-        self._waiting = self._is_demo = False
+        self._waiting = self._is_demo = self._has_inspector = False
         self.title = EditableTitle()
         self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
         actions.rename_session.triggered.connect(self.title.edit)
@@ -349,6 +349,11 @@ class TopBar(Themed, QWidget):
         self.sidebar.setVisible(is_visible)
         self._show_git()
 
+    def show_inspector_open(self, is_open: bool) -> None:
+        """Note whether the inspector, which has the gauge's bar in large, is open."""
+        self._has_inspector = is_open
+        self.shorten()
+
     def _show_git(self) -> None:
         self._git.show_text(self._git_text if self.sidebar.isVisibleTo(self) else NO_GIT)
         self.shorten()
@@ -382,7 +387,7 @@ class TopBar(Themed, QWidget):
         return dotted((state, *model, count)), dotted((state, *model)), state
 
     def shorten(self) -> None:
-        """Choose what fits by the bar's width alone, so that nothing comes and goes with a longer number."""
+        """Choose what fits by width, title and inspector: nothing comes and goes with a longer number."""
         if not self.gauge.isVisibleTo(self):
             return
         button_width = scaled(_BUTTON_PX) + 3
@@ -402,6 +407,9 @@ class TopBar(Themed, QWidget):
             names = free_width - self.gauge.reserved_width(detail) - self.pages.width_at(form) - word_width
             if names >= min_width * scale:
                 break
+        if self._has_inspector and self.title.full_width() > names:  # the bar stands in there, in large
+            names += self.gauge.reserved_width(detail) - self.gauge.reserved_width("percent")
+            detail = "percent"
         self.gauge.set_detail(detail)
         self.pages.set_detail(form)
         line = self.layout()

@@ -174,6 +174,7 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, ins
         if bar.title.width() < bar.title.full_width():
             assert "compacts" not in bar.gauge.text(), "the gauge gives up words first"
             assert "/" not in bar.gauge.text() or bar.title.width() >= 2 * _TITLE_PX
+            assert not inspector or bar.gauge.width() == bar.gauge.width_at("percent")
         for control in (bar.pages, bar.gauge, bar.mode, bar.more):
             assert control.isVisible()
             assert bar.rect().contains(control.geometry())
