@@ -167,7 +167,7 @@ class StoreRetention(Protocol):
 
 
 class StoreRedaction(Protocol):
-    """Redaction: removes a secret from a workspace's store for good. Every method may raise StoreClosed."""
+    """Redaction: removes a secret from a workspace's store. Every method may raise StoreClosed."""
 
     async def preview(self, request: RedactionRequest, on_progress: OnProgress = ...) -> RedactionMatches:
         """Return where the secret occurs, without changing anything. Raises InvalidInput."""

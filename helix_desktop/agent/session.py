@@ -135,7 +135,7 @@ class Session:
         """Return the state after events that are not durable yet, and so not applied to the transcript.
 
         It is a second transcript, kept in step: to copy the first for each batch costs ever more. After
-        the store refused something, that stands in it, and it is copied anew.
+        the store refused something, that stands in it, and it is copied again.
         """
         if self._ahead is None or self._ahead.last_seq != self.transcript.last_seq:
             self._ahead = self.transcript.fork()

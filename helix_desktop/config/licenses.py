@@ -165,7 +165,7 @@ def _closure(roots: tuple[str, ...]) -> dict[str, LicensedComponent]:
             (distribution for distribution in map(_distribution, names) if distribution is not None), None
         )
         if installed is not None:
-            metadata = installed.metadata  # parsed anew each time it is asked for
+            metadata = installed.metadata  # parsed again each time it is asked for
             components[canonical_name(metadata["Name"])] = _distribution_component(installed, metadata)
             pending += _requirements(metadata)
         elif needed:

@@ -184,7 +184,7 @@ class ContentTooLarge(StoreError):
 
 
 class ModelError(HelixError):
-    """A model call failed for good."""
+    """A model call failed, and is not repeated."""
 
 
 class ModelUnreachable(ModelError):

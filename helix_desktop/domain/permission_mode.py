@@ -5,4 +5,4 @@ from __future__ import annotations
 from typing import Literal
 
 PermissionMode = Literal["ask", "plan", "auto"]
-"""How freely a session's agent acts: asks first, only reads and plans, or edits and runs confined unasked."""
+"""How freely a session's agent acts: asks first, only reads and plans, or edits and runs confined."""

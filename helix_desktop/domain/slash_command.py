@@ -55,6 +55,6 @@ def nearest_command(name: str, names: Iterable[str]) -> str:
     """Return which of these names was probably meant; empty if none is near."""
     by_key = {command_key(candidate): candidate for candidate in names}
     key = command_key(name)
-    begun = [candidate for candidate in by_key if candidate.startswith(key)]
-    near = begun if len(begun) == 1 else difflib.get_close_matches(key, by_key, 1, _NEAR)
+    longer = [candidate for candidate in by_key if candidate.startswith(key)]
+    near = longer if len(longer) == 1 else difflib.get_close_matches(key, by_key, 1, _NEAR)
     return by_key[near[0]] if near else ""

@@ -73,7 +73,7 @@ class HistoryStorage:
         )
 
     async def redact(self, redaction: Redaction, on_progress: OnProgress = no_progress) -> RedactionMatches:
-        """Remove a secret for good, from the files on disk too; return where it was."""
+        """Remove a secret, from the files on disk too; return where it was."""
         return await self._run_long(
             lambda database, report: HistoryRedaction(database, redaction).redact(report),
             RedactionMatches(),
@@ -85,7 +85,7 @@ class HistoryStorage:
         return await self._run(lambda database: database.contents.lift(digest), False)
 
     async def notice(self) -> StoreRepaired | None:
-        """Return that it was damaged and began anew, once."""
+        """Return that it was damaged and replaced by a new one, once."""
 
         def read(database: HistoryDatabase) -> StoreRepaired | None:
             damaged, salvaged = database.damaged_file, database.salvaged

@@ -9,7 +9,7 @@ from helix_desktop.domain.messages import CacheHints, ModelInfo
 
 KEY, RETENTION, BREAKPOINT = "prompt_cache_key", "prompt_cache_retention", "prompt_cache_breakpoint"
 CONTROL = "cache_control"
-"""What gateways take over for Anthropic's models, which store nothing unasked."""
+"""What gateways take over for Anthropic's models, which store nothing without being asked."""
 
 _DAY_S, _HOUR_S, _HALF_HOUR_S = 86_400, 3_600, 1_800
 """How long OpenAI stores with "24h", Anthropic with "1h", OpenAI from GPT-5.6 on, in seconds."""

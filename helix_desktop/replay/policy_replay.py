@@ -51,19 +51,19 @@ class PolicyReplay(msgspec.Struct, frozen=True):
     exact_points: int = 0
 
 
-def partly_exact(begun: PolicyReplay, estimate: PolicyReplay) -> PolicyReplay:
+def partly_exact(partial: PolicyReplay, estimate: PolicyReplay) -> PolicyReplay:
     """Return what an exact replay came to so far, and the rest of the session as the estimate has it."""
-    count = len(begun.points)
+    count = len(partial.points)
     if not count:
         return estimate
     rest = estimate.points[count:]
-    sent, last = sum(point.tokens for point in rest), begun.points[-1].seq
+    sent, last = sum(point.tokens for point in rest), partial.points[-1].seq
     return msgspec.structs.replace(
         estimate,
-        points=begun.points + rest,
-        rewrites=begun.rewrites + tuple(it for it in estimate.rewrites if it.seq > last),
-        sent=begun.sent + sent,
-        billed=begun.billed + (estimate.billed * sent / estimate.sent if estimate.sent else 0.0),
+        points=partial.points + rest,
+        rewrites=partial.rewrites + tuple(it for it in estimate.rewrites if it.seq > last),
+        sent=partial.sent + sent,
+        billed=partial.billed + (estimate.billed * sent / estimate.sent if estimate.sent else 0.0),
         exact_points=count,
     )
 

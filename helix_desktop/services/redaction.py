@@ -50,7 +50,7 @@ class WorkspaceRedaction:
     async def redact(
         self, request: RedactionRequest, on_progress: OnProgress = no_progress
     ) -> RedactionMatches:
-        """Remove a secret for good, in the store and outside it, and return what changed. Running turns end.
+        """Remove a secret, in the store and outside it, and return what changed. Running turns end.
 
         Raises InvalidInput, StoreWriteFailed; StoreLocked when another process owns the store.
         """

@@ -59,7 +59,7 @@ class ToolSetup:
 def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup) -> ToolRegistry:
     """Return the tools of the workspace at `root`.
 
-    Files that the system obeys unasked, such as `.git/hooks`, are never written.
+    Files that the system obeys without asking, such as `.git/hooks`, are never written.
     """
     environment = clean_environment(os.environ if setup.environ is None else setup.environ)
     grants = setup.current_grants

@@ -306,7 +306,7 @@ class ToolRunner:
             raise
 
     async def _received(self, call: ToolCall, result: ToolResult, started_at_ms: int) -> ReceivedOutput:
-        """Return a result as it is to be recorded, without what the user had removed for good."""
+        """Return a result as it is to be recorded, without what the user had removed."""
         digits = self._runtime.policy.handle_digits
         duration_ms = self._runtime.elapsed_ms(started_at_ms)
         received = await self._intake.from_tool_result(call, result, duration_ms, digits)

@@ -58,7 +58,7 @@ def _window(platform: str) -> str:
     label = QLabel("Helix Desktop")
     picture = label.grab().toImage()
     colors = {picture.pixel(x, y) for x in range(picture.width()) for y in range(picture.height())}
-    if len(colors) <= 1:  # the ground alone
+    if len(colors) <= 1:  # the background alone
         raise HelixError(text("No text was painted."), text("Fonts are missing, or Qt is damaged."), _AGAIN)
     return text("painted on {platform}", platform=platform)
 

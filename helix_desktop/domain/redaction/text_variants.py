@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 MIN_BASE64_BYTES = 8  # of a text that is looked for in Base64: parts of shorter ones stand anywhere by chance
-_BITS, _GROUP = 6, 3  # of a character of Base64; bytes after which its pattern begins anew
+_BITS, _GROUP = 6, 3  # of a character of Base64; bytes after which its pattern repeats
 _UNRESERVED = string.ascii_letters + string.digits + "_.-~"
 _EXTRA_UNESCAPED = (
     "",

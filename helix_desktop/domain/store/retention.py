@@ -161,7 +161,7 @@ def plan_cleanup(
 def purgeable_entries(
     entries: Iterable[CacheEntry], read_index: Callable[[str], bytes | None], before_ms: int
 ) -> tuple[CacheEntry, ...]:
-    """Return entries trashed before `before_ms` to remove for good: nothing that stays leads to them."""
+    """Return entries trashed before `before_ms` to remove permanently: nothing that stays leads to them."""
     purgeable: dict[str, CacheEntry] = {}
     index_digests: list[str] = []
     for entry in entries:

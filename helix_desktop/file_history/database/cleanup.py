@@ -21,7 +21,7 @@ from helix_desktop.file_history.database.database import HistoryDatabase
 
 _DIGEST = re.compile(rb"[0-9a-f]{64}")
 _TRIES = 5  # to find a moment in which no other process writes, between looking and removing
-_SPARE_BYTES = 32 * 1024 * 1024  # removed beyond what is needed now: else every file would search anew
+_SPARE_BYTES = 32 * 1024 * 1024  # removed beyond what is needed now: else every file would search again
 _AT_ONCE = 500  # contents removed in one transaction: other processes wait for it
 
 

@@ -124,7 +124,7 @@ class ContentRows:
         self._connection.execute_many("DELETE FROM contents WHERE digest = ?", keys)
 
     def redact(self, digest: str, successor: str = "") -> None:
-        """Delete a content for good; a list of changes has a successor, which is read in its place."""
+        """Delete a content; a list of changes has a successor, which is read in its place."""
         self.remove([bytes.fromhex(digest)])
         self._connection.execute(
             "INSERT OR REPLACE INTO removed VALUES (?, ?, ?)",

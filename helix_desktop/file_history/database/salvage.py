@@ -1,6 +1,6 @@
 """What can still be read of a damaged file history, copied into the one that begins in its place.
 
-Row by row, each content against its hash. The tree as last seen is not among it: the workspace is read anew.
+Row by row, each content against its hash. The tree as last seen is not among it: the workspace is read again.
 """
 
 from __future__ import annotations

@@ -125,8 +125,8 @@ class Captures:
     def _end(self, call: RunningCallRow) -> CapturedChanges | None:
         changes = self._database.captures.changes(call.mark)
         for path, state in self._present_outside(call.mark).items():
-            begun = changes.get(path, FileChange(path))
-            changes[path] = msgspec.structs.replace(begun, after=state)
+            earlier = changes.get(path, FileChange(path))
+            changes[path] = msgspec.structs.replace(earlier, after=state)
         self._database.captures.end(call.mark)
         return self._capture(
             changes.values(),

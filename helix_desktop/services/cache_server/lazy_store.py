@@ -63,7 +63,7 @@ class LazyStore:
     def _release_later(self) -> None:
         if self._idle_task is not None:
             self._idle_task.cancel()
-        self._idle_task = self._scope.start(self._release_when_idle(), "let go of an unused store")
+        self._idle_task = self._scope.start(self._release_when_idle(), "close an unused store")
 
     async def _release_when_idle(self) -> None:
         await asyncio.sleep(self._idle_s)

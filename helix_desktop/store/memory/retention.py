@@ -145,7 +145,7 @@ class MemoryRetention:
         return self._set_trashed(session, 0)
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
-        """Delete for good what was trashed before `before_ms` (ms since 1970; 0: everything in the trash)."""
+        """Delete what was trashed before `before_ms` (ms since 1970; 0: everything in the trash)."""
         self._check_open()
         limit = before_ms or MAX_TIME_MS
         trash = await self.trash()

@@ -80,7 +80,7 @@ class RemoteRetention:
         return await self._call(rpc_methods.RESTORE_SESSION, session)
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
-        """Delete for good what was trashed before `before_ms`, in ms since 1970; 0: everything."""
+        """Delete what was trashed before `before_ms`, in ms since 1970; 0: everything."""
         return await self._call(rpc_methods.EMPTY_TRASH, before_ms)
 
 

@@ -1,4 +1,4 @@
-"""Clean-up: collectable entries are moved to the trash, restored from it, or deleted from it for good."""
+"""Clean-up: collectable entries are moved to the trash, restored from it, or deleted from it permanently."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_collectable(
 
 
 def read_purgeable(view: ReadView, contents: ContentStore, before_ms: int) -> list[str]:
-    """Return the contents that may be deleted for good. Raise RowDamaged."""
+    """Return the contents that may be deleted permanently. Raise RowDamaged."""
     candidates = _entries(
         view,
         lambda record: bool(record.trashed) or record.kind == "index",

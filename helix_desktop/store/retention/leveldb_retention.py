@@ -104,7 +104,7 @@ class LevelDbRetention:
         return await self._set_trashed(session, 0)
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
-        """Delete for good what was trashed before `before_ms` (ms since 1970; 0: everything in the trash)."""
+        """Delete what was trashed before `before_ms` (ms since 1970; 0: everything in the trash)."""
         limit = before_ms or MAX_TIME_MS
         sessions = await self._access.run_query(session_trash.read_trashed)
         removed = [summary.id for summary in sessions if await self._remove_session(summary.id, limit)]

@@ -1,4 +1,4 @@
-"""Deleted sessions: hidden from the list with their subagents, restored, or deleted for good.
+"""Deleted sessions: hidden from the list with their subagents, restored, or deleted permanently.
 
 Of a session that branches begin with, the part of the log that they need stays, and with it the subagents
 that were started there; it goes with the last of these branches.

@@ -80,7 +80,7 @@ class SearchIndex:
         self._unindexed = None if self._unindexed is None else self._unindexed - count
 
     def note_changes(self) -> None:
-        """Count the texts still to be indexed anew: entries were changed."""
+        """Count the texts still to be indexed again: entries were changed."""
         self._unindexed = None
 
     def close(self) -> None:

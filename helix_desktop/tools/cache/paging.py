@@ -43,16 +43,16 @@ def decode_lines(data: bytes, chunk_size: int = _CHUNK_BYTES) -> list[str]:
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     lines: list[str] = []
-    begun: list[str] = []  # chunks of a line whose end has not come yet
+    chunks: list[str] = []  # chunks of a line whose end has not come yet
     for start in range(0, len(data), chunk_size):
         text = decoder.decode(data[start : start + chunk_size], start + chunk_size >= len(data))
         first, *others = text.split("\n")
-        begun.append(first)
+        chunks.append(first)
         if others:
-            lines.append("".join(begun) + "\n")
+            lines.append("".join(chunks) + "\n")
             lines += [line + "\n" for line in others[:-1]]
-            begun = others[-1:]
-    if last := "".join(begun):
+            chunks = others[-1:]
+    if last := "".join(chunks):
         lines.append(last)
     return lines
 

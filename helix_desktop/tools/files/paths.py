@@ -26,7 +26,7 @@ _DEVICES = {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"} | {
 
 
 def startup_files(home: Path) -> tuple[Path, ...]:
-    """Return files and folders below `home` that the system runs or obeys unasked; never writable."""
+    """Return files and folders below `home` that the system runs or obeys without asking; never writable."""
     return tuple(home / name for name in _STARTUP)
 
 
@@ -55,7 +55,7 @@ def is_below(parts: Sequence[str], tops: Iterable[Sequence[str]]) -> bool:
 
 
 def is_git_internal(parts: Sequence[str]) -> bool:
-    """Return True if the path is, or is in, a `.git`: its hooks and config run commands unasked."""
+    """Return True if the path is, or is in, a `.git`: its hooks and config run commands without asking."""
     return any(normalized_name(part) in (".git", "git~1") for part in parts)
 
 

@@ -92,7 +92,7 @@ def allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def create_restriction(ruleset: int, network: bool) -> Callable[[], None]:
-    """Return the function that a new process calls to restrict itself for good; prepare all it needs."""
+    """Return the function that a new process calls to restrict itself; prepare all it needs."""
     libc, program = _libc(), None if network else _no_sockets()
 
     def restrict() -> None:

@@ -56,7 +56,7 @@ def widest_state() -> int:
 
 
 class CacheDelegate(QStyledItemDelegate):
-    """Paints cells straight from their rows; the table paints grounds and lines, a whole row at once."""
+    """Paints cells straight from their rows; the table paints backgrounds and lines, a whole row at once."""
 
     def __init__(
         self, model: CacheTableModel, parent: QObject | None = None, now: ClockMs = wall_clock_ms

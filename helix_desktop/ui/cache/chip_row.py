@@ -1,4 +1,4 @@
-"""The chips below the filter bar: each says a condition that holds; a click lets go of it."""
+"""The chips below the filter bar: each says a condition that holds; a click removes it."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ class CacheTable(Themed, QTableView):
             row += 1
         painter.end()
         super().paintEvent(event)
-        if self.hasFocus() and current >= 0:  # over Qt's own ground of a chosen row
+        if self.hasFocus() and current >= 0:  # over Qt's own background of a chosen row
             focus = QPainter(self.viewport())
             rect = QRectF(0, self.rowViewportPosition(current), width, height - 1)
             mirror(focus, rect)

@@ -61,7 +61,7 @@ class ChangeDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         mirror(painter, box)
-        self._paint_ground(painter, box, option.state, entry)
+        self._paint_background(painter, box, option.state, entry)
         if isinstance(entry, ChangeGroup):
             if self._model.can_unfold(entry):
                 top, is_open = box.center().y() - _CHEVRON / 2, self._model.is_unfolded(entry)
@@ -76,17 +76,17 @@ class ChangeDelegate(QStyledItemDelegate):
             self._paint_file(painter, box, entry)
         painter.restore()
 
-    def _paint_ground(
+    def _paint_background(
         self, painter: QPainter, box: QRectF, state: QStyle.StateFlag, entry: ChangeGroup | FileRow
     ) -> None:
-        theme, ground = self.theme, self.theme.canvas
+        theme, background = self.theme, self.theme.canvas
         if isinstance(entry, ChangeGroup) and entry.head is None:
-            ground = theme.side
+            background = theme.side
         if state & QStyle.StateFlag.State_Selected:
-            ground = theme.selection
+            background = theme.selection
         elif state & QStyle.StateFlag.State_MouseOver:
-            ground = theme.row_hover
-        painter.fillRect(box, QColor(ground))
+            background = theme.row_hover
+        painter.fillRect(box, QColor(background))
         painter.fillRect(QRectF(box.x(), box.bottom() - 1, box.width(), 1), QColor(theme.border))
         if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_Selected:
             is_keyboard = bool(state & QStyle.StateFlag.State_KeyboardFocusChange)

@@ -1,4 +1,4 @@
-"""Says when words such as "2 min ago" are to be written anew."""
+"""Says when texts such as "2 min ago" are to be updated."""
 
 from __future__ import annotations
 

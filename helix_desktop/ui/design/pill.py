@@ -116,7 +116,7 @@ class Pill(EnterActivates, Themed, QAbstractButton):
 
 
 class Badge(Themed, QWidget):
-    """A pill with a short text, in a token's color on its soft ground."""
+    """A pill with a short text, in a token's color on its soft background."""
 
     def __init__(self, text: str, color_token: str = "warn") -> None:
         """`color_token` is a token that has a soft twin: ok, warn or error; or "accent"."""
@@ -147,7 +147,7 @@ class Badge(Themed, QWidget):
         return QSize(self.width_of(self._text), round(QFontMetricsF(self._font()).height()) + 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint ground and text."""
+        """Paint background and text."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)

@@ -135,7 +135,7 @@ class RowButtons(Themed, QWidget):
         return super().eventFilter(watched, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the ground that covers the row's words."""
+        """Draw the background that covers the row's words."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QColor(self._theme.border))

@@ -121,7 +121,7 @@ class Inspector(Themed, QWidget):
         self.requests.setFocus()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the ground."""
+        """Draw the background."""
         QPainter(self).fillRect(self.rect(), QColor(self._theme.side))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

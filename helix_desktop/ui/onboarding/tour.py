@@ -192,7 +192,7 @@ class Tour(QObject):
         self.ended.emit()
 
     def follow(self) -> None:
-        """Look again, in a moment, where the place is: the window was laid out, scrolled or tinted anew."""
+        """Look again, in a moment, where the place is: the window was laid out, scrolled or tinted again."""
         if self._stops:
             self._follow_timer.start()
 

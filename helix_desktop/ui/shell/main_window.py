@@ -342,7 +342,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         return next(name for name, page in self._pages.items() if page is self.session_pages.currentWidget())
 
     def allow_close(self) -> None:
-        """Close for good: everything that the window showed has ended."""
+        """Close and end: everything that the window showed has ended."""
         self._may_close = True
         self.close()
 

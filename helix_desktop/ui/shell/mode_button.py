@@ -78,7 +78,7 @@ class ModeButton(EnterActivates, Themed, QPushButton):
         return 2 * _PAD_PX + scaled(_ICON_PX) + round(widest) + 6 + _CHEVRON_PX
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint ground, icon, word and chevron; a ring where it has the keyboard."""
+        """Paint background, icon, word and chevron; a ring where it has the keyboard."""
         theme = self._theme
         color, background = (getattr(theme, name) for name in _COLOR_TOKENS[self._mode])
         painter = QPainter(self)

@@ -118,7 +118,7 @@ class TimelinePresenter:
         return ()
 
     async def _preview_card(self, conversation: Conversation) -> PreviewCard | None:
-        """Return the handover as it would be now; written anew only where the log went on."""
+        """Return the handover as it would be now; written again only where the log went on."""
         transcript, policy = conversation.session.transcript, conversation.window.policy
         async with self._present_lock:
             if self._writer is None or self._writer[0] is not conversation:

@@ -406,7 +406,7 @@ class WorkspaceController(QObject):
         await self.open_session(session)
 
     async def reopen(self, workspace_id: str) -> None:
-        """Let go of a workspace and open it again, as its folder is now."""
+        """Close a workspace and open it again, as its folder is now."""
         await self.close_workspace(workspace_id)
         await self.open_workspace(workspace_id)
 

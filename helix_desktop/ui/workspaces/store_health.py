@@ -24,7 +24,7 @@ async def watch_store_health(workspace: OpenWorkspace, banners: BannerArea) -> N
 async def report_history_damage(
     workspace: OpenWorkspace, history: WorkspaceHistoryStorage, banners: BannerArea
 ) -> None:
-    """Show, once, that a file history was damaged and began anew. Raises StoreError."""
+    """Show, once, that a file history was damaged and replaced by a new one. Raises StoreError."""
     damage = await history.notice()
     if damage is not None:
         _show(damage, workspace, banners)

@@ -175,7 +175,7 @@ class MergeResult(CodeEdit):
         self._show_chunks()
 
     def _show_chunks(self) -> None:
-        grounds = []
+        backgrounds = []
         for number in self.places:
             start, end = self._starts[number], self._starts[number + 1]
             first = self.document().findBlock(start).blockNumber()
@@ -186,8 +186,8 @@ class MergeResult(CodeEdit):
             theme = self._theme
             color = theme.warn_soft if is_open else theme.ok_soft
             if end > start:
-                grounds.append((first, behind, theme.accent_soft if number == self.current else color))
-        self.show_grounds(grounds)
+                backgrounds.append((first, behind, theme.accent_soft if number == self.current else color))
+        self.show_backgrounds(backgrounds)
         self.changed.emit()
 
 

@@ -20,7 +20,7 @@ Side: TypeAlias = Literal["base", "ours", "theirs"]
 
 
 class CodeEdit(Themed, QPlainTextEdit):
-    """A plain text in the code font, with grounds behind ranges of its lines."""
+    """A plain text in the code font, with backgrounds behind ranges of its lines."""
 
     def __init__(self, name: str) -> None:
         """`name` is what screen readers call it."""
@@ -50,10 +50,10 @@ class CodeEdit(Themed, QPlainTextEdit):
             font.setFeature(QFont.Tag("calt"), 0)
             self.document().setDefaultFont(font)
 
-    def show_grounds(self, grounds: Sequence[tuple[int, int, str]]) -> None:
+    def show_backgrounds(self, backgrounds: Sequence[tuple[int, int, str]]) -> None:
         """Paint the lines from a first to the one before a last in a color."""
         marks = []
-        for first, end, color in grounds:
+        for first, end, color in backgrounds:
             for number in range(first, end):
                 mark = QTextEdit.ExtraSelection()
                 mark.cursor = QTextCursor(self.document().findBlockByNumber(number))
@@ -101,7 +101,7 @@ class SideView(Themed, QWidget):
             lines += decode_lines(own, encoding)
             lines += [""] * (chunk_height(chunk) - len(own))
         self.text.setPlainText("\n".join(lines))
-        self._show_grounds()
+        self._show_backgrounds()
 
     def go_to(self, number: int) -> None:
         """Bring a chunk into sight and mark it; -1: none."""
@@ -109,16 +109,16 @@ class SideView(Themed, QWidget):
         if 0 <= number < len(self._starts):
             self.text.setTextCursor(QTextCursor(self.text.document().findBlockByNumber(self._starts[number])))
             self.text.centerCursor()
-        self._show_grounds()
+        self._show_backgrounds()
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         super().tint(theme)
-        self._show_grounds()
+        self._show_backgrounds()
 
-    def _show_grounds(self) -> None:
+    def _show_backgrounds(self) -> None:
         theme = self._theme or LIGHT
-        grounds = []
+        backgrounds = []
         for number, (chunk, start) in enumerate(zip(self._chunks, self._starts, strict=True)):
             own: tuple[bytes, ...] = getattr(chunk, self._side)
             if chunk.kind == "same" or not own:
@@ -128,5 +128,5 @@ class SideView(Themed, QWidget):
             if number == self._current:
                 color = theme.accent_soft
             if is_changed:
-                grounds.append((start, start + len(own), color))
-        self.text.show_grounds(grounds)
+                backgrounds.append((start, start + len(own), color))
+        self.text.show_backgrounds(backgrounds)

@@ -91,7 +91,7 @@ class _Delegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """Paint a row, on a ground if it is selected or under the mouse."""
+        """Paint a row, on a background if it is selected or under the mouse."""
         style, completion = self.chat_style, index.data(_COMPLETION_ROLE)
         if style is None or not isinstance(completion, Completion):
             return

@@ -166,14 +166,14 @@ class AssistantMessageItem(RowItem):
 
     def _place(self, width: float, unchanged: int) -> float:
         style = self.style
-        begun = bool(self._stack.blocks or len(self._lazy_text))
+        has_text = bool(self._stack.blocks or len(self._lazy_text))
         y = style.px(HEADER_HEIGHT + 8) if self.context.shows_header else 0.0
-        self._top = self._thinking.arrange(y, width, has_answer=begun or not self._row.streaming)
+        self._top = self._thinking.arrange(y, width, has_answer=has_text or not self._row.streaming)
         self._built_texts = None
         self._lazy_bottom = self._lazy_text.stack.arrange(0, self._top, width)
         y = self._stack.arrange(0, self._lazy_bottom, width, unchanged)
         self.hit_areas = [*self._thinking.hit_areas, *self._lazy_text.hit_areas(), *self._stack.hit_areas()]
-        if not begun and self._row.streaming:
+        if not has_text and self._row.streaming:
             y += style.px(WAITING_HEIGHT)
         return max(y, style.px(8))
 

@@ -80,7 +80,7 @@ class FileBlock:
         )
 
     def paint(self, painter: QPainter, state: PaintState, *, is_hovered: bool = False) -> None:
-        """Draw the frame, the head, the grounds of the lines, and their text."""
+        """Draw the frame, the head, the backgrounds of the lines, and their text."""
         style, theme = self._style, self._style.theme
         paint_box(painter, self._frame, style.color(theme.code_surface), style.color(theme.border), 10)
         self._paint_head(painter, hovered=is_hovered)
@@ -92,7 +92,7 @@ class FileBlock:
         )
         painter.save()
         turn_back(painter, self._frame)
-        self._paint_grounds(painter, state.clip, self.text)
+        self._paint_backgrounds(painter, state.clip, self.text)
         painter.restore()
         self.text.paint(painter, state.clip, state.marks_of(self.text))
 
@@ -116,9 +116,9 @@ class FileBlock:
             room = QRectF(left, head.y(), right - left - 8, head.height())
             paint_line(painter, style, room, self._file.note, style.font(SMALL), theme.muted)
 
-    def _paint_grounds(self, painter: QPainter, clip: QRectF, text: TextLayout) -> None:
+    def _paint_backgrounds(self, painter: QPainter, clip: QRectF, text: TextLayout) -> None:
         style, theme = self._style, self._style.theme
-        grounds = {"added": theme.added_line, "removed": theme.removed_line, "gap": theme.no_line}
+        backgrounds = {"added": theme.added_line, "removed": theme.removed_line, "gap": theme.no_line}
         layout, block = text.document.documentLayout(), text.document.firstBlock()
         start = text.document.findBlock(text.position_at(text.x, clip.top()))
         block = start if start.isValid() else block
@@ -128,11 +128,11 @@ class FileBlock:
             if box.top() > clip.bottom():
                 break
             line = self._lines[min(block.blockNumber(), len(self._lines) - 1)]
-            if line.role in grounds:
+            if line.role in backgrounds:
                 below = layout.blockBoundingRect(block.next()).top() + text.y
                 height = below - box.top() if block.next().isValid() else box.height()
                 row = QRectF(self._frame.x() + 1, box.top(), self._frame.width() - 2, height)
-                painter.fillRect(row, style.color(grounds[line.role]))
+                painter.fillRect(row, style.color(backgrounds[line.role]))
             if line.number:
                 painter.setPen(style.color(theme.faint if line.role == "same" else theme.muted))
                 room = QRectF(
@@ -160,15 +160,15 @@ class FileBlock:
         parts += [(start, end, str(getattr(theme.code, role)), "") for start, end, role in line.runs]
         parts += [(start, end, theme.text, word) for start, end in line.words]
         return [
-            self._format(count_units(line.text[:start]), count_units(line.text[:end]), color, ground)
-            for start, end, color, ground in parts
+            self._format(count_units(line.text[:start]), count_units(line.text[:end]), color, background)
+            for start, end, color, background in parts
         ]
 
-    def _format(self, start: int, end: int, color: str, ground: str) -> QTextLayout.FormatRange:
+    def _format(self, start: int, end: int, color: str, background: str) -> QTextLayout.FormatRange:
         result, style = QTextLayout.FormatRange(), QTextCharFormat()
         style.setForeground(self._style.color(color))
-        if ground:
-            style.setBackground(self._style.color(ground))
+        if background:
+            style.setBackground(self._style.color(background))
         result.start, result.length, result.format = start, end - start, style
         return result
 

@@ -23,7 +23,7 @@ class BlockDecoration(NamedTuple):
 
 
 class InlineCodeRange(NamedTuple):
-    """A run of inline code, which gets a rounded ground."""
+    """A run of inline code, which gets a rounded background."""
 
     block: int
     start: int
@@ -34,7 +34,7 @@ NO_DECORATION = BlockDecoration()
 
 
 def paint_inline_code(painter: QPainter, rects: Sequence[QRectF], style: ChatStyle) -> None:
-    """Draw the grounds of inline code."""
+    """Draw the backgrounds of inline code."""
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(style.color(style.theme.inline_code))
     for rect in rects:

@@ -37,7 +37,7 @@ _LINE_SEPARATOR = "\u2028"
 
 
 class TextMark(NamedTuple):
-    """A range of characters with a colored ground, for selections and search hits."""
+    """A range of characters with a colored background, for selections and search hits."""
 
     start: int
     end: int

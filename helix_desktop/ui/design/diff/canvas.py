@@ -172,7 +172,7 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         painter = QPainter(self.viewport())
         keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillRect(event.rect(), self._painter.ground("same"))
+        painter.fillRect(event.rect(), self._painter.background("same"))
         top, panes = self.verticalScrollBar().value(), self._panes()
         last = top + event.rect().bottom() + 1
         for index, y, _, stretch, at in self._places.rows_between(top + event.rect().top(), last):

@@ -30,7 +30,7 @@ class LineLayout:
         self._colored = [
             (run.start, run.start + run.length, str(getattr(theme.code, run.role))) for run in runs
         ]
-        # On the ground of a word that differs not every color of code could be read.
+        # On the background of a word that differs not every color of code could be read.
         self._colored += [(span.start, span.end, theme.text) for span in spans]
         self._advance = QFontMetricsF(font).horizontalAdvance("0")
         self._is_cut = text.is_plain and len(text.text) > LONG_LINE

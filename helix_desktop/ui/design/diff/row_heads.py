@@ -86,7 +86,7 @@ class HunkHead(Themed, QWidget):
         self.revert.setAccessibleName(tr("Revert change {number}, {lines}", number=number + 1, lines=place))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the ground."""
+        """Draw the background."""
         QPainter(self).fillRect(self.rect(), QColor(self._theme.no_line))
 
 

@@ -1,4 +1,4 @@
-"""How a line of a diff is drawn: its ground, numbers, sign, words that differ, and text."""
+"""How a line of a diff is drawn: its background, numbers, sign, words that differ, and text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ tr = Translator("Changes")
 
 SIGN_WIDTH = 20  # pixels at 100 %
 _NUMBER_PAD = 8
-_ON_HIT = "#1a1d24"  # text on the ground of the current hit, in either theme
+_ON_HIT = "#1a1d24"  # text on the background of the current hit, in either theme
 _RADIUS = 3.0
 
 
@@ -51,7 +51,7 @@ class RowPainter:
         digits = max(3, len(str(largest)))
         return QFontMetricsF(self._number_font).horizontalAdvance("0") * digits + scaled(2 * _NUMBER_PAD)
 
-    def ground(self, kind: str) -> QColor:
+    def background(self, kind: str) -> QColor:
         """Return the background of a kind of line."""
         theme = self._theme
         return QColor(
@@ -85,8 +85,8 @@ class RowPainter:
     ) -> None:
         """Draw a line; `scroll` is how far its text is moved to the left, `numbers` stand before it."""
         rect = QRectF(pane.left, top, pane.right - pane.left, self.line_height)
-        if line.kind != "same":  # these stand on the ground of all
-            painter.fillRect(rect, self.ground(line.kind))
+        if line.kind != "same":  # these stand on the background of all
+            painter.fillRect(rect, self.background(line.kind))
         self._paint_numbers(painter, pane, top, line, numbers)
         room = QRectF(pane.text, top, pane.right - pane.text, self.line_height)
         painter.save()

@@ -181,7 +181,7 @@ _VIEWS = """
 QAbstractScrollArea::corner { background: transparent; border: 0; }
 QAbstractItemView { background: transparent; border: 0; outline: 0; color: $text;
     selection-background-color: $selection; selection-color: $text; }
-/* A window of its own, which needs a ground: what a file dialog completes. */
+/* A window of its own, which needs a background: what a file dialog completes. */
 .QListView { background: $surface; border: 1px solid $border_strong; }
 QWidget .QListView { background: transparent; border: 0; }
 QTableView { gridline-color: transparent; alternate-background-color: transparent; }

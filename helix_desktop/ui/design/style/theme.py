@@ -52,7 +52,7 @@ class Theme:
     error_soft: str
     scrollbar: str
     text_selection: str
-    added_line: str  # grounds in a diff; code keeps 4.5:1 on lines, on words it has the color of text
+    added_line: str  # backgrounds in a diff; code keeps 4.5:1 on lines, on words it has the color of text
     added_word: str
     removed_line: str
     removed_word: str

@@ -139,7 +139,7 @@ class JsonView(Themed, QTreeView):
         self.viewport().update()
 
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw a row; the current one has its ground over the whole width, and a bar with the keyboard."""
+        """Draw a row; the current one has its background over all the width, a bar with the keyboard."""
         is_current, top, height = index == self.currentIndex(), option.rect.top(), option.rect.height()
         if is_current:
             painter.fillRect(0, top, self.viewport().width(), height, QColor(self._theme.selection))

@@ -442,7 +442,7 @@ class ComposerController(QObject):
 
 
 async def _is_deleted(workspace: OpenWorkspace, conversation: Conversation) -> bool:
-    """Return True if a session was deleted for good: its draft went with it, and is not to come back."""
+    """Return True if a session was deleted permanently: its draft went with it, and is not to come back."""
     if not conversation.session.log:  # it is not stored yet
         return False
     store = workspace.store

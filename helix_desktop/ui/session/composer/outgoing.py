@@ -42,7 +42,7 @@ class OutgoingMessages:
         self._messages.append(message)
 
     def remove(self, message: OutgoingMessage) -> None:
-        """Let go of a message whose words are stored."""
+        """Forget a message whose text is stored."""
         self._messages.remove(message)
 
     async def settle(self, workspace: str) -> None:

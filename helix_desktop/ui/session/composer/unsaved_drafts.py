@@ -78,7 +78,7 @@ class UnsavedDrafts:
         self._by_session[session] = replace(self._by_session[session], text=text)
 
     def take(self, session: str) -> UnsavedDraft | None:
-        """Return the draft of a session and let go of it; None if it has none."""
+        """Remove the draft of a session and return it; None if it has none."""
         self._banners.remove(_banner_id(session))
         return self._by_session.pop(session, None)
 

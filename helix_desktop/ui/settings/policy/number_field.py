@@ -28,7 +28,7 @@ class _StepArrow(Themed, QAbstractButton):
         self.setAccessibleName(tr("Increase") if direction > 0 else tr("Decrease"))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the arrow, on a ground of its own below the mouse."""
+        """Draw the arrow, on a background of its own below the mouse."""
         theme, painter = self._theme, QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.isEnabled() and self.underMouse():
@@ -41,7 +41,7 @@ class _StepArrow(Themed, QAbstractButton):
         painter.drawPolyline([QPointF(x - 3, y + rise), QPointF(x, y - rise), QPointF(x + 3, y + rise)])
 
     def event(self, event: QEvent) -> bool:
-        """Draw it anew when the mouse comes or goes."""
+        """Draw it again when the mouse comes or goes."""
         if event.type() in {QEvent.Type.Enter, QEvent.Type.Leave}:
             self.update()
         return super().event(event)

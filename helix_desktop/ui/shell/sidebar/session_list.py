@@ -57,7 +57,7 @@ class SessionList(Themed, QListView):
         self.clicked.connect(self._select)
 
     def update_time(self, now: datetime) -> None:
-        """Say anew when each session changed, and on which day, as seen from a local `now`."""
+        """Update when each session changed, and on which day, as seen from a local `now`."""
         self.show_sessions(self._sessions_model.items, now)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
