@@ -85,7 +85,8 @@ class WorkspaceFileHistory:
             log.warning("the file history of a workspace did not start: %s", error)
             self._publish(msgspec.structs.replace(self._coverage, error=str(error)))
             return
-        self._is_started = True
+        finally:
+            self._is_started = True  # what could not be looked at may be later
         self._copy_pending()
 
     async def begin_call(self, mark: CallMark) -> CapturedChanges | None:

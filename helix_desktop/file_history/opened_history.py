@@ -42,6 +42,7 @@ _TOO_MANY = text("What commands change is not recorded in this workspace.")
 
 _BATCH_FILES, _BATCH_BYTES = 100, 4 * 1024 * 1024  # of the first copy: about 30 ms
 _BEFORE_CALL_S = 0.25
+_COUNT_AGAIN_S = 60.0  # too many files take a second to count
 _COVERAGE_S = 0.5  # the coverage is counted as often while the first copy runs
 
 
@@ -73,6 +74,7 @@ class OpenedHistory:
         self._coverage, self._counted = FileCoverage(), (-1, 0.0)
         self._is_paused = settings.is_paused
         self._has_looked = False  # at the workspace's files, at least once
+        self._counts_again_s = 0.0  # when to see whether there still are too many files
         self._not_ended: list[tuple[str, str]] = []
 
     def start(self) -> None:
@@ -108,8 +110,11 @@ class OpenedHistory:
             raise
 
     def scan(self, session: str) -> CapturedChanges | None:
-        """Capture what changed outside all calls."""
+        """Capture what changed outside all calls; of too many files from when there are fewer."""
         self._repair()
+        if self._tree.has_too_many and time.monotonic() >= self._counts_again_s:
+            self._counts_again_s = time.monotonic() + _COUNT_AGAIN_S
+            self._tree.has_too_many = False
         with self._readable():
             captured = self._captures.scan(session)
         self._has_looked = True

@@ -85,6 +85,7 @@ class WorkspaceTree:
     def begin(self) -> None:
         """Note what was there before any scan looked at it; what changed is left to `changes`."""
         self._is_full = self.has_too_many = False
+        self._too_large = sys.maxsize  # the quota may be another one
         result = self._scan(trusts_folders=False)
         update = _Update()
         with OpenFolders(self.root) as folders:
@@ -261,6 +262,7 @@ class WorkspaceTree:
         self._has_manifest = self._database.meta.get(_MANIFEST) is not None
         self._version, self._is_loaded = self._database.version, True
         self._used, self._too_large = -1, sys.maxsize
+        self._is_full = False  # a clean-up may have made room
         self._find_pending()
 
     def _compare(
@@ -412,10 +414,13 @@ class WorkspaceTree:
             if path not in skipped and result.is_unknown(path):
                 skipped[path] = place
         if skipped != self.skipped:
+            is_less = bool(self.skipped.keys() - skipped.keys())
             self.skipped = skipped
             self._database.meta.put(_SKIPPED, msgspec.json.encode(list(skipped.values())))
             self._find_read_before()
             self.edition += 1
+            if is_less:  # files in it may not have been copied while it could not be read
+                self._find_pending()
 
     def _find_read_before(self) -> None:
         """Find the folders that cannot be read now, but could be: what is new in them later is new."""

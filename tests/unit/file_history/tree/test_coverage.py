@@ -12,8 +12,12 @@ import pytest
 from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.domain.file_history.capture import CallMark
 from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.store.retention import DAY_MS
+from helix_desktop.file_history.database.cleanup import clean_up
+from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.opened_history import OpenedHistory
-from helix_desktop.file_history.tree import scan
+from helix_desktop.file_history.tree import read, scan
+from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_history_rig import changes_by_path, kinds, opened_history
 from tests.support.revert_rig import run_as_user
 
@@ -195,6 +199,38 @@ def test_with_too_many_files_tools_are_captured_that_name_theirs(
         assert (root / "a").read_text() == "x"
 
 
+def test_once_there_are_fewer_files_all_are_covered(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(root, "a", "big/1", "big/2")
+    monkeypatch.setattr(scan, "MAX_PATHS", 2)
+    with opened_history(root.parent, copies=False, starts=False) as history:
+        with pytest.raises(StoreUnreadable):
+            history.start()
+        make(root, ".gitignore", content="big/")
+        history.scan("s")
+        assert history.copy_batch() is None
+        coverage = history.coverage()
+        assert (coverage.error, coverage.files, coverage.is_complete) == ("", 2, True)
+
+
+def test_the_quota_stops_the_copy_until_a_clean_up_has_made_room(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read, "is_fresh", lambda *_: False)  # else the next scan reads it anyway
+    (root / "a").write_bytes(os.urandom(5000))
+    with opened_history(root.parent, CoverageSettings(quota=7000)) as history:
+        (root / "a").write_bytes(os.urandom(5000))
+        history.scan("s")
+        assert history.copy_batch() is None
+        assert places(history) == {"a": "quota"}
+        other = HistoryDatabase(root.parent / "data/h.db", wall_clock_ms)  # as the clean-up opens it
+        clean_up(other, [capture.id for capture in other.captures.all()], 0, wall_clock_ms() + DAY_MS)
+        other.close()
+        history.scan("s")
+        assert places(history) == {"a": "pending"}
+        assert history.copy_batch() is None
+        assert places(history) == {}
+
+
 def test_the_quota_stops_the_copy_and_says_so(root: Path) -> None:
     (root / "a").write_bytes(os.urandom(5000))
     (root / "b").write_bytes(os.urandom(5000))
@@ -224,6 +260,27 @@ def test_what_cannot_be_read_is_named_and_nothing_in_it_counts_as_deleted() -> N
             (root / "c").chmod(0)
             assert kinds(history.scan("s")) == {"c": "created"}
             assert places(history) == {"c": "unreadable"}
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        folder.chmod(0o777)
+        run_as_user(folder, work)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions")
+def test_files_that_could_not_be_read_when_they_were_to_be_copied_are_copied_later() -> None:
+    def work() -> None:
+        make(folder / "w", "a/in", "b")
+        with opened_history(folder, copies=False) as history:
+            history.scan("s")
+            (folder / "w/a").chmod(0)
+            assert history.copy_batch() is None
+            assert "a/in" in places(history)
+            history.scan("s")
+            (folder / "w/a").chmod(0o700)
+            history.scan("s")
+            assert history.copy_batch() is None
+            assert places(history) == {}
 
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
