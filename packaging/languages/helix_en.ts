@@ -22825,11 +22825,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/shortcuts.py" />
-            <source>Rename a session</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Rename session</source>
             <translation type="unfinished" />

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import EventRecorded, Update
-from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
+from helix_desktop.domain.events.session import ApprovalGiven, RecordedEvent, UserSpoke
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.ui.design.safe_text import escape_invisible
@@ -23,7 +23,7 @@ _RULE_CHARS = 160
 
 
 class SavedRuleNotice(QObject):
-    """A banner in the session whose approval saved a rule, until the next message is sent."""
+    """A banner in the session whose approval saved a rule, until the user decides or writes again."""
 
     def __init__(self, context: ControllerContext, session_controller: SessionController) -> None:
         super().__init__(context.window)
@@ -53,7 +53,9 @@ class SavedRuleNotice(QObject):
 
     def _on_update(self, update: Update) -> None:
         match update:
-            case EventRecorded(recorded=RecordedEvent(event=UserSpoke())):
+            case EventRecorded(
+                recorded=RecordedEvent(event=UserSpoke() | ApprovalGiven(rule="", mode="", saved=""))
+            ):
                 self._banners.remove(_BANNER)
 
     def _on_action(self, banner: str, session: str) -> None:

@@ -84,7 +84,7 @@ SPECS: dict[str, ActionSpec] = {
     "choose_model": ActionSpec(text("Choose model…")),
     "change_policy": ActionSpec(text("Change policy…")),
     "rewind": ActionSpec(text("Rewind…")),
-    "rename_session": ActionSpec(text("Rename session")),
+    "rename_session": ActionSpec(text("Rename session"), ("F2",)),
     "pin_session": ActionSpec(text("Pin session")),
     "archive_session": ActionSpec(text("Archive session")),
     "set_budget": ActionSpec(text("Set session budget…")),

@@ -13,7 +13,6 @@ _OUTSIDE_MENUS = (
     (text("New line in message"), "Shift+Enter"),
     (text("Earlier message, next message"), "Up, Down"),
     (text("Complete a file, cached output or command"), "Ctrl+Space"),
-    (text("Rename a session"), "F2"),
     (text("Next or previous result"), "F3, Shift+F3"),
     (text("Recall a cache entry"), "Ctrl+Enter"),
     (text("Recall a part of a cache entry"), "R"),

@@ -368,32 +368,6 @@ def test_the_demo_badge_stays_beside_its_dot_where_the_status_has_no_room(qtbot:
     assert not dot.isVisible(), "it says nothing alone"
 
 
-def test_a_double_click_renames_the_session(qtbot: QtBot, window: MainWindow) -> None:
-    work(window)
-    title = window.top_bar.title
-    QTest.mouseDClick(title, Qt.MouseButton.LeftButton)
-    field = QApplication.focusWidget()
-    assert field is not None
-
-    QTest.keyClicks(field, "New name")
-    with qtbot.waitSignal(window.top_bar.renamed) as renamed:
-        QTest.keyClick(field, Qt.Key.Key_Return)
-    assert renamed.args == ["s1", "New name"]
-    assert title.title() == "New name"
-
-
-def test_esc_leaves_a_rename_without_a_change(qtbot: QtBot, window: MainWindow) -> None:
-    work(window)
-    window.top_bar.title.edit()
-    field = QApplication.focusWidget()
-    assert field is not None
-    QTest.keyClicks(field, "Other")
-
-    with qtbot.assertNotEmitted(window.top_bar.renamed):
-        QTest.keyClick(field, Qt.Key.Key_Escape)
-    assert window.top_bar.title.title() == HEADER.title
-
-
 @pytest.mark.parametrize("window_first", [False, True])
 def test_every_text_has_the_configured_font_in_any_build_order(
     qtbot: QtBot, qapp: QApplication, window_first: bool

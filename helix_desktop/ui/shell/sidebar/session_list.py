@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QListView, QMenu
 
@@ -129,6 +129,13 @@ class SessionList(Themed, QListView):
             menu.addSeparator()
             menu.addAction(f"{tr('Move to trash')}\t{_DELETE_KEY}", lambda: self._delete(index))
         return menu
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the key that renames the current row from the window, where it renames the open session."""
+        is_rename = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_F2
+        if is_rename and event.type() == QEvent.Type.ShortcutOverride and self.currentIndex().isValid():
+            event.accept()
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Do what a key says with the current row, leave the rest to Qt."""

@@ -1,0 +1,66 @@
+"""The session's title in the top bar: renamed by the mouse and by keys."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QTextEdit
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.design.shell_data import SessionHeader
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
+
+HEADER = SessionHeader("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
+
+
+@pytest.fixture(autouse=True)
+def _session(window: MainWindow) -> None:
+    """Open a session."""
+    window.sidebar.show_sessions(
+        [SessionItem("s1", "One", "opus · 2 messages", 0, 0.5, False, True)], datetime.now()
+    )
+    window.top_bar.show_session(HEADER)
+    window.show_center_page("work")
+
+
+def test_a_double_click_renames_the_session(qtbot: QtBot, window: MainWindow) -> None:
+    title = window.top_bar.title
+    QTest.mouseDClick(title, Qt.MouseButton.LeftButton)
+    field = QApplication.focusWidget()
+    assert field is not None
+
+    QTest.keyClicks(field, "New name")
+    with qtbot.waitSignal(window.top_bar.renamed) as renamed:
+        QTest.keyClick(field, Qt.Key.Key_Return)
+    assert renamed.args == ["s1", "New name"]
+    assert title.title() == "New name"
+
+
+def test_f2_renames_the_row_in_focus_else_the_open_session(window: MainWindow) -> None:
+    sessions = window.sidebar.session_list
+    sessions.focus_first()
+    QTest.keyClick(sessions, Qt.Key.Key_F2)
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert sessions.isAncestorOf(focused)
+    field = window.findChildren(QTextEdit)[0]
+    field.setFocus()
+    QTest.keyClick(field, Qt.Key.Key_F2)
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert window.top_bar.title.isAncestorOf(focused)
+
+
+def test_esc_leaves_a_rename_without_a_change(qtbot: QtBot, window: MainWindow) -> None:
+    window.top_bar.title.edit()
+    field = QApplication.focusWidget()
+    assert field is not None
+    QTest.keyClicks(field, "Other")
+
+    with qtbot.assertNotEmitted(window.top_bar.renamed):
+        QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert window.top_bar.title.title() == HEADER.title
