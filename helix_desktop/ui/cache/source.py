@@ -17,7 +17,9 @@ from helix_desktop.context.window.message_states import MessageState, MessageSta
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import DigestUnknown
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.search_query import normalize, parse_query
 from helix_desktop.domain.store.entries import CacheEntry, ContentHit, ContentKind, EntryFilter, EntrySort
 from helix_desktop.domain.store.entry_order import sort_position
@@ -310,7 +312,8 @@ def content_states(transcript: Transcript) -> dict[str, tuple[CacheState, int]]:
     """Return what each digest of a session is in its window now, and the tokens that saves.
 
     A content that stands in the window in several places counts as what shows most of it; of those that show
-    as much as what saves most: a lookup of some lines has the digest of the whole.
+    as much as what saves most: a lookup of some lines has the digest of the whole. What notes and summaries
+    replaced is listed by their indexes.
     """
     standings = MessageStates(transcript)
     states: dict[str, tuple[CacheState, int]] = {}
@@ -319,6 +322,12 @@ def content_states(transcript: Transcript) -> dict[str, tuple[CacheState, int]]:
             previous = states.get(digest)
             if previous is None or (_RANK[state], saved) >= (_RANK[previous[0]], previous[1]):
                 states[digest] = (state, saved)
+    rewrites = (*transcript.rewrites.by_seq.values(), *transcript.rewrites.observations.values())
+    for rewrite in rewrites:
+        if isinstance(rewrite, FoldMade | ObservationsMade | HandoverMade):
+            states.setdefault(rewrite.index, ("index", 0))
+        elif isinstance(rewrite, Excluded):
+            states.setdefault(rewrite.digest, _STORED)
     return states
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.ui.cache.source import content_states
 from tests.support.session_simulator import SessionSimulator
@@ -36,3 +37,11 @@ def test_a_preview_saves_what_its_output_has_more_tokens_in_the_chat() -> None:
     assert isinstance(answer, ToolAnswered)
     _, saved = content_states(simulator.transcript)[digest_of(output.encode())]
     assert saved == answer.full_tokens - answer.tokens > 0
+
+
+def test_the_index_of_a_note_is_of_its_session() -> None:
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Begin.")
+    note = FoldMade(0, simulator.transcript.last_seq, "A note.", 3, "d" * 64, 1, steps=1, saved=5)
+    simulator.record(note)
+    assert content_states(simulator.transcript)[note.index] == ("index", 0)
