@@ -48,7 +48,7 @@ _WINDOW, _RESERVE = 20_000, 1_500
 _CHUNK = re.compile(r"(?:\S+\s*){1,3}")
 _CONTINUE_REQUEST = re.compile(r"\s*(go on|continue|carry on|weiter|继续|继续吧)\s*[.!。]?\s*", re.IGNORECASE)
 _SPECIAL = re.compile(r"[.+*?()\[\]{}|^$\\]")
-_NOT_IN_WINDOW = "(not in my context)"
+_NOT_FOUND = "(not found, an earlier session may have changed it)"
 _README = re.compile(r"^ *(readme(?:\.\w+)?) ", re.IGNORECASE | re.MULTILINE)
 _ADD_MODEL_HELP = """\
 **To use a real model**, open *Settings → Providers* and add a server: one on this computer \
@@ -189,7 +189,7 @@ def _fill_text(reader: RequestReader, step: Step, task: Task) -> str:
     recalls = [other_step.recall for other_step in task.step if other_step.recall]
     text = step.say.strip()
     for name, pattern in step.find.items():
-        text = text.replace(f"{{{name}}}", reader.find_fact(pattern, recalls) or _NOT_IN_WINDOW)
+        text = text.replace(f"{{{name}}}", reader.find_fact(pattern, recalls) or _NOT_FOUND)
     return text
 
 

@@ -90,12 +90,9 @@ class SessionNavigation(QObject):
         slash_commands = session_controller.composer.slash_commands
         slash_commands.on_arguments("find", self._find_words)
         slash_commands.on_arguments("show_cache", self._search_cache)
-        for stop in (window.stop_requested, actions.stop.triggered):
-            stop.connect(
-                lambda *_: self._with_conversation(
-                    lambda conversation: self._start(conversation.stop(), "stop")
-                )
-            )
+        window.stop_requested.connect(
+            lambda: self._with_conversation(lambda conversation: self._start(conversation.stop(), "stop"))
+        )
 
     def _connect_chat(self) -> None:
         chat = self._views.chat.view

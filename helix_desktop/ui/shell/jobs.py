@@ -1,11 +1,12 @@
-"""One line per running job, with its progress and a way to cancel or pause it."""
+"""The running jobs, two in a line where there is room, with their progress and a way to cancel or pause."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QProgressBar, QWidget
 
 from helix_desktop.ui.budget.status_line import STATUS_LINE_PX
 from helix_desktop.ui.design.buttons import PushButton
@@ -22,6 +23,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Window")
 
 _PARTS = 1000
+_PAIR_PX = 640  # width of the strip, at 100 %, from which two jobs are in a line
 
 
 class _JobButton(PushButton):
@@ -70,7 +72,7 @@ class _JobLine(QWidget):
         self._text = ElidedLabel(role="note")
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
-        self._bar.setFixedWidth(120)
+        self.set_paired(False)
         self._button = _JobButton()
         self._button.clicked.connect(self._act)
         self._icon = IconLabel("loader-circle", px=14)
@@ -78,6 +80,10 @@ class _JobLine(QWidget):
         line.setStretch(1, 1)
         self.setLayout(line)
         self.show_job(job)
+
+    def set_paired(self, is_paired: bool) -> None:
+        """Leave the words more room where another job is in the line."""
+        self._bar.setFixedWidth(56 if is_paired else 120)
 
     def show_job(self, job: JobRow) -> None:
         self._job = job
@@ -101,7 +107,8 @@ class _JobLine(QWidget):
 class JobLines(Themed, QWidget):
     """The strip below the center; hidden while nothing runs.
 
-    Its first line has the height of the cost line, which leaves it the place: nothing above moves.
+    Its first line has the height of the cost line, which leaves it the place: nothing above moves with one
+    job or two.
     """
 
     cancel_requested = Signal(str)
@@ -117,9 +124,11 @@ class JobLines(Themed, QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._lines: dict[str, _JobLine] = {}
         self._focus_return = FocusReturn(self)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(0)
+        self._grid.setColumnStretch(0, 1)
+        self._grid.setColumnStretch(1, 1)
         self._groups: dict[str, tuple[JobRow, ...]] = {}
         self.hide()
 
@@ -133,7 +142,7 @@ class JobLines(Themed, QWidget):
         for gone in self._lines.keys() - job_ids:
             line = self._lines.pop(gone)
             self._focus_return.give_back_from(line)
-            self._column.removeWidget(line)
+            self._grid.removeWidget(line)
             line.hide()
             line.deleteLater()
         for job in jobs:
@@ -141,8 +150,22 @@ class JobLines(Themed, QWidget):
                 self._lines[job.id].show_job(job)
             else:
                 self._add(job)
+        self._place()
         self.presence_changed.emit(bool(jobs))
         self.setVisible(bool(jobs))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place two jobs in a line, or one where the window is narrow."""
+        super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        lines = tuple(self._lines.values())
+        columns = 2 if len(lines) > 1 and self.width() >= scaled(_PAIR_PX) else 1
+        for index, line in enumerate(lines):
+            is_alone = columns == 1 or (index == len(lines) - 1 and not index % columns)
+            line.set_paired(columns > 1)
+            self._grid.addWidget(line, index // columns, index % columns, 1, 2 if is_alone else 1)
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, and the text size in force."""
@@ -161,4 +184,3 @@ class JobLines(Themed, QWidget):
         retint(line, self._theme)
         line.setFixedHeight(scaled(STATUS_LINE_PX))
         self._lines[job.id] = line
-        self._column.addWidget(line)

@@ -11,7 +11,7 @@ from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, Wind
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.policy.comparison import Comparison, PolicyChoice
-from helix_desktop.ui.settings.policy.replay_chart import ReplayChart
+from helix_desktop.ui.settings.policy.replay_chart import ReplayChart, label_top
 
 WINDOW, HANDOVER_AT = 128_000, 108_800
 
@@ -38,6 +38,17 @@ def test_the_dot_of_a_handover_lies_at_the_drop_above_those_of_the_many_sweeps(
         places.setdefault(image.pixelColor(x, y).name(), []).append(y)
     assert min(places[theme.seg_handover]) > image.height() / 2
     assert theme.seg_output not in places
+
+
+@pytest.mark.parametrize("edge", [40.0, 22.0, 12.0])
+@pytest.mark.parametrize("distance", [0.0, 2.0, 9.0, 30.0])
+def test_the_labels_of_two_lines_never_overlap(edge: float, distance: float) -> None:
+    top, height = 10.0, 16.0
+    first = label_top(edge, height, top)
+    below = max(edge, first + height)
+    second = label_top(edge + distance, height, below)
+    assert first >= top
+    assert second >= below
 
 
 def _replay(tokens: dict[int, int], rewrites: tuple[PolicyRewrite, ...] = ()) -> PolicyReplay:

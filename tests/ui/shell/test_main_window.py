@@ -305,13 +305,13 @@ def test_a_banner_of_the_same_id_is_replaced(window: MainWindow) -> None:
 
 def test_job_lines_appear_update_and_disappear(qtbot: QtBot, window: MainWindow) -> None:
     window.jobs.show_jobs([JobRow("a", "Verifying", 0.25, True), JobRow("b", "Indexing", None, False)])
-    assert window.jobs.isVisible()
+    height = window.jobs.sizeHint().height()
     first, second = window.jobs.findChildren(QProgressBar)
     assert first.value() == 250
     assert second.maximum() == 0
 
     window.jobs.show_jobs([JobRow("a", "Verifying", 0.5, True)])
-    assert first.value() == 500
+    assert (first.value(), window.jobs.sizeHint().height()) == (500, height)
     assert window.jobs.job_ids() == ("a",)
     cancel = next(b for b in window.jobs.findChildren(QPushButton) if b.isVisible())
     with qtbot.waitSignal(window.jobs.cancel_requested) as cancelled:

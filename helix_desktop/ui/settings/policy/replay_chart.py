@@ -258,12 +258,13 @@ def _faint(theme: Theme) -> QColor:
 
 
 def _paint_bounds(painter: QPainter, plot: Plot, replay: PolicyReplay, theme: Theme) -> None:
-    """Draw where compaction is due, and the window's edge, if the curve comes near."""
+    """Draw the window's edge, and where compaction is due, if the curve comes near."""
     bounds = (
-        (replay.handover_at, theme.warn, tr("compacts")),
         (replay.window, theme.error, tr("context window")),
+        (replay.handover_at, theme.warn, tr("compacts")),
     )
     painter.setFont(ui_font(11, 500))
+    free_top, height = plot.rect.top(), float(scaled(16))
     for tokens, color, name in bounds:
         if 0 < tokens <= plot.top:
             pen = QPen(QColor(color), 1)
@@ -271,11 +272,17 @@ def _paint_bounds(painter: QPainter, plot: Plot, replay: PolicyReplay, theme: Th
             painter.setPen(pen)
             y = plot.y_of(tokens)
             painter.drawLine(QPointF(plot.rect.left(), y), QPointF(plot.rect.right(), y))
-            high = scaled(16)
-            above = y - 1 - high if y - high > plot.rect.top() else y + 1
+            top = label_top(y, height, free_top)
             # At the left, where the curve of a session is low.
-            place = QRectF(plot.rect.left() + 4, above, plot.rect.width() - 8, high)
+            place = QRectF(plot.rect.left() + 4, top, plot.rect.width() - 8, height)
             painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
+            free_top = max(y, top + height)
+
+
+def label_top(line_y: float, height: float, free_top: float) -> float:
+    """Return the top of a line's label, in pixels: above the line, or below it and `free_top`."""
+    above = line_y - 1 - height
+    return above if above >= free_top else max(line_y + 1, free_top)
 
 
 def _layer(dot: tuple[PolicyRewrite, int]) -> int:

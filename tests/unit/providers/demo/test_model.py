@@ -22,7 +22,7 @@ from helix_desktop.providers.demo.script import Recall, read_scripts
 from tests.support.demo_loop import DEMO_DIR, DemoLoop, copy_sample_project
 
 (TIDEWATCH,) = read_scripts(DEMO_DIR)
-UNSEEN = "(not in my context)"
+UNSEEN = "(not found, an earlier session may have changed it)"
 
 
 def suite(root: Path) -> str:
@@ -130,7 +130,7 @@ def test_an_answer_speaks_its_own_step_only() -> None:
     """The place in the script follows from the texts."""
     for task in TIDEWATCH.task:
         for number, step in enumerate(task.step, 1):
-            text = re.sub(r"\{\w+\}", "(not in my context)", step.say)
+            text = re.sub(r"\{\w+\}", "(not found, an earlier session may have changed it)", step.say)
             position = newest_position([text], (TIDEWATCH,))
             assert position is not None
             assert (position.task, position.steps_done) == (task, number)
