@@ -14,6 +14,7 @@ from helix_desktop.domain.events.session import RecordedEvent, TurnEnded, UserSp
 from helix_desktop.ui.chat.actions import BranchSession, EditMessage, OpenVersion, RetryAnswer, SessionAction
 from helix_desktop.ui.chat.rows.versions import find_versions
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
+from helix_desktop.ui.session.changes.revert_flow import RevertFlow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.words.translation import Translator
@@ -27,8 +28,11 @@ _MakeBranch = Callable[[OpenWorkspace, str], Awaitable[Conversation]]
 class BranchController(QObject):
     """Binds the buttons below messages to the workspace, and shows the versions that there are."""
 
-    def __init__(self, context: ControllerContext, workspace_controller: WorkspaceController) -> None:
+    def __init__(
+        self, context: ControllerContext, workspace_controller: WorkspaceController, reverts: RevertFlow
+    ) -> None:
         super().__init__(context.window)
+        self._reverts = reverts
         self._banners, self._active_workspace = context.window.banners, context.active_workspace
         self._workspace_controller = workspace_controller
         self._session_controller = session = workspace_controller.session_controller
@@ -111,13 +115,17 @@ class BranchController(QObject):
         )
 
     async def _cancel_edit(self) -> None:
-        """Go back to the session with the message, and put the branch into the trash."""
+        """Go back to the session with the message, and put the branch into the trash.
+
+        Files that were rewound with it stay so; that they can be put back is said again there.
+        """
         workspace, conversation = self._active_workspace.opened, self._session_controller.conversation
         if workspace is None or conversation is None or not _is_editing(conversation):
             return
         branch = conversation.session.transcript.branch
         assert branch is not None  # of a session in which something is edited
         await self._workspace_controller.open_linked_session(branch.parent)
+        self._reverts.report_again(workspace, conversation.session.id, branch.parent)
         await delete_session(workspace, conversation.session.id)
         self._session_controller.composer.unsaved.hide(conversation.session.id)
         await self._workspace_controller.sidebar.refresh()

@@ -113,7 +113,7 @@ class WindowControllers:
         SwitcherPresenter(context, workspaces, self.navigation)
         DeleteSessionController(context, workspaces)
         SessionPlaceController(context, workspaces)
-        BranchController(context, workspaces)
+        BranchController(context, workspaces, self.reverts)
         GitController(context, workspaces)
         self.tour = TourController(
             window, context.views.chat.view, context.views.timeline, context.views.inspector

@@ -189,5 +189,8 @@ async def test_rewind_takes_files_and_conversation_back_and_the_files_return(
         await until(lambda: rig.conversation.session.id != original, "the branch on screen")
         await until(lambda: rig.composer.text() == "Change things", "the message in the composer")
         await until(lambda: "3 files rewound." in rig.banner_text(), "the banner")
+        press(rig.window.banners, "editing:cancel")
+        await until(lambda: rig.conversation.session.id == original, "the session with the message")
+        await until(lambda: "3 files rewound." in rig.banner_text(), "the banner there")
         press(rig.window.banners, "files-reverted:undo")
         await until(lambda: contents(folder) == after, "the files as they were")

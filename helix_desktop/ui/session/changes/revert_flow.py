@@ -89,6 +89,12 @@ class RevertFlow:
             Banner(_DONE, "info", what, why, actions=actions, workspace=workspace.id, session=session)
         )
 
+    def report_again(self, workspace: OpenWorkspace, reported_in: str, session: str) -> None:
+        """Say in another session what was done, unless it was undone: the one that said it goes."""
+        done = self._done.pop((workspace.id, reported_in), None)
+        if done is not None:
+            self.report(workspace, session, done)
+
     async def merge_by_hand(self, changes: WorkspaceChanges, files: PlanView, path: str) -> None:
         """Let the user merge a file of a plan on screen; their text becomes what `merged` puts there."""
         file = next(file for file in files.plan.files if file.path == path)
