@@ -25,7 +25,8 @@ _text = TextContext("Context")
 
 _LAST_ANSWER_TOKENS = 4_000  # the newest answer goes along up to this size: follow-ups are about it
 _COVERED = 1  # the event before it in its own log: the session's start, which is no message
-_EVENT_NUMBER = re.compile(r"[ ,]*\[?\be\d+(?:-e\d+)?\]?$")
+_ENTRY_NUMBER = re.compile(r"(?<= [0-9a-f]{12}) e\d+\b| e\d+(?=$|: )")  # of a ledger's line
+_EDIT_NUMBER = re.compile(r"(?<=edited since), e\d+(?=\)$)")
 _CITED = re.compile(r" \[e\d+\]")
 _COPY = re.compile(r" \((\d{1,2})\)$")
 
@@ -120,7 +121,9 @@ def _preview(transcript: Transcript, policy: ContextPolicy) -> HandoverMade | No
 
 def _without_numbers(handover: HandoverMade) -> str:
     """Return the ledger, and below it what the check found missing, without the numbers of events."""
-    lines = [_EVENT_NUMBER.sub("", line) for line in handover.ledger.splitlines()]
+    lines = [
+        _EDIT_NUMBER.sub("", _ENTRY_NUMBER.sub("", line, count=1)) for line in handover.ledger.splitlines()
+    ]
     return "\n".join([*lines, *_CITED.sub("", also_named(handover.coverage)).splitlines()])
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.artifact_ledger import CommandRun, Failure, LedgerEntry, LedgerFile
 from helix_desktop.context.summaries.continued_handover import continued_handover, continued_title
 from helix_desktop.context.summaries.edited_handover import revised_handover
 from helix_desktop.context.summaries.handover import render_handover
@@ -59,6 +60,31 @@ def test_a_session_continues_an_edited_handover_as_any_other() -> None:
     assert Transcript(log).origin == event
     assert event.quotes
     assert event.replaces == ()
+
+
+def test_the_ledger_names_no_event_of_the_other_session() -> None:
+    """Its digests can be recalled here; its event numbers would name other events, or none."""
+    entries: tuple[LedgerEntry, ...] = (
+        LedgerFile("a.py", "re", "0123456789ab", seq=95, stored_seq=16, content="before edits"),
+        LedgerFile("b.py", "r", "123456789abc", seq=20, stored_seq=18, content="part before edits"),
+        LedgerFile("c.py", "e", "", seq=21),
+        LedgerFile("d.py", "r", "", seq=22, content="failed"),
+        CommandRun("make e2e", 0, "23456789abcd", 97, result="stage e5: 8 passed"),
+        Failure("read_file", "e.py", "no such file", 26),
+    )
+    simulator = build_history(12, size=2_000)
+    simulator.hand_over(1_000)
+    (made,) = simulator.transcript.rewrites.handovers.values()
+    made = msgspec.structs.replace(made, ledger="\n".join(entry.line for entry in entries))
+    event, _ = continued_handover(simulator.transcript, "other", 0, simulator.policy, 100_000, made)
+    assert event.ledger.splitlines() == [
+        "re a.py 0123456789ab (edited since)",
+        "r b.py 123456789abc (part; edited since)",
+        "e c.py",
+        "r d.py: failed",
+        "$ make e2e (exit 0) 23456789abcd: stage e5: 8 passed",
+        "! read_file e.py: no such file",
+    ]
 
 
 @pytest.mark.parametrize(
