@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QEnterEvent, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from helix_desktop.ui.design.buttons import EnterActivates
@@ -82,16 +82,6 @@ class GitLabel(EnterActivates, Themed, QAbstractButton):
     def minimumSizeHint(self) -> QSize:
         """Return the size of the icon and a few letters."""
         return QSize(min(self.sizeHint().width(), 48), self.sizeHint().height())
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        """Repaint as hovered."""
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Repaint as left."""
-        super().leaveEvent(event)
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw icon and text."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 
@@ -39,12 +39,6 @@ class _StepArrow(Themed, QAbstractButton):
         painter.setPen(QPen(color, 1.4, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
         x, y, rise = self.width() / 2, self.height() / 2, 1.5 * self._direction
         painter.drawPolyline([QPointF(x - 3, y + rise), QPointF(x, y - rise), QPointF(x + 3, y + rise)])
-
-    def event(self, event: QEvent) -> bool:
-        """Draw it again when the mouse comes or goes."""
-        if event.type() in {QEvent.Type.Enter, QEvent.Type.Leave}:
-            self.update()
-        return super().event(event)
 
 
 class NumberField(QLineEdit):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QEnterEvent,
     QPainter,
     QPaintEvent,
     QPen,
@@ -65,16 +64,6 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         """Take the colors of a theme, and the text size in force."""
         super().tint(theme)
         self.setFixedSize(_rail_width(), scaled(_TILE_PX) + 12)
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        """Repaint as hovered."""
-        super().enterEvent(event)
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        """Repaint as left."""
-        super().leaveEvent(event)
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint bar, square, initials and dot."""
