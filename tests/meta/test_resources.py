@@ -11,6 +11,7 @@ from PySide6.QtGui import QFont, QFontDatabase, QRawFont
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
 
+import helix_desktop
 from helix_desktop.config.paths import resources_dir
 
 FONTS = {"Inter": {400, 500, 600, 700}, "JetBrains Mono": {400, 500, 700}}
@@ -38,6 +39,14 @@ def test_every_icon_draws(qapp: QApplication) -> None:
     for icon in icons:
         assert QSvgRenderer(str(icon)).isValid(), icon.name
         assert not re.search(r"<script|<image|href", icon.read_text(encoding="utf-8")), icon.name
+
+
+def test_every_icon_is_named_in_the_code() -> None:
+    """No icon ships that nothing shows."""
+    package = Path(helix_desktop.__file__).parent
+    code = "".join(file.read_text(encoding="utf-8") for file in package.rglob("*.py"))
+    icons = {icon.stem for icon in (resources_dir() / "icons").glob("*.svg")}
+    assert {icon for icon in icons if f'"{icon}"' not in code} == set()
 
 
 def test_tinted_icons_follow_the_text_colour() -> None:

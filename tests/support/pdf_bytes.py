@@ -30,11 +30,6 @@ def bomb_pdf() -> bytes:
     return _pdf([_text_operators("x") * (_BOMB_BYTES // 40)])
 
 
-def slow_pdf() -> bytes:
-    """Return a PDF with a page of so many operators that reading it takes long."""
-    return _pdf([_text_operators("word") * 60_000])
-
-
 def _text_operators(text: str) -> bytes:
     if not text:
         return b""

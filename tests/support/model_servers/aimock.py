@@ -27,10 +27,6 @@ class AiMock:
         entries: list[dict[str, Any]] = self._call("GET", "journal")
         return [entry for entry in entries if entry["method"] == "POST"]
 
-    def clear_journal(self) -> None:
-        """Forget the journal."""
-        self._call("POST", "reset/journal")
-
     def _call(self, method: str, path: str) -> Any:
         request = urllib.request.Request(f"{self.address}/__aimock/{path}", method=method)
         with urllib.request.urlopen(request, timeout=30) as reply:

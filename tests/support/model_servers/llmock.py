@@ -27,11 +27,6 @@ class LlMock:
         """Let the next requests meet these behaviours, in order."""
         self._call("POST", "scenario", {"behaviors": behaviors})
 
-    def pending_behaviors(self) -> list[dict[str, Any]]:
-        """Return the behaviors that have not been used yet."""
-        pending: list[dict[str, Any]] = self._call("GET", "scenario")["pending"]
-        return pending
-
     def requests(self) -> list[dict[str, Any]]:
         """Return the requests, oldest first, with time, fault and body."""
         requests: list[dict[str, Any]] = self._call("GET", "requests")["requests"]
