@@ -19,7 +19,7 @@ text = TextContext("Window")
 _log = logging.getLogger(__name__)
 
 _PORTABLE, _NATIVE = QKeySequence.SequenceFormat.PortableText, QKeySequence.SequenceFormat.NativeText
-_PAGE_KEYS = frozenset({"Ctrl+S", "Ctrl+Shift+C", "Ctrl+Space", "F2", "F3", "Shift+F3", "F7", "Shift+F7"})
+_PAGE_KEYS = frozenset({"Ctrl+S", "Ctrl+Shift+C", "Ctrl+Space", "F3", "Shift+F3", "F7", "Shift+F7"})
 """Keys of pages and lists: see cache/shortcuts.py, changes/shortcuts.py, the completer and the find bar."""
 _Standard = QKeySequence.StandardKey
 _TEXT_KEYS = (
