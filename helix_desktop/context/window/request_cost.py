@@ -20,12 +20,14 @@ class RequestCost(msgspec.Struct, frozen=True):
 
     `cost` is in US dollars; None: unknown. All is about: providers cache in blocks, and may forget sooner.
     `is_stored_long`: the provider is asked to store the others for an hour, at a price of its own.
+    `warms_cache`: nothing is cached now, and the provider has the cache of which later requests are read.
     """
 
     cached: int
     fresh: int
     cost: float | None
     is_stored_long: bool = False
+    warms_cache: bool = False
 
     @property
     def total(self) -> int:
@@ -46,7 +48,8 @@ def next_request_cost(
         new = dropwhile(lambda pair: pair[0].upto < transcript.changed_from, pairs)
         # Not the cached part, which the total has as reported: the ratio is off by more the more it counts.
         fresh = min(gauge.used, round(sum(tokens for _, tokens in new) * gauge.ratio))
-    return priced_request(info, gauge.used, gauge.used - fresh, transcript.cache_lifetime_s == LONG_S)
+    cost = priced_request(info, gauge.used, gauge.used - fresh, transcript.cache_lifetime_s == LONG_S)
+    return msgspec.structs.replace(cost, warms_cache=not cost.cached and reports_cache(transcript))
 
 
 def reports_cache(transcript: Transcript) -> bool:

@@ -81,8 +81,12 @@ def with_forecast(
 
 def _cost_by_then(rewrite: NextRewrite, ratio: float, cost: RequestCost, info: ModelInfo) -> RequestCost:
     """Return what the request costs, without the next rewrite, when that is due: the session has grown."""
-    total = cost.total + round(rewrite.grown * ratio)
-    return priced_request(info, total, total - cost.fresh if cost.cached else 0, cost.is_stored_long)
+    grown = round(rewrite.grown * ratio)
+    total = cost.total + grown
+    fresh = cost.fresh if cost.cached else total
+    if rewrite.calls and cost.warms_cache:
+        fresh = grown // rewrite.calls
+    return priced_request(info, total, total - fresh, cost.is_stored_long)
 
 
 def _cost_after(rewrite: NextRewrite, ratio: float, cost: RequestCost, info: ModelInfo) -> RequestCost:

@@ -12,13 +12,13 @@ from helix_desktop.ui.inspector.forecast_texts import with_forecast
 from helix_desktop.ui.inspector.rows import InspectorState
 
 _GAUGE = UsageGauge(3_100, 20_000, 1_000, 17_000, True)
+_WARM = RequestCost(3_000, 100, None)
 
 
-def shown(forecast: Forecast) -> InspectorState:
+def shown(forecast: Forecast, cost: RequestCost = _WARM) -> InspectorState:
     """Return what the inspector shows of a forecast, at 3.1k tokens."""
     state = InspectorState(3_100, 20_000, False, "", 0.85, 1_000)
-    cost, info = RequestCost(3_000, 100, None), ModelInfo("test", "small", 20_000)
-    writing = CostEstimate(9_000)
+    info, writing = ModelInfo("test", "small", 20_000), CostEstimate(9_000)
     return with_forecast(state, forecast, PROFILES["balanced"], _GAUGE, cost, info, writing)
 
 
@@ -35,6 +35,17 @@ def test_a_change_that_comes_later_is_told_of_the_context_of_then() -> None:
     due = " ".join(state.due_texts)
     assert "By then, the request has about 8k tokens; the change leaves about 4.8k" in due
     assert "When the request has grown to about 17k tokens, compaction leaves about 6k" in due
+
+
+def test_after_a_pause_a_later_change_finds_the_cache_filled_again() -> None:
+    """The next request is all new; the ones until then store it. Without a cache, each is all new."""
+    later = Forecast(next=NextRewrite(4, 2_000, 900, True, grown=1_600))
+    due = [
+        " ".join(shown(later, RequestCost(0, 3_100, None, warms_cache=warms)).due_texts)
+        for warms in (True, False)
+    ]
+    assert "the change leaves about 2.7k, 900 of them new" in due[0]
+    assert "the change leaves about 2.7k, 2.7k of them new" in due[1]
 
 
 def test_a_change_with_the_next_request_is_told_of_the_one_of_now() -> None:
