@@ -53,9 +53,12 @@ def replay(args: argparse.Namespace) -> int:
 
 
 def load_policy(name_or_path: str) -> ContextPolicy:
-    """Return the profile of this name, or the policy in this TOML file. Raises InvalidInput."""
-    if name_or_path in PROFILES:
-        return PROFILES[name_or_path]
+    """Return the profile of this name, as the window writes it or not, or the policy in this TOML file.
+
+    Raises InvalidInput.
+    """
+    if name_or_path.lower() in PROFILES:
+        return PROFILES[name_or_path.lower()]
     fix = text("Use one of {profiles}, or the path of a TOML file.", profiles=tuple(PROFILES))
     try:
         return policy_from(tomllib.loads(Path(name_or_path).read_text(encoding="utf-8")))

@@ -139,7 +139,7 @@ def test_a_custom_policy(figures: Callable[..., Document], tmp_path: Path) -> No
 
 async def test_a_table_without_json(folder: Path, tmp_path: Path) -> None:
     cli = Cli.create(tmp_path)
-    ran = await cli("replay", folder / "long", folder / "short" / "session-00.jsonl.gz", "--policy", "lean")
+    ran = await cli("replay", folder / "long", folder / "short" / "session-00.jsonl.gz", "--policy", "Lean")
     assert ran.code == 0
     assert only_progress(ran.err)
     head, _, *rows = ran.out.decode().splitlines()
