@@ -8687,6 +8687,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/composer/composer.py" />
+            <source>Esc again to stop</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/session/completion/files.py" />
             <source>Files</source>
             <translation type="unfinished" />

@@ -90,6 +90,7 @@ class SessionNavigation(QObject):
         slash_commands = session_controller.composer.slash_commands
         slash_commands.on_arguments("find", self._find_words)
         slash_commands.on_arguments("show_cache", self._search_cache)
+        window.stop_offered.connect(views.chat.composer.offer_stop)
         window.stop_requested.connect(
             lambda: self._with_conversation(lambda conversation: self._start(conversation.stop(), "stop"))
         )

@@ -67,7 +67,7 @@ CenterPage = Literal["opening", "welcome", "missing", "closed", "empty", "work"]
 """In the center: what is being opened, first run, a missing folder, a closed workspace, an empty one, or a
 session."""
 
-_DOUBLE_ESC_MS = 700
+_SECOND_ESC_MS = 2_500
 _LAYOUT_PAUSE_MS = 800
 _MIN_SIZE = (560, 420)
 _FIRST_SIZE = (1440, 900)
@@ -98,6 +98,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     """Sizes, panes or the window's place changed, a moment ago; they are in the memory."""
     first_frame = Signal()
     stop_requested = Signal()
+    stop_offered = Signal(bool)
+    """The agent runs and Esc was pressed: a second one stops it; False when it is too late for that."""
     remedy_requested = Signal(str)
     """What is to be done about an error, where another part of the window does it."""
     page_shown = Signal(str)
@@ -110,7 +112,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.layout_store = layout_store
         self._may_close = False
         self._has_painted = False
-        self._last_esc: int | None = None
+        self._second_esc = QTimer(self, singleShot=True, interval=_SECOND_ESC_MS)
+        self._second_esc.timeout.connect(lambda: self.stop_offered.emit(False))
         self._center_page: CenterPage = "opening"
         self._theme = LIGHT
         self._pages: dict[str, QWidget] = {}
@@ -391,11 +394,15 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         if event.key() != Qt.Key.Key_Escape or event.isAutoRepeat():
             super().keyPressEvent(event)
             return
-        now = event.timestamp()
-        second = self._last_esc is not None and now - self._last_esc <= _DOUBLE_ESC_MS
-        self._last_esc = None if second else now
-        if second and self.commands.stop.isEnabled():
+        if not self.commands.stop.isEnabled():
+            return
+        is_second = self._second_esc.isActive()
+        self.stop_offered.emit(not is_second)
+        if is_second:
+            self._second_esc.stop()
             self.stop_requested.emit()
+        else:
+            self._second_esc.start()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Say once that there has been a first frame."""

@@ -20,6 +20,7 @@ from helix_desktop.domain.events.session import (
 from helix_desktop.ui.chat.actions import RewindTo
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
+from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.shell_data import AGENT_WORKING
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.words.numbers import format_tokens
@@ -149,9 +150,13 @@ async def _check_stop(rig: WindowRig) -> None:
         await rig.use_server(server)
         rig.type_message("Go")
         await until(lambda: rig.conversation.partial, "a part of the answer")
-        for _ in range(2):
-            QTest.keyClick(rig.composer.editor, Qt.Key.Key_Escape)
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Escape)
+        assert _shows_stop_hint(rig)
+        rig.window.stop_offered.emit(False)  # as when the user waits for too long
+        assert not _shows_stop_hint(rig)
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Escape)
         await rig.wait_for_turn_end()
+        assert not _shows_stop_hint(rig)
         assert rig.events(AssistantSpoke)[0].text == "Half an"
         assert [row.text for row in rig.rows(DividerRow)] == ["Stopped"]
 
@@ -170,6 +175,10 @@ async def _check_stop(rig: WindowRig) -> None:
         await until(lambda: len(rig.events(TurnEnded)) == 4, "all turns ended")
         assert [row.text for row in rig.rows(UserRow)] == ["Go", "Again", "One", "Two"]
         await until(lambda: rig.next_message_lines() == (), "nothing waits")
+
+
+def _shows_stop_hint(rig: WindowRig) -> bool:
+    return any(label.full_text() == "Esc again to stop" for label in rig.composer.findChildren(ElidedLabel))
 
 
 async def _check_sending_while_scrolled_up(rig: WindowRig) -> None:

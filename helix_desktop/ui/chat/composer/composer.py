@@ -14,6 +14,7 @@ from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.composer.message_history import MessageHistory
 from helix_desktop.ui.chat.items.painting import paint_box
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import ICON_GAP_PX
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import ElidedLabel
@@ -74,7 +75,7 @@ class Composer(Themed, QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._running = False
+        self._running = self._is_stop_offered = False
         self._style = ChatStyle(theme)
         self.frame = ComposerFrame(self)
         self.editor = Editor(self.frame)
@@ -150,7 +151,18 @@ class Composer(Themed, QWidget):
     def set_running(self, running: bool) -> None:
         """Say whether the agent runs."""
         self._running = running
+        if running:
+            self._refresh()
+        else:
+            self.offer_stop(False)
+
+    def offer_stop(self, is_offered: bool) -> None:
+        """Say that Esc stops the agent if it is pressed again; False: not any more."""
+        self._is_stop_offered = is_offered and self._running
+        self._tint_small_texts()
         self._refresh()
+        if self._is_stop_offered:
+            announce(self.editor, tr("Esc again to stop"))
 
     def set_estimate(self, text: str) -> None:
         """Show how many tokens the text will cost, for example "≈ 120 tokens"; empty hides it."""
@@ -172,7 +184,7 @@ class Composer(Themed, QWidget):
         self._note.set_full_text(text)
         self._note.setVisible(bool(text))
         self._is_warning = is_warning
-        self._tint_note()
+        self._tint_small_texts()
         self._refresh()
 
     def set_attachments(self, chips: Sequence[ChipText]) -> None:
@@ -199,12 +211,7 @@ class Composer(Themed, QWidget):
         palette.setColor(QPalette.ColorRole.PlaceholderText, style.color(theme.faint))
         self.editor.setPalette(palette)
         self._status.setFont(style.font(SMALL))
-        set_style_sheet(
-            self._status,
-            f"QLabel {{ color: {theme.faint}; font-size: {style.px(SMALL):.0f}px;"
-            " background: transparent; }",
-        )
-        self._tint_note()
+        self._tint_small_texts()
         for button, name, px, gap in (
             (self.model_button, "cpu", 13, ICON_GAP_PX),
             (self._attach, "paperclip", 15, 0),
@@ -287,14 +294,18 @@ class Composer(Themed, QWidget):
         self.editor.files_added.connect(self.files_added)
         self.editor.long_text_pasted.connect(self.long_text_pasted)
 
-    def _tint_note(self) -> None:
+    def _tint_small_texts(self) -> None:
         theme = self._style.theme
         self._note.setFont(self._style.font(SMALL))
-        set_style_sheet(
-            self._note,
-            f"QLabel {{ color: {theme.warn if self._is_warning else theme.faint};"
-            f" font-size: {self._style.px(SMALL):.0f}px; background: transparent; }}",
-        )
+        for label, color in (
+            (self._note, theme.warn if self._is_warning else theme.faint),
+            (self._status, theme.text if self._is_stop_offered else theme.faint),
+        ):
+            set_style_sheet(
+                label,
+                f"QLabel {{ color: {color}; font-size: {self._style.px(SMALL):.0f}px;"
+                " background: transparent; }",
+            )
 
     def _on_text_changed(self) -> None:
         if not self._pause.isActive():
@@ -331,6 +342,9 @@ class Composer(Themed, QWidget):
         keys = tr("Enter", "key") if self.editor.enter_sends else tr("Ctrl+Enter", "keys")
         hint = tr("{keys} to queue", keys=keys) if self._running else tr("{keys} to send", keys=keys)
         parts = [part for part in (self._estimate, hint if ready or not self._running else "") if part]
+        if self._is_stop_offered:
+            hint = tr("Esc again to stop")
+            parts = [hint]
         self._status.set_full_text(" · ".join(parts), self._estimate)  # no part of a word
         name = tr("Stop") if self._running else tr("Send")
         self._send.setAccessibleName(name)
