@@ -7,6 +7,7 @@ import logging
 import logging.handlers
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
@@ -17,12 +18,19 @@ _MAX_LOG_BYTES, _KEPT_LOG_FILES = 1_000_000, 3  # bytes per file, files
 log = logging.getLogger("helix_desktop")
 
 
+class _LogFile(logging.handlers.RotatingFileHandler):
+    """A log that drops what a full disk refuses; the default writes the stacks of that to the terminal."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Drop a record."""
+
+
 def open_log(folder: Path) -> logging.Handler:
     """Log to a file in `folder`; pass the result to `close_log` at exit.
 
     The log holds no content of conversations and no keys: modules log what failed, never what was said.
     """
-    handler = logging.handlers.RotatingFileHandler(
+    handler = _LogFile(
         folder / LOG_FILE, maxBytes=_MAX_LOG_BYTES, backupCount=_KEPT_LOG_FILES, encoding="utf-8", delay=True
     )
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
@@ -34,7 +42,8 @@ def open_log(folder: Path) -> logging.Handler:
 def close_log(handler: logging.Handler) -> None:
     """Undo `open_log`."""
     log.removeHandler(handler)
-    handler.close()
+    with suppress(OSError):  # a full disk
+        handler.close()
 
 
 def open_window_logs(folder: Path) -> TextIO:
