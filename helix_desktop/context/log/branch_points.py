@@ -15,6 +15,7 @@ from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Event,
+    MessageEvent,
     RecordedEvent,
     SessionBranched,
     SessionRenamed,
@@ -122,7 +123,7 @@ def _turn_end(log: Log, seq: int) -> int:
         event = _event(log, number)
         if isinstance(event, TurnEnded):
             return number
-        if isinstance(event, UserSpoke | AssistantSpoke | ToolAnswered):
+        if isinstance(event, MessageEvent):
             break
     return seq
 

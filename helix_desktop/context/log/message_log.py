@@ -8,6 +8,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Attachment,
+    MessageEvent,
     RecordedEvent,
     ToolAnswered,
     UserSpoke,
@@ -18,7 +19,7 @@ from helix_desktop.domain.question import QuestionReply
 FRAMING_TOKENS = 4  # tokens that a wire format adds to each message, and to each call
 
 
-def tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+def tokens_of(event: MessageEvent) -> int:
     """Return the tokens of a message in its original shown form, framing included."""
     match event:
         case UserSpoke(tokens=tokens, attachments=attachments):
@@ -29,7 +30,7 @@ def tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
             return tokens + FRAMING_TOKENS
 
 
-def full_tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+def full_tokens_of(event: MessageEvent) -> int:
     """Return the tokens of a message, framing included, counting all of what is shown in part."""
     parts: tuple[ToolAnswered | Attachment, ...] = ()
     match event:
@@ -40,7 +41,7 @@ def full_tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
     return tokens_of(event) + sum(max(0, part.full_tokens - part.tokens) for part in parts)
 
 
-def saving_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+def saving_of(event: MessageEvent) -> int:
     """Return the tokens that markers save of a message's original form; 0 if it can have none."""
     match event:
         case ToolAnswered(digest=digest) if digest:
@@ -54,7 +55,7 @@ def saving_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
     return 0
 
 
-def word_tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+def word_tokens_of(event: MessageEvent) -> int:
     """Return the approximate tokens of a message's plain text: an agent's without its calls."""
     match event:
         case UserSpoke(tokens=tokens):
@@ -65,7 +66,7 @@ def word_tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
     return 0
 
 
-def _with_message(counts: MessageCounts, event: UserSpoke | AssistantSpoke | ToolAnswered) -> MessageCounts:
+def _with_message(counts: MessageCounts, event: MessageEvent) -> MessageCounts:
     if isinstance(event, ToolAnswered):
         return MessageCounts(counts.messages, counts.calls + 1)
     has_text = isinstance(event, UserSpoke) or bool(event.text.strip())
@@ -100,7 +101,7 @@ class MessageLog:
         self._counts: list[MessageCounts] = []  # up to and including each item
         self._steps_beyond: dict[tuple[int, int], int] = {}
 
-    def _append(self, recorded: RecordedEvent, event: UserSpoke | AssistantSpoke | ToolAnswered) -> LogItem:
+    def _append(self, recorded: RecordedEvent, event: MessageEvent) -> LogItem:
         tokens = tokens_of(event)
         cumulative = self.total_tokens + tokens
         item = LogItem(

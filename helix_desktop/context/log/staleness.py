@@ -14,7 +14,7 @@ from copy import copy
 import msgspec
 
 from helix_desktop.domain.events.files import FilesChanged
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.files.command import is_test_command
 from helix_desktop.domain.files.lines import ALL_LINES, UNKNOWN_LINES, Lines
 from helix_desktop.domain.files.use import FileUse, command_text, file_use, is_todo_tool
@@ -23,7 +23,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import TODO, TodoList, parse_items
 from helix_desktop.domain.tool_call_target import tool_kind
 
-StalenessEvent = UserSpoke | AssistantSpoke | ToolAnswered | FilesChanged
+StalenessEvent = MessageEvent | FilesChanged
 _Part = tuple[str, int]
 """A part of a message that is superseded for itself: a call of an answer ("" in an output), and the how
 manieth of its files."""

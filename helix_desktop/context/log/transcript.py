@@ -46,6 +46,7 @@ from helix_desktop.domain.events.rewrite import (
 )
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
+    MessageEvent,
     MessageQueued,
     ModelRole,
     OutputHeld,
@@ -260,7 +261,7 @@ class Transcript(WindowMessages):
                 self.observation_failures = 0
                 self.last_observation_at_ms = recorded.at
 
-    def _add_message(self, recorded: RecordedEvent, event: UserSpoke | AssistantSpoke | ToolAnswered) -> None:
+    def _add_message(self, recorded: RecordedEvent, event: MessageEvent) -> None:
         match event:
             case UserSpoke(queued=queued, steered=steered, mode=mode, note=note):
                 self.turns += not steered

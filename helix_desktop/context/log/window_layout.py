@@ -12,7 +12,7 @@ import msgspec
 
 from helix_desktop.domain.events.instructions import InstructionsAdded
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import MessageEvent
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 
 _RANK = {HandoverMade: 0, ObservationsMade: 1, FoldMade: 2}
@@ -29,7 +29,7 @@ class LogItem(msgspec.Struct, frozen=True):
     at_ms: int
     step: int
     turn: int
-    event: UserSpoke | AssistantSpoke | ToolAnswered
+    event: MessageEvent
     tokens: int
     cumulative_tokens: int
     saving: int = 0
@@ -92,7 +92,7 @@ class PinnedCopy(msgspec.Struct, frozen=True):
         return self.item.seq
 
     @property
-    def event(self) -> UserSpoke | AssistantSpoke | ToolAnswered:
+    def event(self) -> MessageEvent:
         """Return the event recorded as `seq`."""
         return self.item.event
 

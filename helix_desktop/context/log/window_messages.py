@@ -21,7 +21,7 @@ from helix_desktop.context.log.window_layout import (
     build_covers,
 )
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.image import Image
 
@@ -329,7 +329,7 @@ class WindowMessages(MessageLog):
         return sweep.anchor_tokens if sweep else 0
 
 
-def _images_in(event: UserSpoke | AssistantSpoke | ToolAnswered) -> tuple[Image, ...]:
+def _images_in(event: MessageEvent) -> tuple[Image, ...]:
     if isinstance(event, ToolAnswered):
         return event.images
     if isinstance(event, AssistantSpoke) or not event.attachments:

@@ -19,7 +19,7 @@ from helix_desktop.context.rewrites.fold import FoldPlan
 from helix_desktop.context.rewrites.fold_note import target_in_note
 from helix_desktop.domain.digest import WHOLE_TARGET
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, Observation, ObservationsMade
 from helix_desktop.domain.identifiers import identifiers_in, names_in_line
 
@@ -37,7 +37,6 @@ _LEAST_CHARS = 5  # of a name and its space
 _READ_AHEAD = 50  # newest messages whose markers are read before they are needed
 _SHORT_CHARS, _SHORT_TEXTS = 1_000, 16_384  # characters of texts, and how many, of any session are remembered
 _LOOK_BACK = 4_000  # newest messages whose identifiers are known: older ones have had their turn
-MessageEvent = UserSpoke | AssistantSpoke | ToolAnswered
 
 
 _names_in_short = lru_cache(maxsize=_SHORT_TEXTS)(identifiers_in)

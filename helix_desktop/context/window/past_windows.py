@@ -14,7 +14,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, Window, project
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.effort import SentEffort
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import AssistantSpoke, MessageEvent, RecordedEvent
 
 _MIN_DISTANCE = 256  # events between two stored states; with more events the distance grows
 _MAX_STATES = 24  # each is a list of all messages up to there
@@ -111,7 +111,7 @@ class PastWindows:
         """Yield the events that a request may have been the next one after, the likeliest first."""
         yield seq - 1
         for recorded in reversed(self._log[: seq - 1]):
-            if isinstance(recorded.event, UserSpoke | AssistantSpoke | ToolAnswered):
+            if isinstance(recorded.event, MessageEvent):
                 return
             if isinstance(recorded.event, RewriteEvent):
                 yield recorded.seq - 1

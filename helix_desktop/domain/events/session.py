@@ -363,6 +363,9 @@ class SideQuestionAnswered(EventBase, frozen=True, tag="side-question-answered")
     stopped: bool = False
 
 
+MessageEvent = UserSpoke | AssistantSpoke | ToolAnswered
+"""The events that are messages of the conversation."""
+
 Event = (
     SessionStarted
     | SessionBranched

@@ -26,6 +26,7 @@ from helix_desktop.context.window.usage_gauge import handover_threshold
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
+    MessageEvent,
     RecordedEvent,
     ToolAnswered,
     TurnEnded,
@@ -66,7 +67,7 @@ class SessionSums:
             if isinstance(event, AssistantSpoke):
                 self.moments.append((*self._newest, len(self.messages), False))
                 self._steps += 1
-            if isinstance(event, UserSpoke | AssistantSpoke | ToolAnswered):
+            if isinstance(event, MessageEvent):
                 tokens, saving = tokens_of(event), 0 if isinstance(event, UserSpoke) else saving_of(event)
                 phrase = PHRASE_TOKENS if isinstance(event, ToolAnswered) else 2
                 self._total += tokens

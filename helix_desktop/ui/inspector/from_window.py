@@ -15,7 +15,7 @@ from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem, scale_items
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import AssistantSpoke, MessageEvent, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.user_text import TextContext, UserText
@@ -211,7 +211,7 @@ def _markers(transcript: Transcript) -> int:
     return sum(_markers_in(event) for event in masked)
 
 
-def _markers_in(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+def _markers_in(event: MessageEvent) -> int:
     match event:
         case AssistantSpoke(short=short):
             return sum(len(call.digests) for call in short)
