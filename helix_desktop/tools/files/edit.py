@@ -131,7 +131,8 @@ def apply_edits(writer: ChangeWriter, edits: tuple[Edit, ...]) -> list[FileChang
         except ToolError as error:
             if len(edits) == 1:
                 raise
-            raise ToolError(f"Edit {number} of {len(edits)}: {error.what}", error.why, error.fix) from error
+            what = f"No edit was made, for edit {number} of {len(edits)} fails: {error.what}"
+            raise ToolError(what, error.why, error.fix) from error
         count_text = f"{count:,} replacements, the first" if count > 1 else "1 replacement"
         note = f"{first.note}; {count_text} at line {line}" if first else f"{count_text} at line {line}"
         changes[rel] = FileChange(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from io import BufferedReader
 from pathlib import Path
 from typing import Literal, Protocol
 
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.errors import PathRefused, path_refused
 from helix_desktop.tools.files.ignore import IGNORE_FILE, IgnoreFile
 from helix_desktop.tools.files.paths import is_below, is_git_internal, relative_parts
@@ -129,6 +131,17 @@ class PathLimits:
             raise path_refused(path, "files inside .git can make git run commands.")
         if is_below(parts, self._read_only):
             raise path_refused(path, "the system runs or obeys that file unasked.")
+
+
+def near_name_hint(jail: Jail, path: str) -> str:
+    """Return what to do about a missing file: the most similar name of its folder, or a look there."""
+    folder, _, name = path.rpartition("/")
+    with suppress(ToolError):
+        place, entries = jail.list_entries(folder)
+        names = [entry.name for entry in entries if entry.kind == "file"]
+        for near in get_close_matches(name, names, 1):
+            return f"The nearest name there is {escape_hidden_name(f'{place}/{near}' if place else near)}."
+    return "List the folder to see what is there."
 
 
 def special_file_refused(path: str, kind: str) -> ToolError:

@@ -18,7 +18,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.files.changes import version_of
 from helix_desktop.tools.files.ignore import LEFT_OUT
-from helix_desktop.tools.files.jail import Jail, OpenFile
+from helix_desktop.tools.files.jail import Jail, OpenFile, near_name_hint
 from helix_desktop.tools.tool import UnguardedTool
 
 _WHOLE_CAP = 64 * 1024 * 1024  # the store's cap
@@ -50,8 +50,13 @@ class ReadFile(UnguardedTool[ReadFileArguments]):
         return await asyncio.to_thread(self._read, args)
 
     def _read(self, args: ReadFileArguments) -> ToolResult:
-        with self._jail.open_file(args.path) as opened:
-            return msgspec.structs.replace(_read(opened, args), files=(version_of(opened),))
+        try:
+            with self._jail.open_file(args.path) as opened:
+                return msgspec.structs.replace(_read(opened, args), files=(version_of(opened),))
+        except ToolError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise ToolError(error.what, error.why, near_name_hint(self._jail, args.path)) from error
+            raise
 
 
 def _read(open_file: OpenFile, args: ReadFileArguments) -> ToolResult:

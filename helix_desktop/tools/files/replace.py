@@ -11,6 +11,7 @@ from helix_desktop.domain.files.encoding import utf16_encoding
 from helix_desktop.tools.arguments import Arguments
 
 _SHOWN_LINES = 5
+_SIMILAR_LINES, _SIMILAR_CHARS = 20, 1_500  # of the file, shown for a text that is only alike
 _LINE_NUMBERS = re.compile(r"^\d+:", re.MULTILINE)  # as a range of lines is read
 _BOM = "\ufeff"
 
@@ -41,8 +42,7 @@ def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, int, int]:
     if count == 0:
         raise ToolError(
             f"old_text was not found in {rel}.",
-            _similar_text_hint(text, edit.old_text),
-            "Read the file again.",
+            fix=_similar_text_hint(text.decode(errors="replace"), edit.old_text),
         )
     if count > 1 and not edit.replace_all:
         more = " …" if count > _SHOWN_LINES else ""
@@ -99,12 +99,16 @@ def _line_numbers(data: bytes, old: bytes) -> list[int]:
     return numbers
 
 
-def _similar_text_hint(data: bytes, old: str) -> str:
-    if _LINE_NUMBERS.sub("", old) in data.decode(errors="replace"):
+def _similar_text_hint(data: str, old: str) -> str:
+    """Return what to do, with the lines of the file from the first that is like the first of `old`."""
+    if _LINE_NUMBERS.sub("", old) in data:
         return "It is there without the line numbers: leave them out."
     squeeze: Callable[[str], str] = lambda line: "".join(line.split())  # noqa: E731 - one use, two places
-    expected = next((squeeze(line) for line in old.splitlines() if line.strip()), "")
-    for number, line in enumerate(data.decode(errors="replace").split("\n"), 1):
+    own_lines, lines = old.splitlines(), data.splitlines()
+    expected = next((squeeze(line) for line in own_lines if line.strip()), "")
+    for number, line in enumerate(lines):
         if expected and squeeze(line) == expected:
-            return f"Line {number} is like its first line, but spaces or what follows differ."
-    return ""
+            count = min(len(own_lines), _SIMILAR_LINES)
+            excerpt = "\n".join(lines[number : number + count])[:_SIMILAR_CHARS]
+            return f"Line {number + 1} is like its first line. From there the file has:\n{excerpt}"
+    return "Read the file again."

@@ -53,7 +53,9 @@ async def test_several_edits_need_one_approval_and_make_one_change(root: Path) -
 async def test_one_edit_that_does_not_match_refuses_all(root: Path) -> None:
     edits = [edit("src/a.py", "one", "1"), edit("src/deep/b.ts", "absent", "x")]
     for method in (make_tools(root).approval, make_tools(root).run):
-        with pytest.raises(ToolError, match=r"Edit 2 of 2: old_text was not found in src/deep/b\.ts"):
+        with pytest.raises(
+            ToolError, match=r"No edit was made, .* 2 of 2 fails: old_text was not found in src/deep/b\.ts"
+        ):
             await method(make_call("multi_edit", edits=edits))
     assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
 
@@ -61,6 +63,16 @@ async def test_one_edit_that_does_not_match_refuses_all(root: Path) -> None:
 async def test_line_numbers_that_were_copied_are_named(root: Path) -> None:
     call = make_call("edit_file", path="src/a.py", old_text="1:one\n2:two", new_text="x")
     with pytest.raises(ToolError, match="It is there without the line numbers: leave them out"):
+        await make_tools(root).run(call)
+
+
+async def test_a_text_that_is_only_alike_is_answered_with_what_the_file_has(root: Path) -> None:
+    """So that the file need not be read again; a text that is nowhere sends back to the file."""
+    call = make_call("edit_file", path="src/a.py", old_text="\n  two\n\n", new_text="x")
+    with pytest.raises(ToolError, match=r"Line 2 is like its first line\. .* file has:\ntwo\nthree$"):
+        await make_tools(root).run(call)
+    call = make_call("edit_file", path="src/a.py", old_text="four", new_text="x")
+    with pytest.raises(ToolError, match=r"Read the file again\.$"):
         await make_tools(root).run(call)
 
 

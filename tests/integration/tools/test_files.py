@@ -74,7 +74,8 @@ async def test_an_image_that_no_provider_accepts_is_described(root: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ({"path": "nope.txt"}, "no such file"),
+        ({"path": "nope.txt"}, r"no such file .* List the folder"),
+        ({"path": "src/aa.py"}, r"no such file .* nearest name there is src/a\.py\.$"),
         ({"path": "src"}, "is a folder"),
         ({"path": "src/a.py/x"}, "not a folder"),
         ({"path": "src/a.py", "start_line": 9}, "has 3 lines"),
