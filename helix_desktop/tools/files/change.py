@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from helix_desktop.tools.files.jail import FileStamp, Jail
 _text = TextContext("Tools")
 
 MAX_BYTES = 16 * 1024 * 1024  # of a file that is changed as a whole
-_HASH_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -35,12 +33,11 @@ class FileChange:
 
     @property
     def summary(self) -> str:
-        """The note on the change, with line counts and hashes before and after."""
+        """The note on the change, with the number of lines before and after."""
         if self.before == self.after:
             return self.note
         was = f"{_lines(self.before)} -> " if self.before is not None else ""
-        hash_before = f"{_digest(self.before)} -> " if self.before is not None else ""
-        return f"{self.note}\nLines: {was}{_lines(self.after)}. SHA-256: {hash_before}{_digest(self.after)}."
+        return f"{self.note} Lines: {was}{_lines(self.after)}."
 
 
 class ChangeWriter:
@@ -134,7 +131,3 @@ def _lines(data: bytes | None) -> str:
         return "0"
     count = data.count(b"\n") + (not data.endswith(b"\n"))
     return f"{count:,}"
-
-
-def _digest(data: bytes | None) -> str:
-    return hashlib.sha256(data or b"").hexdigest()[:_HASH_DIGITS]
