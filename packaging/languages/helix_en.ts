@@ -1669,11 +1669,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/cache/view.py" />
-            <source>Go to chat</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/cache/columns.py" />
             <source>Handover</source>
             <translation type="unfinished" />
@@ -2503,6 +2498,11 @@
         <message>
             <location filename="../../helix_desktop/ui/cache/columns.py" />
             <source>Where the content is now</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/cache/view.py" />
+            <source>Write a message</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -15194,7 +15194,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/session/saved_rule_notice.py" />
-            <source>Rule saved: {rule}</source>
+            <source>Rule saved: “{rule}”</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -150,7 +150,10 @@ class WorkspaceCacheSource:
     async def _read_window(self) -> None:
         conversation = self._conversation()
         transcript = conversation.session.transcript if conversation is not None else None
-        self._states = await asyncio.to_thread(content_states, transcript) if transcript else {}
+        self._states = {}
+        if conversation is not None and transcript is not None:
+            sees_images = conversation.model.images
+            self._states = await asyncio.to_thread(content_states, transcript, sees_images=sees_images)
         self._stale_digests = dict(transcript.stale_digests) if transcript else {}
 
     async def _by_hash(self, text: str, filters: EntryFilter) -> list[CacheEntry]:
@@ -308,8 +311,10 @@ def _store_filter(cache_filter: CacheFilter) -> EntryFilter:
     return msgspec.structs.replace(cache_filter.entry_filter, kinds=kinds)
 
 
-def content_states(transcript: Transcript) -> dict[str, tuple[CacheState, int]]:
+def content_states(transcript: Transcript, *, sees_images: bool = True) -> dict[str, tuple[CacheState, int]]:
     """Return what each digest of a session is in its window now, and the tokens that saves.
+
+    An image is a marker in the window of a model without `sees_images`.
 
     A content that stands in the window in several places counts as what shows most of it; of those that show
     as much as what saves most: a lookup of some lines has the digest of the whole. What notes and summaries
@@ -318,7 +323,7 @@ def content_states(transcript: Transcript) -> dict[str, tuple[CacheState, int]]:
     standings = MessageStates(transcript)
     states: dict[str, tuple[CacheState, int]] = {}
     for item in transcript.items:
-        for digest, state, saved in _item_states(item, transcript, standings):
+        for digest, state, saved in _item_states(item, transcript, standings, sees_images):
             previous = states.get(digest)
             if previous is None or (_RANK[state], saved) >= (_RANK[previous[0]], previous[1]):
                 states[digest] = (state, saved)
@@ -332,7 +337,7 @@ def content_states(transcript: Transcript) -> dict[str, tuple[CacheState, int]]:
 
 
 def _item_states(
-    item: LogItem, transcript: Transcript, window_states: MessageStates
+    item: LogItem, transcript: Transcript, window_states: MessageStates, sees_images: bool
 ) -> Iterator[tuple[str, CacheState, int]]:
     """Digest, state and saving of each content of a message."""
     state = _STATE_OF[window_states.state_of(item.seq)]
@@ -355,6 +360,8 @@ def _item_states(
         case UserSpoke(attachments=attachments):
             for attachment in attachments:
                 is_part = attachment.form == "preview" or attachment.first_line
-                yield attachment.digest, "in_part" if in_window and is_part else state, 0
+                is_unseen = attachment.image is not None and not sees_images
+                seen_as: CacheState = "marker" if is_unseen else "in_part" if is_part else state
+                yield attachment.digest, seen_as if in_window else state, 0
         case _:
             pass

@@ -353,7 +353,7 @@ class CacheBrowser(Themed, QWidget):
             self.quick_look.close()
         if self._source is not None:
             sentence = tr("No cached outputs yet. Tool outputs appear here as the agent works.")
-            self.empty.set_content(sentence, tr("Go to chat"))
+            self.empty.set_content(sentence, tr("Write a message"))
         else:
             sentence = tr("No workspace is open. Open a folder to see its cached outputs.")
             self.empty.set_content(sentence, tr("Open folder…"))

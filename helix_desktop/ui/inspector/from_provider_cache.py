@@ -34,6 +34,7 @@ def provider_cache_state(
     unreported = () if any(map(_is_reported, uses)) else (MissCause("unreported"),)
     return ProviderCacheState(
         share=format_whole_percent(spent.cached / total) if total else "",
+        has_hits=spent.cached > 0,
         read=format_tokens(spent.cached) if total else "",
         cache_writes=format_tokens(spent.cache_writes) if spent.cache_writes else "",
         fresh=format_tokens(spent.fresh) if total else "",

@@ -51,7 +51,7 @@ class ProviderCacheCard(Card):
         if state is None or state == self._state:
             return
         self._state = state
-        self._share.set_text(state.share)
+        self._share.set_text(state.share, "ok" if state.has_hits else "neutral")
         self._share.setVisible(bool(state.share))
         figures = (
             (tr("Read"), state.read),

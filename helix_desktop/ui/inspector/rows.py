@@ -256,6 +256,7 @@ class ProviderCacheState:
     lifetime: str = ""
     rows: tuple[ProviderCacheRow, ...] = ()
     note: str = ""
+    has_hits: bool = False
 
 
 @dataclass(frozen=True, slots=True)

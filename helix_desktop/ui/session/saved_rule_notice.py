@@ -41,7 +41,7 @@ class SavedRuleNotice(QObject):
             Banner(
                 _BANNER,
                 "info",
-                tr("Rule saved: {rule}", rule=_one_line(rule)),
+                tr("Rule saved: “{rule}”", rule=_one_line(rule)),
                 tr("Until Helix Desktop closes")
                 if is_session_rule
                 else tr("Saved rules are in Settings → Permissions."),

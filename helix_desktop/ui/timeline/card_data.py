@@ -236,8 +236,8 @@ class FailureCard:
     """What was tried and failed: a handover, observations, a turn, or a request; nothing stored was lost.
 
     `refused` is what a model wrote that was not used, `retry` what can be tried again. `safe` says what is as
-    it was, `fix` what the user can do; of a turn, `is_turn`, the place in the chat can be shown. `demo`: the
-    demo model was asked, which has no price.
+    it was, `fix` what the user can do; of a turn, `is_turn`, the place in the chat can be shown. `is_limit`:
+    it ended at a limit of the user, no error. `demo`: the demo model was asked, which has no price.
     """
 
     seq: int
@@ -251,6 +251,7 @@ class FailureCard:
     safe: str = ""
     fix: str = ""
     is_turn: bool = False
+    is_limit: bool = False
     demo: bool = False
 
 

@@ -183,6 +183,8 @@ def _node(card: TimelineCard, is_live: bool) -> Node:
             node = "fold"
         case SweepCard() if not card.is_undone:
             node = "sweep"
+        case FailureCard(is_limit=True):
+            node = "limit"
         case FailureCard() | FormCard(has_failed=True):
             node = "failure"
         case FormCard():

@@ -339,7 +339,8 @@ class FailureView(Card):
 
     def __init__(self, card: FailureCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__((14, 10 - _WORDS_PAD_PX, 14, 10), 0)
-        icon = IconLabel("circle-alert", px=15, color_token="error")
+        face, color = ("triangle-alert", "warn") if card.is_limit else ("circle-alert", "error")
+        icon = IconLabel(face, px=15, color_token=color)
         words = SelectableText(card_title(card), 13, weight=500)
         end: list[QWidget] = [TimeLabel(card.at_ms, now_ms)]
         if card.is_turn:

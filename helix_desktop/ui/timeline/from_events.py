@@ -175,10 +175,12 @@ class _CardReducer:
                     demo=self._is_demo,
                 )
             case TurnEnded(how="failed") as ended:
-                fix = tr("Raise the budget to continue.") if ended.cause == "budget" else ended.fix
+                is_limit = ended.cause == "budget"
+                fix = tr("Raise the budget to continue.") if is_limit else ended.fix
                 safe = tr("Every message and output until then is stored.")
+                texts = (ended.what, ended.why)
                 return FailureCard(
-                    seq, at, ended.what, ended.why, retry=retry, safe=safe, fix=fix, is_turn=True
+                    seq, at, *texts, retry=retry, safe=safe, fix=fix, is_turn=True, is_limit=is_limit
                 )
             case EffortRefused() as effort:
                 fix = tr("Choose another effort in the model menu, or leave it to the provider.")

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from helix_desktop.ui.design.mirror import mirror, set_margins
 from helix_desktop.ui.design.themed import Themed
 
-Node: TypeAlias = Literal["live", "handover", "observations", "fold", "sweep", "failure", "mark"]
+Node: TypeAlias = Literal["live", "handover", "observations", "fold", "sweep", "failure", "limit", "mark"]
 
 _RAIL_X = 15.0  # pixels from the edge to the rail
 _CARD_X = 38
@@ -68,5 +68,6 @@ class TimelineRow(Themed, QWidget):
             "fold": theme.seg_fold,
             "sweep": theme.seg_output,
             "failure": theme.error,
+            "limit": theme.warn,
         }
         return colors.get(self.node, theme.scrollbar)

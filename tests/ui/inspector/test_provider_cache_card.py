@@ -37,7 +37,10 @@ def test_the_card_shows_bill_and_reasons(qtbot: QtBot) -> None:
     card = ProviderCacheCard()
     qtbot.addWidget(card)
     spent = Spending(53_030, 0.21, False, 4_000, 48_700, 300)
-    card.show_state(provider_cache_state(LOG, spent, POLICY, 3_600))
+    state = provider_cache_state(LOG, spent, POLICY, 3_600)
+    card.show_state(state)
+    assert state is not None
+    assert state.has_hits
     assert not card.isHidden()
     assert [figure.accessibleName() for figure in card.figures()] == [
         "Read: 4k",

@@ -8,7 +8,9 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.image import identify_image
 from helix_desktop.ui.cache.source import content_states
+from tests.support.image_bytes import png
 from tests.support.session_simulator import SessionSimulator
 
 
@@ -45,3 +47,12 @@ def test_the_index_of_a_note_is_of_its_session() -> None:
     note = FoldMade(0, simulator.transcript.last_seq, "A note.", 3, "d" * 64, 1, steps=1, saved=5)
     simulator.record(note)
     assert content_states(simulator.transcript)[note.index] == ("index", 0)
+
+
+def test_an_image_is_a_marker_to_a_model_that_sees_none() -> None:
+    simulator = SessionSimulator(PROFILES["balanced"])
+    image = identify_image(png(32, 20), "d" * 64, "lamp.png")
+    assert image is not None
+    simulator.send_message("What is this?", image=image)
+    assert content_states(simulator.transcript)[image.digest] == ("in_window", 0)
+    assert content_states(simulator.transcript, sees_images=False)[image.digest] == ("marker", 0)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    RecordedEvent,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
 from helix_desktop.domain.events.summary import HandoverFailed
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.timeline.card_data import FailureCard, FormCard
@@ -40,3 +47,12 @@ def test_only_of_a_real_model_a_card_says_that_its_price_is_unknown(is_demo: boo
     assert isinstance(failure, FailureCard)
     assert form.cost == f"500 tokens{price}"
     assert cost_text(failure.spent, failure.cost, failure.demo) == f"900 tokens{price}"
+
+
+def test_a_spent_budget_is_a_limit_and_no_error() -> None:
+    ends = (TurnEnded("failed", "It ended.", cause="budget"), TurnEnded("failed", "It ended."))
+    for ended, is_limit in zip(ends, (True, False), strict=True):
+        log = [RecordedEvent(1, 0, UserSpoke("Go.", 1)), RecordedEvent(2, 0, ended)]
+        (card,) = build_cards(log, Transcript(log))
+        assert isinstance(card, FailureCard)
+        assert card.is_limit == is_limit
