@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
@@ -14,11 +14,18 @@ from helix_desktop.agent.settings.session_models import SessionModels
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy, policy_from_event
 from helix_desktop.context.window.usage_gauge import UsageGauge, count_window, is_outdated, usage_from_count
+from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
 
 log = logging.getLogger(__name__)
+
+
+def total_spending(session: SessionSummary, listed: Iterable[SessionSummary]) -> Spending:
+    """Return what a session and its subagents, among those that are `listed`, spent."""
+    paid = (session, *(other for other in listed if other.parent == session.id))
+    return sum((Spending(other.spent, other.cost, other.estimated) for other in paid), Spending())
 
 
 class SessionUsage:

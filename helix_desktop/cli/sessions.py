@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
+from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.session_usage import total_spending
 from helix_desktop.cli.output import as_builtins, print_out
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.store.session_tree import session_tree
+from helix_desktop.domain.store.session_tree import TreeRow, session_tree
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext, UserText
@@ -28,12 +31,11 @@ def list_sessions(args: argparse.Namespace) -> int:
     """Print the sessions, each branch below its parent."""
 
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
-        listed = [
-            summary for summary in await workspace.store.sessions() if args.archived or not summary.archived
-        ]
+        stored = await workspace.store.sessions()
+        listed = [summary for summary in stored if args.archived or not summary.archived]
         rows = session_tree(listed)
         if args.json:
-            documents = [{"depth": row.depth, **as_builtins(row.summary)} for row in rows]
+            documents = [_document(row, stored) for row in rows]
             print_out(json.dumps(documents, indent=1))
             return 0
         for row in rows:
@@ -43,6 +45,13 @@ def list_sessions(args: argparse.Namespace) -> int:
         return 0
 
     return with_workspace(args, work)
+
+
+def _document(row: TreeRow, stored: Sequence[SessionSummary]) -> dict[str, Any]:
+    """Return a session as JSON, with what it spent together with its subagents: tokens and US dollars."""
+    total = total_spending(row.summary, stored)
+    totals = {"total_spent": total.tokens, "total_cost": total.cost}
+    return {"depth": row.depth, **as_builtins(row.summary), **totals}
 
 
 def branch(args: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from PySide6.QtCore import QEvent, QObject, QTimer
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import ResponseDelta, Update
-from helix_desktop.domain.cost import Spending
+from helix_desktop.agent.session_usage import total_spending
 from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.ui.design.minute_clock import MinuteClock
@@ -234,9 +234,7 @@ def _item(
     parts += _branch_words(session)
     if session.counts is not None:
         parts.append(tr.plural(session.messages, "%n message", "%n messages"))
-    paid = (session, *(other for other in others if other.parent == session.id))
-    spent = sum((Spending(other.spent, other.cost, other.estimated) for other in paid), Spending())
-    if cost := CostState(spent).cost_text:
+    if cost := CostState(total_spending(session, others)).cost_text:
         parts.append(cost)
     # Last: where room ends, a name may be cut, a sum may not.
     parts.append(tr("Demo") if is_demo else model_name(session.model, demo=False))

@@ -6,12 +6,14 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.session_updates import ErrorRaised
+from helix_desktop.agent.session_usage import total_spending
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget, Spending, call_cost, format_usd
 from helix_desktop.domain.events.choices import BudgetNeared
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
+from helix_desktop.domain.store.entries import SessionSummary
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
     SUMMARY,
@@ -199,3 +201,12 @@ def test_the_nearer_of_two_limits_counts() -> None:
     assert Budget(1_000, 2.0).share(spent) == 0.75
     assert Budget(1_000).share(spent) == 0.5
     assert Budget().share(spent) == 0.0
+
+
+def test_what_a_session_spent_includes_its_subagents_alone() -> None:
+    session = SessionSummary("s", "Mine", 0, 0, 0, 0, 0, "", 0, spent=10, cost=0.5)
+    child, other = (
+        SessionSummary(name, "", 0, 0, 0, 0, 0, "", 0, parent=parent, spent=5, cost=0.25, estimated=True)
+        for name, parent in (("c", "s"), ("d", "o"))
+    )
+    assert total_spending(session, [session, child, other]) == Spending(15, 0.75, estimated=True)
