@@ -169,18 +169,11 @@ class ChatPresenter:
         self._model.set_token_ratio(token_ratio)
         self._model.reset(rows)
 
-    def show_original(self, key: RowKey, original: OriginalOutput) -> None:
-        """Let a tool's card show what the cache holds of its output."""
-        if self._conversation is not None:
-            self._model.put(self._rows.tools.with_original(key, original))
-
-    def show_excerpt(self, key: RowKey, content: ExcerptContent) -> None:
-        """Let a card show what the cache holds of its excerpt."""
-        self._model.put(self._rows.tools.with_excerpt_content(key, content))
-
-    def show_changed_files(self, key: RowKey, content: ChangedFilesContent) -> None:
-        """Let a card show the lines that its call changed."""
-        self._model.put(self._rows.tools.with_changed_files(key, content))
+    def show_content(
+        self, key: RowKey, content: OriginalOutput | ExcerptContent | ChangedFilesContent
+    ) -> None:
+        """Let a tool's card show the original of its output, its excerpt, or the lines that it changed."""
+        self._model.put(self._rows.tools.with_content(key, content))
 
     def key_of_event(self, recorded: RecordedEvent, transcript: Transcript) -> RowKey:
         """Return the key of the row that shows an event: what a call changed is shown by its card."""

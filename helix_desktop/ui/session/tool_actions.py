@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.errors import HelixError
@@ -96,53 +97,45 @@ class ToolCardController(QObject):
     async def _read(
         self, conversation: Conversation, request: ReadOriginal | ReadExcerpt | ReadChanges
     ) -> None:
+        """Show in its card what the store holds of an output or excerpt, or what a call changed."""
+        workspace = self._session_controller.workspace
+        if workspace is None:
+            return
+        content: OriginalOutput | ExcerptContent | ChangedFilesContent
         match request:
             case ReadOriginal():
-                await self._read_original(conversation, request)
+                content = await _read_original(workspace, request)
             case ReadExcerpt():
-                await self._read_excerpt(conversation, request)
-            case ReadChanges():
-                await self._read_changes(conversation, request)
-
-    async def _read_original(self, conversation: Conversation, request: ReadOriginal) -> None:
-        """Show the original of an output in its card: its ends, or all of it."""
-        workspace = self._session_controller.workspace
-        if workspace is None:
-            return
-        try:
-            data = await workspace.store.get(request.digest)
-            tokens = (await workspace.store.entry(request.digest)).tokens
-            original = OriginalOutput(await asyncio.to_thread(_split_ends, data, request.in_full), tokens)
-        except HelixError as error:
-            original = OriginalOutput(problem=translate(error.what))
+                content = await _read_excerpt(workspace, request)
+            case ReadChanges(capture=capture):
+                content = await _read_changes(workspace, conversation.session.id, capture)
         if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
-            self._session_controller.chat.show_original(request.key, original)
+            self._session_controller.chat.show_content(request.key, content)
 
-    async def _read_changes(self, conversation: Conversation, request: ReadChanges) -> None:
-        """Show in its card what a call changed."""
-        workspace = self._session_controller.workspace
-        if workspace is None:
-            return
-        try:
-            session = conversation.session.id
-            content = await _read_changed_files(workspace.changes, session, request.capture)
-        except HelixError as error:
-            content = ChangedFilesContent(problem=translate(error.what))
-        if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
-            self._session_controller.chat.show_changed_files(request.key, content)
 
-    async def _read_excerpt(self, conversation: Conversation, request: ReadExcerpt) -> None:
-        """Show what the cache holds of an excerpt in its card."""
-        workspace = self._session_controller.workspace
-        if workspace is None:
-            return
-        try:
-            data = await workspace.store.get(request.excerpt.digest)
-            content = await asyncio.to_thread(excerpt_content, data, request.excerpt, request.in_full)
-        except HelixError as error:
-            content = ExcerptContent(problem=translate(error.what))
-        if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
-            self._session_controller.chat.show_excerpt(request.key, content)
+async def _read_original(workspace: OpenWorkspace, request: ReadOriginal) -> OriginalOutput:
+    """Return the original of an output: its ends, or all of it."""
+    try:
+        data = await workspace.store.get(request.digest)
+        tokens = (await workspace.store.entry(request.digest)).tokens
+        return OriginalOutput(await asyncio.to_thread(_split_ends, data, request.in_full), tokens)
+    except HelixError as error:
+        return OriginalOutput(problem=translate(error.what))
+
+
+async def _read_excerpt(workspace: OpenWorkspace, request: ReadExcerpt) -> ExcerptContent:
+    try:
+        data = await workspace.store.get(request.excerpt.digest)
+        return await asyncio.to_thread(excerpt_content, data, request.excerpt, request.in_full)
+    except HelixError as error:
+        return ExcerptContent(problem=translate(error.what))
+
+
+async def _read_changes(workspace: OpenWorkspace, session: str, capture: str) -> ChangedFilesContent:
+    try:
+        return await _read_changed_files(workspace.changes, session, capture)
+    except HelixError as error:
+        return ChangedFilesContent(problem=translate(error.what))
 
 
 async def _read_changed_files(changes: WorkspaceChanges, session: str, capture: str) -> ChangedFilesContent:

@@ -182,22 +182,21 @@ class ToolRows:
             return None
         return self._put(replace(row, running_output=output))
 
-    def with_original(self, key: RowKey, original: OriginalOutput) -> ToolRow | None:
-        """Return the row of a key with what the cache holds; None when no such row is known."""
+    def with_content(
+        self, key: RowKey, content: OriginalOutput | ExcerptContent | ChangedFilesContent
+    ) -> ToolRow | None:
+        """Return the row of a key with what was read for its card; None when no such row is known."""
         row = self._rows.get(key)
         if row is None:
             return None
-        return self._put(replace(row, original=replace(original, tokens=original.tokens + FRAMING_TOKENS)))
-
-    def with_excerpt_content(self, key: RowKey, content: ExcerptContent) -> ToolRow | None:
-        """Return the row of a key with what the cache holds of its excerpt; None if it is unknown."""
-        row = self._rows.get(key)
-        return self._put(replace(row, excerpt_content=content)) if row is not None else None
-
-    def with_changed_files(self, key: RowKey, content: ChangedFilesContent) -> ToolRow | None:
-        """Return the row of a key with the lines that its call changed; None if it is unknown."""
-        row = self._rows.get(key)
-        return self._put(replace(row, changed_files=content)) if row is not None else None
+        match content:
+            case OriginalOutput():
+                original = replace(content, tokens=content.tokens + FRAMING_TOKENS)
+                return self._put(replace(row, original=original))
+            case ExcerptContent():
+                return self._put(replace(row, excerpt_content=content))
+            case ChangedFilesContent():
+                return self._put(replace(row, changed_files=content))
 
     def _row_of(self, call_id: str) -> ToolRow | None:
         key = self._key_by_call.get(call_id)
