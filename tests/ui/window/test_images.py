@@ -104,6 +104,7 @@ async def _check_a_model_without_vision(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
         assert "[Image left out: lamp.png" in server.requests[-1].json["messages"][-1]["content"]
         await until(lambda: rig.rows(UserRow)[0].attachments[0].is_left_out, "the chat says so too")
+        assert rig.rows(UserRow)[0].attachments[0].label == "lamp.png · left out"
 
 
 async def _check_a_refused_image(rig: WindowRig) -> None:

@@ -85,8 +85,8 @@ class AttachmentNote:
     def label(self) -> str:
         """Return all of it on one line."""
         change = changed_since(self.changed_since) if self.changed_since else ""
-        left_out = tr("left out", "an image") if self.is_left_out else ""
-        return " · ".join(part for part in (self.name, self.facts, left_out, change) if part)
+        facts = tr("left out", "an image") if self.is_left_out else self.facts
+        return " · ".join(part for part in (self.name, facts, change) if part)
 
 
 @dataclass(frozen=True, slots=True)

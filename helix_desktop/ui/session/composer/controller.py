@@ -431,9 +431,13 @@ class ComposerController(QObject):
         text, workspace, conversation = self.widget.text(), self._workspace, self._conversation
         if workspace is None or conversation is None:
             return
+        sees_images = conversation.model.images
         message = await self._services.prompt_files.preview(workspace.id, text)
         tokens = await workspace.contents.count_tokens(message) if message.strip() else 0
-        total = tokens + sum(attachment.tokens for attachment in self.attachments.current())
+        total = tokens + sum(
+            attachment.tokens - (attachment.image.tokens if attachment.image and not sees_images else 0)
+            for attachment in self.attachments.current()
+        )
         total += FRAMING_TOKENS if total else 0  # as the inspector counts it once it is sent
         if text == self.widget.text() and conversation is self._conversation:
             now = conversation.window.measure()[1]
