@@ -9,15 +9,15 @@ tr = Translator("Context")
 
 
 def gauge_source_text(gauge: UsageGauge) -> str:
-    """Return who counted the tokens: the provider, or Helix by what the provider reported before."""
+    """Return who counted the tokens: the provider, or Helix from what the provider reported before."""
     if gauge.is_reported:
         return tr("Reported by the provider")
+    if gauge.report_count:
+        return tr("Estimated from the provider's last report")
     if gauge.ratio == 1.0:
         return tr("Estimated")
     ratio = current_language().show_decimal(gauge.ratio, 2)
-    if gauge.is_from_earlier_sessions:
-        return tr("Estimated: {ratio} × Helix's count, from earlier sessions", ratio=ratio)
-    return tr("Estimated: {ratio} × Helix's count", ratio=ratio)
+    return tr("Estimated: {ratio} × Helix's count, from earlier sessions", ratio=ratio)
 
 
 def ratio_text(gauge: UsageGauge) -> str:

@@ -8948,7 +8948,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/gauge_source.py" />
-            <source>Estimated: {ratio} × Helix's count</source>
+            <source>Estimated from the provider's last report</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -28,8 +28,7 @@ class UsageGauge(msgspec.Struct, frozen=True):
     """Projected use of the window in tokens; `is_reported`: the number is the provider's own.
 
     `handover_threshold` is where a handover is due, `panic_threshold` where space is freed at once, `ratio`
-    the provider's tokens per token of ours, the median of `report_count` reports;
-    `is_from_earlier_sessions`: the ratio is known only from earlier sessions.
+    the provider's tokens per token of ours, the median of `report_count` reports; 0: from earlier sessions.
     """
 
     used: int
@@ -40,7 +39,6 @@ class UsageGauge(msgspec.Struct, frozen=True):
     ratio: float = 1.0
     panic_threshold: int = 1 << 62
     report_count: int = 0
-    is_from_earlier_sessions: bool = False
 
     @property
     def share(self) -> float:
@@ -144,7 +142,6 @@ def _build_gauge(
         ratio,
         floor(info.window * policy.panic_at) if policy.enabled else 1 << 62,
         report.reports if report else 0,
-        report is None,
     )
 
 

@@ -207,15 +207,19 @@ async def test_a_measurement_is_cached_until_something_changes() -> None:
     assert conversation.window.measure()[0] is changed
 
 
-@pytest.mark.parametrize(("ratio", "source"), [(1.0, "Estimated"), (1.24, "Estimated: 1.24 × Helix's count")])
+@pytest.mark.parametrize(
+    ("ratio", "source"),
+    [(1.0, "Estimated"), (1.24, "Estimated: 1.24 × Helix's count, from earlier sessions")],
+)
 def test_the_gauge_names_its_source(ratio: float, source: str) -> None:
     """In plain words; a ratio of one is not mentioned."""
     frame = PromptFrame(ModelInfo("test", "one"), "You are an agent.", ratio=ratio)
     window = Window(ModelRequest(()), (), (), 1_000)
     now = measure_usage(window, Transcript(), BALANCED, frame)
     assert now.used == 1_000 * ratio
-    assert gauge_source_text(now) == (source if ratio == 1.0 else f"{source}, from earlier sessions")
-    assert gauge_source_text(UsageGauge(1, 2, 0, 1, False, ratio)) == source
+    assert gauge_source_text(now) == source
+    reported = UsageGauge(1, 2, 0, 1, False, ratio, report_count=1)
+    assert gauge_source_text(reported) == "Estimated from the provider's last report"
 
 
 @pytest.mark.parametrize("is_cut_off", [False, True])
