@@ -82,7 +82,7 @@ def header_fault(name: str, value: str = "") -> OptionalText:
 def field_fault(name: str, value: object, dialect: str) -> OptionalText:
     """Return why a field can't be added to the body; empty if it can."""
     if name in _OWN_FIELDS:
-        return text("The field {name} can't be added: Helix makes the request of it.", name=name)
+        return text("The field {name} can't be added: Helix sets it.", name=name)
     if name == "max_tokens" and dialect == "anthropic":
         return text("The field {name} can't be added: enter it as the model's max output.", name=name)
     if _has_null(value):

@@ -469,13 +469,13 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/domain/errors.py" />
-            <source>Another model would receive the whole session.</source>
+            <location filename="../../helix_desktop/agent/window/handover_check.py" />
+            <source>Another handover is active now, or none is.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/agent/window/handover_check.py" />
-            <source>Another one is active by now, or none.</source>
+            <location filename="../../helix_desktop/domain/errors.py" />
+            <source>Another model would receive the whole session.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -2794,7 +2794,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/file_history/database/connection.py" />
-            <source>A row of it holds something else than what was written.</source>
+            <source>A row of it differs from what was written.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -10744,7 +10744,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/help/guide_texts.py" />
-            <source>The agent is told once where it works, and what you want of it.</source>
+            <source>The agent learns once where it works and what you want.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -13408,7 +13408,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/domain/request_extras.py" />
-            <source>The field {name} can't be added: Helix makes the request of it.</source>
+            <source>The field {name} can't be added: Helix sets it.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20481,7 +20481,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/timeline/observations_view.py" />
-            <source>A later fact says that it no longer holds. It left the context.</source>
+            <source>A later fact says that it is no longer true. It left the context.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23289,7 +23289,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/workspaces/session_places.py" />
-            <source>A new message brings it back.</source>
+            <source>A new message unarchives it.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -45,7 +45,7 @@ def active_handover(transcript: Transcript, seq: int) -> HandoverMade:
     if current is None or current[0] != seq:
         raise CompactionRefused(
             _text("The handover wasn't changed."),
-            _text("Another one is active by now, or none."),
+            _text("Another handover is active now, or none is."),
             _text("Open the timeline and try again."),
         )
     return current[1]

@@ -83,7 +83,7 @@ class Connection:
         try:
             yield
         except (TypeError, ValueError, AttributeError, msgspec.MsgspecError) as error:
-            raise self.damaged(text("A row of it holds something else than what was written.")) from error
+            raise self.damaged(text("A row of it differs from what was written.")) from error
 
     def begin(self) -> None:
         """Begin a transaction, alone among all processes. Raises StoreWriteFailed, StoreUnreadable."""

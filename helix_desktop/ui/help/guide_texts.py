@@ -59,7 +59,7 @@ _LEADS: dict[Topic, UserText] = {
     "undo": text("You can undo every change to the context, at any time and in any order."),
     "changes": text("Every change of a file can be seen and undone, those of commands too."),
     "policy": text("The policy decides when something is cached, noted or summarized."),
-    "instructions": text("The agent is told once where it works, and what you want of it."),
+    "instructions": text("The agent learns once where it works and what you want."),
     "messages": text("Mention files and cached outputs, and bring earlier messages back."),
     "commands": text("Type / as the first character of a message to run a command."),
     "keys": text("Every command is also in the command palette. Settings → Keyboard changes keys."),

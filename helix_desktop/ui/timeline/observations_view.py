@@ -144,7 +144,7 @@ class ObservationsView(Card):
         pill.setToolTip(tr("Priority {number} of {count}", number=fact.priority, count=_MINOR))
         if fact.is_over:
             pill, role = Pill(tr("Past", "fact that no longer holds")), "faint"
-            pill.setToolTip(tr("A later fact says that it no longer holds. It left the context."))
+            pill.setToolTip(tr("A later fact says that it is no longer true. It left the context."))
         holder = QWidget()
         holder.setFixedWidth(max(_PRIORITY_PX, pill.width()))
         inside = QHBoxLayout(holder)

@@ -108,7 +108,7 @@ class SessionPlaceController(QObject):
                 _MOVED,
                 "info",
                 _moved_text(title, pinned, archived),
-                tr("A new message brings it back.") if archived else "",
+                tr("A new message unarchives it.") if archived else "",
                 actions=(BannerAction(session, tr("Undo")),),
                 workspace=workspace.id,
             )

@@ -16,7 +16,7 @@ from helix_desktop.domain.request_extras import RequestExtras, merge_fields
         (RequestExtras({"X Title": "a"}), "isn't a header name"),
         (RequestExtras({"X-Title": "a\r\nHost: evil"}), "characters that headers can't have"),
         (RequestExtras({"X-Title": "a"}, ("x-title",)), "listed twice"),
-        (RequestExtras(body={"messages": []}), "Helix makes the request of it"),
+        (RequestExtras(body={"messages": []}), "Helix sets it"),
         (RequestExtras(body={"max_tokens": 5}), "max output"),
         (RequestExtras(body={"provider": {"order": [None]}}), "can't be null"),
     ],
