@@ -203,6 +203,7 @@ class WorkspaceController(QObject):
         record = self._services.registry.get(workspace_id)
         self._window.show_opening(record.name, repairing=workspace_id in self._repaired)
         self._window.sidebar.show_opening()
+        self._window.top_bar.show_session(None)
         self.sidebar.show_workspaces()
         if self.session_controller.workspace is not None:
             await self.session_controller.show(None, None)
