@@ -28,7 +28,7 @@ MAX_PORT = 65_535
 MAX_PIXELS = 8_192
 
 _MAX_DIGITS = 15  # of a number that is read; no limit here has as many
-_MAX_QUOTED = 70  # characters of a wrong value in its error
+_MAX_QUOTED = 71  # characters of a wrong value in its error, with the ellipsis
 _MAX_BYTES = 1 << 60
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 _TIME = re.compile(r"(\d+)\s*([hdw])", re.IGNORECASE)

@@ -2965,7 +2965,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
-            <source>Changes can't be taken back in a folder that isn't trusted.</source>
+            <source>Changes can't be reverted in a folder that isn't trusted.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3687,6 +3687,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
+            <source>Revert the whole change of the file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/design/diff/row_heads.py" />
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>Revert this change</source>
@@ -3800,12 +3805,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
-            <source>Take back the whole change of the file.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
-            <source>That part of {file} can't be taken back alone.</source>
+            <source>That part of {file} can't be reverted alone.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3825,7 +3825,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
-            <source>The change of that file has no such part of text.</source>
+            <source>The change of that file has no such part.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5967,7 +5967,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/changes/command.py" />
-            <source>Add {options}; {session} takes back all of the newest session.</source>
+            <source>Add {options}; {session} reverts all of the newest session.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6271,7 +6271,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/changes/command.py" />
-            <source>Nothing was changed: some files were changed since, or can't be reverted. Choose what becomes of them with {option}, or take back others.</source>
+            <source>Nothing was changed: some files were changed since, or can't be reverted. Choose what becomes of them with {option}, or revert others.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6969,7 +6969,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
-            <source>list, compare, take back and redo changes of files</source>
+            <source>list, compare, revert and redo changes of files</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7411,6 +7411,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>revert changes of a file, step, turn or session</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/changes/lines.py" />
             <source>reverted</source>
             <translation type="unfinished" />
@@ -7545,16 +7550,6 @@
             </translation>
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/changes/parser.py" />
-            <source>take a revert back (default: the last one)</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/cli/changes/parser.py" />
-            <source>take changes back: of a file, step, turn or session</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/cli/parsers/demo.py" />
             <source>take screenshots of every screen</source>
             <translation type="unfinished" />
@@ -7597,6 +7592,11 @@
         <message>
             <location filename="../../helix_desktop/cli/parsers/run.py" />
             <source>trust the folder from now on</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/changes/parser.py" />
+            <source>undo a revert (default: the last one)</source>
             <translation type="unfinished" />
         </message>
         <message>

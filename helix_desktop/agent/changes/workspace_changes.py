@@ -254,9 +254,9 @@ class WorkspaceChanges:
         diff = await asyncio.to_thread(diff_states, change.before, before, change.after, after)
         if diff.kind != "text" or not all(0 <= hunk < len(diff.hunks) for hunk in hunks):
             raise InvalidInput(
-                _text("That part of {file} can't be taken back alone.", file=path),
-                _text("The change of that file has no such part of text."),
-                _text("Take back the whole change of the file."),
+                _text("That part of {file} can't be reverted alone.", file=path),
+                _text("The change of that file has no such part."),
+                _text("Revert the whole change of the file."),
             )
         if len(set(hunks)) == len(diff.hunks):
             return change
@@ -269,7 +269,7 @@ class WorkspaceChanges:
         """Return the history of a folder whose files may be read and written. Raises WorkspaceUntrusted."""
         if not self._is_trusted():
             raise WorkspaceUntrusted(
-                _text("Changes can't be taken back in a folder that isn't trusted."),
+                _text("Changes can't be reverted in a folder that isn't trusted."),
                 fix=_text("Trust the folder first."),
             )
         return self._require_history()

@@ -98,7 +98,7 @@ async def _revert(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
         raise InvalidInput(
             text("Nothing to revert was given."),
             fix=text(
-                "Add {options}; {session} takes back all of the newest session.",
+                "Add {options}; {session} reverts all of the newest session.",
                 options="--turn, --step, --file",
                 session="--session last",
             ),
@@ -156,7 +156,7 @@ async def _carry_out(
             print_err(
                 tr(
                     "Nothing was changed: some files were changed since, or can't be reverted. Choose what "
-                    "becomes of them with {option}, or take back others.",
+                    "becomes of them with {option}, or revert others.",
                     option="--on-conflict",
                 )
             )

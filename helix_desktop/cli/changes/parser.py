@@ -26,10 +26,10 @@ def add_changes_commands(add_command: AddCommand) -> None:
         action="store_true",
         help=tr("everything that differs from the last git commit, whoever changed it"),
     )
-    revert = add_command("revert", tr("take changes back: of a file, step, turn or session"))
+    revert = add_command("revert", tr("revert changes of a file, step, turn or session"))
     _add_selection(revert)
     _add_outcome(revert)
-    redo = add_command("redo", tr("take a revert back (default: the last one)"))
+    redo = add_command("redo", tr("undo a revert (default: the last one)"))
     _add_session(redo)
     _add_step(redo)
     _add_outcome(redo)
