@@ -239,7 +239,7 @@ class WindowRewriter:
         saved = fold.tokens_freed(transcript, fold_plan, tokens)
         if saved <= 0:
             return False
-        steps = items[-1].step - items[0].step + 1
+        steps = sum(isinstance(item.event, AssistantSpoke) for item in items)
         event = FoldMade(
             after,
             upto,

@@ -306,7 +306,7 @@ def check_the_numbers_of_a_note_are_correct(simulator: SessionSimulator) -> None
         assert isinstance(note, FoldMade)
         assert note.tokens == sum(map(count_tokens, note_parts(note.text)))
         items = steps_in(simulator.transcript, note.after, note.upto)
-        assert note.steps == items[-1].step - items[0].step + 1
+        assert note.steps == sum(isinstance(item.event, AssistantSpoke) for item in items)
         assert note.text.startswith(fold_note.TITLE)
         assert note.text.splitlines()[0].count("[CACHED]") == 1
 
