@@ -11,6 +11,7 @@ import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.permission_mode import PermissionMode
+from helix_desktop.domain.permissions.possible_match import Match
 from helix_desktop.domain.permissions.shell_command import (
     certainly_matches,
     possibly_matches,
@@ -66,11 +67,38 @@ def _evaluate_one(
         return PermissionDecision("deny", first)
     if mode == "plan" and request.kind != "fetch":
         return PermissionDecision("deny", mode="plan")
+    if (doubtful := _doubtful_rule(rules, request)) and not _names_exactly(first, request):
+        return PermissionDecision("ask", doubtful)
     if first is not None:
         return PermissionDecision(first.effect, first)
     if mode == "auto" and is_allowed_in_auto(request):
         return PermissionDecision("allow", mode="auto")
     return PermissionDecision("ask")
+
+
+def _doubtful_rule(rules: Iterable[PermissionRule], request: ApprovalRequest) -> PermissionRule | None:
+    """Return a rule that refuses the command if it is what a variable or the like in it stands for."""
+    return next(
+        (
+            rule
+            for rule in rules
+            if rule.is_deny
+            and (rule.kind, request.kind) == ("pattern", "command")
+            and rule.tool in (ANY, request.tool)
+            and possibly_matches(rule.subject, request.subject) == "maybe"
+        ),
+        None,
+    )
+
+
+def _names_exactly(rule: PermissionRule | None, request: ApprovalRequest) -> bool:
+    """Return True if the user has allowed this very call."""
+    return rule is not None and rule.kind == "exact" and rule.subject == request.subject
+
+
+def _found_by(rule: PermissionRule) -> tuple[Match, ...]:
+    """Return with which matches a stricter rule applies: in doubt it asks, and does not refuse."""
+    return ("yes",) if rule.is_deny else ("yes", "maybe")
 
 
 def _precedence(rule: PermissionRule) -> tuple[int, int, str]:
@@ -106,7 +134,7 @@ def _applies_by_kind(rule: PermissionRule, request: ApprovalRequest, allows: boo
             return (
                 request.confined and certainly_matches(rule.subject, request.subject)
                 if allows
-                else possibly_matches(rule.subject, request.subject)
+                else possibly_matches(rule.subject, request.subject) in _found_by(rule)
             )
         case "path", "edit":
             return _matches_path(rule.subject, request.subject, allows)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
+from helix_desktop.domain.permissions.possible_match import Match, match_anywhere
 from helix_desktop.domain.tools import ANY
 
 _SAFE = frozenset("%+,-./:=@_^~")
 _QUOTED_DANGER = frozenset('$`\\!"')
-_ENDS = re.compile(r"""["'\\]""")
-_CUTS = re.compile(r"[;&|<>(){}$`\s]+")
 _WRAPPERS = frozenset({
     "bash", "busybox", "command", "dash", "doas", "env", "eval", "exec", "ksh", "nice", "nohup", "parallel",
     "setsid", "sh", "ssh", "stdbuf", "sudo", "time", "timeout", "watch", "xargs", "zsh",
@@ -64,17 +62,9 @@ def certainly_matches(pattern: str, command: str) -> bool:
     return words[: len(prefix)] == prefix and (is_open or len(words) == len(prefix))
 
 
-def possibly_matches(pattern: str, command: str) -> bool:
-    """Return True if a command may run a pattern's command anywhere in it; in doubt True."""
-    prefix, _ = _split_pattern(pattern)
-    words = _CUTS.sub(" ", _ENDS.sub("", command)).split()
-    names = [word.rpartition("/")[2] for word in words]
-    return bool(prefix) and any(_starts_at(words, names, index, prefix) for index in range(len(words)))
-
-
-def _starts_at(tokens: Sequence[str], names: Sequence[str], index: int, prefix: tuple[str, ...]) -> bool:
-    first = prefix[0] in (tokens[index], names[index])
-    return first and tuple(tokens[index + 1 : index + len(prefix)]) == prefix[1:]
+def possibly_matches(pattern: str, command: str) -> Match:
+    """Return whether a command may run a pattern's command anywhere in it."""
+    return match_anywhere(_split_pattern(pattern)[0], command)
 
 
 def _split_pattern(pattern: str) -> tuple[tuple[str, ...], bool]:

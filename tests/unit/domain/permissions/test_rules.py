@@ -176,6 +176,11 @@ def test_parsing_a_command_never_fails_and_never_invents_words(text: str) -> Non
         "git push", "cd x && git push -f", "x=$(git push)", "bash -c 'git push'", "/usr/bin/git push",
         "a;git push",
         "xargs git push", "git\\ push", "`git push`", "A=1 git push", "(git push)", "git\npush",
+        "git -C . push", "git --no-pager push", "git -c a=b push", "GIT_DIR=.git git --git-dir=x push",
+        "command git push", "env X=1 git push", "timeout 5 nice -n 2 git -C . push",
+        'bash -lc "git -C . push"',
+        "eval 'git push'", "$(which git) push", "g''it push", "git -c alias.p=push p", "GIT.exe push",
+        "python -c \"run(['git', 'push'])\"", "git \\\n push",
     ],
 )  # fmt: skip
 def test_a_refused_pattern_is_found_anywhere_in_a_command(text: str) -> None:
@@ -183,6 +188,50 @@ def test_a_refused_pattern_is_found_anywhere_in_a_command(text: str) -> None:
     assert (
         evaluate([denied, PermissionRule("run_command", text)], command(text, confined=False)).rule == denied
     )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("rm -rf *", "rm -fr x"), ("rm -rf *", "sudo rm -v -r -f x"),
+        ("pip install *", "python3 -m pip -q install x"),
+        ("python -m pip *", "python3.11 -I -m pip install x"),
+        ("kubectl delete *", "kubectl -n a --v 2 delete pod"),
+        ("docker rm *", "docker -H tcp://x rm y"), ("npm publish *", "npm --prefix web publish"),
+    ],
+)  # fmt: skip
+def test_a_refused_pattern_is_found_with_other_options(pattern: str, text: str) -> None:
+    denied = PermissionRule(ANY, pattern, kind="pattern", effect="deny")
+    assert evaluate([denied], command(text), "auto").rule == denied
+    assert not certainly_matches(pattern, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$X push", "git $X", 'eval "$X"', "A=1 $X", "timeout 5 $X", "echo Z2l0IHB1c2g= | base64 -d | sh",
+        'p() { git "$@"; }; p push', "git config alias.p push", "git {push,x}", "g?t push",
+    ],
+)  # fmt: skip
+def test_a_refused_pattern_has_what_may_be_it_asked_about(text: str) -> None:
+    denied = PermissionRule(ANY, "git push *", kind="pattern", effect="deny")
+    decision = evaluate([denied, PermissionRule(ANY, "git *", kind="pattern")], command(text), "auto")
+    assert (decision.effect, decision.rule) == ("ask", denied)
+    assert evaluate([denied, PermissionRule("run_command", text)], command(text), "auto").effect == "allow"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git log -n push", "git status", 'git commit -m "x $Y"', 'pytest -q "$A" | tail',
+        "timeout 60 make $A",
+        '"$VIRTUAL_ENV/bin/python" -m x', "echo $(git rev-parse HEAD)", "x=$(date); make", "sed 's/a$/b/' f",
+        "for f in *.py; do echo $f; done", "bash build.sh",
+    ],
+)  # fmt: skip
+def test_a_refused_pattern_leaves_other_commands_alone(text: str) -> None:
+    denied = PermissionRule(ANY, "git push *", kind="pattern", effect="deny")
+    assert evaluate([denied], command(text), "auto").effect == "allow"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,152 @@
+"""Whether a shell command may run what a rule refuses or asks about, whatever it is wrapped in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal
+
+Match = Literal["no", "maybe", "yes"]
+"""`maybe`: a part that only the shell resolves, such as a variable, could be the command."""
+
+_DYNAMIC = "\0"  # stands where the shell puts something else
+_EXPANSION = re.compile(r"""\$(?=[\w({@*#?!$'"-])|`""")
+_BRACES_OR_GLOB = re.compile(r"(?<!\S)(?=\S*(?:\{[^\s{}]*(?:,|\.\.)[^\s{}]*\}|[*?]|\w\[[^\s\]]+\]))")
+_QUOTES = re.compile(r"""["'\\]""")
+_SEPARATORS = re.compile(r"[;&|(){}\n\r]+")
+_SPACES = re.compile(r"[<>\s]+")
+_FINER = re.compile(r"[<>\s=!,\[\]]+")  # also parts of words: an alias, a list of arguments
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_VERSION = re.compile(r"(?<=[a-z])-?\d[\d.]*$|\.(?:exe|cmd|bat)$")
+_SHELLS = frozenset({"ash", "bash", "busybox", "dash", "fish", "ksh", "sh", "zsh"})
+_PREFIXES = frozenset({
+    "builtin", "chroot", "command", "do", "doas", "elif", "else", "env", "eval", "exec", "flock", "if",
+    "ionice", "nice", "nohup", "parallel", "setsid", "source", "ssh", "stdbuf", "sudo", "then", "time",
+    "timeout", "until", "watch", "while", "xargs", *_SHELLS,
+})  # fmt: skip
+_REMEMBERED = 512  # commands: each rule asks about the same one
+
+
+def match_anywhere(prefix: Sequence[str], command: str) -> Match:
+    """Return whether a command may run a program with these first words anywhere in it.
+
+    Other options may stand between them, and quotes are read as if they were not there, so that
+    `sh -c 'git -C . push'` is found.
+    """
+    if not prefix:
+        return "no"
+    parts, everything = _parts(command)
+    if any(_is_in_a_row(everything, start, prefix) for start in range(len(everything))):
+        return "yes"
+    found = {_match_at(part, start, prefix) for part in parts for start in range(len(part))}
+    if "yes" in found:
+        return "yes"
+    is_aliased = _program(prefix[0]) == "git" and "alias." in command
+    return "maybe" if "maybe" in found or is_aliased or _is_unclear(command) else "no"
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _parts(command: str) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+    """Return the words of each simple command, cut in two ways, and all words in a row."""
+    plain = _plain(command)
+    rows = _SEPARATORS.split(plain)
+    parts = tuple(_words(cut, row) for cut in (_SPACES, _FINER) for row in rows)
+    return parts, _words(_SPACES, _SEPARATORS.sub(" ", plain.replace(_DYNAMIC, " ")))
+
+
+def _words(cut: re.Pattern[str], text: str) -> tuple[str, ...]:
+    return tuple(word for word in cut.split(text) if word)
+
+
+def _plain(command: str) -> str:
+    """Return a command without quotes and escapes; what the shell replaces is marked."""
+    marked = _EXPANSION.sub(_DYNAMIC, command.replace("\\\n", ""))
+    return _QUOTES.sub("", _BRACES_OR_GLOB.sub(_DYNAMIC, marked))
+
+
+def _program(word: str) -> str:
+    """Return a program's name without its folder and version."""
+    return _VERSION.sub("", word.rpartition("/")[2].casefold())
+
+
+def _is_in_a_row(words: Sequence[str], start: int, prefix: Sequence[str]) -> bool:
+    return _program(words[start]) == _program(prefix[0]) and tuple(
+        words[start + 1 : start + len(prefix)]
+    ) == tuple(prefix[1:])
+
+
+def _match_at(words: Sequence[str], start: int, prefix: Sequence[str]) -> Match:
+    program = _program(words[start])
+    if program == _program(prefix[0]):
+        return _match_rest(words[start + 1 :], prefix[1:])
+    is_maybe = _DYNAMIC in program and prefix[1:] and _match_rest(words[start + 1 :], prefix[1:]) != "no"
+    return "maybe" if is_maybe else "no"
+
+
+def _match_rest(words: Sequence[str], prefix: Sequence[str]) -> Match:
+    """Return whether words begin with others, in whatever order their options are."""
+    if not prefix:
+        return "yes"
+    if prefix[0].startswith("-"):
+        return _weaker(_match_option(words, prefix[0]), _match_rest(words, prefix[1:]))
+    found: Match = "no"
+    for index, word in enumerate(words):
+        if word == prefix[0]:
+            rest = _match_rest(words[index + 1 :], prefix[1:])
+            if rest != "no":
+                return rest
+        if _DYNAMIC in word:
+            found = "maybe"
+        elif not word.startswith("-") and not (index and words[index - 1].startswith("-")):
+            break  # neither an option nor the value of one
+    return found
+
+
+def _match_option(words: Sequence[str], option: str) -> Match:
+    """Return whether an option is among words: `-rf` also as `-r -f`, perhaps as `--recursive --force`."""
+    if option in words:
+        return "yes"
+    short = [word[1:] for word in words if word.startswith("-") and not word.startswith("--")]
+    long = [word[2:] for word in words if word.startswith("--")]
+    letters = set("".join(short))
+    if option.startswith("--"):
+        is_maybe = option[2:3] in letters or any(word and option[2:].startswith(word) for word in long)
+        return "maybe" if is_maybe else "no"
+    wanted = set(option[1:])
+    if wanted <= letters:
+        return "yes"
+    perhaps = {letter.casefold() for letter in (*letters, *(word[:1] for word in long))}
+    return "maybe" if {letter.casefold() for letter in wanted} <= perhaps else "no"
+
+
+def _weaker(one: Match, other: Match) -> Match:
+    return "no" if "no" in (one, other) else "maybe" if "maybe" in (one, other) else "yes"
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_unclear(command: str) -> bool:
+    """Return True if only the shell knows which programs a command runs."""
+    rows = _SEPARATORS.split(_plain(command))
+    return "expand_aliases" in command or any(_has_unclear_program(_words(_SPACES, row)) for row in rows)
+
+
+def _has_unclear_program(words: Sequence[str]) -> bool:
+    """Return True if a simple command runs what a variable holds, or what a shell reads from elsewhere."""
+    last, is_behind_option = "", False
+    for word in words:
+        if word.startswith("-"):
+            is_behind_option = last not in _SHELLS
+            continue
+        program = _program(word)
+        if _ASSIGNMENT.match(word) or word[0].isdigit():
+            continue
+        if _DYNAMIC in program:
+            return True
+        if program in _PREFIXES:
+            last, is_behind_option = program, False
+        elif is_behind_option:
+            is_behind_option = False  # its value, or the program
+        else:
+            return False
+    return last in _SHELLS
