@@ -10,6 +10,7 @@ from typing import Literal
 Match = Literal["no", "maybe", "yes"]
 """`maybe`: a part that only the shell resolves, such as a variable, could be the command."""
 
+_WEAKEST_FIRST: tuple[Match, ...] = ("no", "maybe", "yes")
 _DYNAMIC = "\0"  # stands where the shell puts something else
 _EXPANSION = re.compile(r"""\$(?=[\w({@*#?!$'"-])|`""")
 _BRACES_OR_GLOB = re.compile(r"(?<!\S)(?=\S*(?:\{[^\s{}]*(?:,|\.\.)[^\s{}]*\}|[*?]|\w\[[^\s\]]+\]))")
@@ -113,15 +114,15 @@ def _match_option(words: Sequence[str], option: str) -> Match:
     if option.startswith("--"):
         is_maybe = option[2:3] in letters or any(word and option[2:].startswith(word) for word in long)
         return "maybe" if is_maybe else "no"
-    wanted = set(option[1:])
-    if wanted <= letters:
+    letters_of_option = set(option[1:])
+    if letters_of_option <= letters:
         return "yes"
     perhaps = {letter.casefold() for letter in (*letters, *(word[:1] for word in long))}
-    return "maybe" if {letter.casefold() for letter in wanted} <= perhaps else "no"
+    return "maybe" if {letter.casefold() for letter in letters_of_option} <= perhaps else "no"
 
 
-def _weaker(one: Match, other: Match) -> Match:
-    return "no" if "no" in (one, other) else "maybe" if "maybe" in (one, other) else "yes"
+def _weaker(first: Match, second: Match) -> Match:
+    return next(match for match in _WEAKEST_FIRST if match in (first, second))
 
 
 @lru_cache(maxsize=_REMEMBERED)
