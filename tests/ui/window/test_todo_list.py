@@ -56,6 +56,7 @@ async def test_the_newest_list_is_in_sight_and_lists_open_with_a_click(
         await _check_the_newest_list(rig)
         await _check_a_click(rig)
         await _check_a_refused_list(rig)
+        await _check_an_unfinished_list(rig)
 
 
 async def _check_the_newest_list(rig: WindowRig) -> None:
@@ -121,3 +122,27 @@ async def _check_a_refused_list(rig: WindowRig) -> None:
         index = board.model.index_of(rig.rows(ToolRow)[0].key)
         assert index is not None
         assert not isinstance(board.item(index), TodoCard)
+
+
+async def _check_an_unfinished_list(rig: WindowRig) -> None:
+    """A list with open items stays when the turn is stopped, and is there again in another look at it."""
+    refused = StreamedReply(
+        Call("todo", json.dumps({"items": [{"content": "both", "status": "in_progress"}] * 2}), id="r")
+    )
+    script = replies_in_order(listed(1), refused, waits(), listed(3), text_reply("Done."))
+    async with ChatServer(script) as server:
+        await rig.wiring.workspace_controller.new_session()
+        await rig.use_server(server)
+        panel, session = rig.chat.todo_panel, rig.conversation.session.id
+        rig.type_message("Do it")
+        await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
+        await rig.conversation.stop()
+        await rig.wait_for_turn_end()
+        assert [item.status for item in panel.items] == ["done", "in_progress", "pending"]
+        assert panel.isVisible()
+        await rig.wiring.workspace_controller.new_session()
+        await until(lambda: not panel.isVisible(), "no list of another session")
+        await rig.wiring.workspace_controller.open_session(session)
+        await until(panel.isVisible, "the list of the session")
+        await rig.run_turn("Go on")
+        assert not panel.isVisible()

@@ -1,4 +1,4 @@
-"""The newest list of what is to be done, kept in sight above the composer while the agent works."""
+"""The newest list of what is to be done, kept in sight above the composer until all of it is done."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class _ItemList(QScrollArea):
 
 
 class TodoPanel(Themed, QWidget):
-    """One line: how much is done and what comes now; opened, the whole list. Hidden when nothing runs."""
+    """One line: how much is done and what comes now; opened, the whole list. Hidden when all is done."""
 
     def __init__(self, model: ChatModel) -> None:
         super().__init__()
@@ -150,8 +150,10 @@ class TodoPanel(Themed, QWidget):
         return layout
 
     def _update_list(self) -> None:
-        """Show the newest list, if the agent works and one is there."""
-        items = self._newest_items() if self._running else ()
+        """Show the newest list, if one is there: one that is all done only while the agent works."""
+        items = self._newest_items()
+        if not self._running and not current_item(items):
+            items = ()
         if items != self.items:
             self.items = items
             self._show_items()
@@ -161,7 +163,7 @@ class TodoPanel(Themed, QWidget):
         rows = self._model.raw_rows()
         for at in range(len(rows) - 1, max(-1, len(rows) - _MAX_LOOKBACK_ROWS), -1):
             row = rows[at]
-            if isinstance(row, ToolRow) and row.todo and row.is_newest:
+            if isinstance(row, ToolRow) and row.todo and row.state not in ("failed", "denied"):
                 return row.todo
         return ()
 
