@@ -13,7 +13,7 @@ import msgspec
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.command_lines import shown_command, tell_apart, whole_command
 from helix_desktop.context.summaries.telling_lines import described_result, error_line, last_telling_line
-from helix_desktop.domain.digest import MARKER_START, digest_of
+from helix_desktop.domain.digest import CACHE_TOOLS, MARKER_START, digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, MaskedCall, ToolAnswered
 from helix_desktop.domain.files.lines import ALL_LINES
 from helix_desktop.domain.files.use import file_use, is_task_tool
@@ -216,7 +216,7 @@ class Ledger(msgspec.Struct):
         """Add the next message."""
         event = item.event  # most are answers and the calls before them
         if isinstance(event, ToolAnswered):
-            if event.outcome in _COUNTED_OUTCOMES and not event.recalled:
+            if event.outcome in _COUNTED_OUTCOMES and not event.recalled and event.name not in CACHE_TOOLS:
                 self._add_answer(event, item.seq)
         elif isinstance(event, AssistantSpoke):
             if event.calls:
@@ -229,11 +229,11 @@ class Ledger(msgspec.Struct):
 
     def _add_answer(self, answer: ToolAnswered, seq: int) -> None:
         kind = tool_kind(answer.name)
+        self.failures.pop((answer.name, answer.target), None)
         if kind == "command":
             self._add_command(answer, seq)
         elif not answer.ok:
             text = error_line(answer.text) or answer.first_line
-            self.failures.pop((answer.name, answer.target), None)
             failure = Failure(answer.name, answer.target, text, seq, answer.digest)
             self.failures[answer.name, answer.target] = failure
         elif _DELETING_TOOL.search(answer.name) and _is_path(answer.target):

@@ -233,6 +233,19 @@ def test_a_command_stands_once_however_much_of_its_output_is_shown() -> None:
     assert "3 errors" not in text
 
 
+def test_a_failure_that_is_over_is_none() -> None:
+    """The same call of the same file worked since; a look into the cache is no part of the work."""
+    failed = [
+        msgspec.structs.replace(answer(name, target, "Not found."), ok=False)
+        for name, target in (("edit_file", "a.py"), ("edit_file", "b.py"), ("recall_cached_content", "ab"))
+    ]
+    simulator = session_with(*failed, answer("edit_file", "a.py"))
+    assert build_ledger(simulator.transcript.items).text(600).splitlines() == [
+        "e a.py e6",
+        "! edit_file b.py abababababab e4: Not found.",
+    ]
+
+
 def test_two_runs_of_a_script_do_not_look_the_same() -> None:
     """Also where the other one has no room: what differs is said of the one that stands there."""
     script = "./tools/harness/run-everything.sh rewind --in a/folder/that/is/deep --with-all-of-the-parts"
