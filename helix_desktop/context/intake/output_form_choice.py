@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden
 
 OPENING = "[How to keep large outputs]"
@@ -98,7 +98,7 @@ def form_question(prompt: str, outputs: Sequence[LargeOutput]) -> str:
 def _output_line(number: int, output: LargeOutput) -> str:
     code = "" if output.exit_code is None else f", exit code {output.exit_code}"
     about = " ".join(part for part in (_quoted(output.tool), _quoted(output.target)) if part)
-    size = f"about {output.tokens:,} tokens, {output.lines:,} lines{code}"
+    size = f"about {output.tokens:,} tokens, {pluralize(output.lines, 'line')}{code}"
     return f"{number}. {about} ({output.digest[:8]}): {size}. Options: {', '.join(output.options)}"
 
 

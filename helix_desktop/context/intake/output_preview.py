@@ -68,7 +68,8 @@ def _shorten(text: str, marker: str, max_chars: int, exit_code: int | None, line
     first = text.count("\n", 0, len(head)) + text.startswith("\n", len(head)) + 1 + lines_before
     lines = [line for number, line in error_lines.items() if number >= first]
     gap = _gap_text(text, len(head), end, bool(lines), lines_before)
-    preview = "\n".join(part for part in (head, gap, *lines, tail) if part)
+    cut = "…" if "\n" in text[len(head) : end] and text[end - 1] != "\n" else ""
+    preview = "\n".join(part for part in (head, gap, *lines, cut + tail) if part)
     if exit_code is not None and f"exit code {exit_code}" not in preview:
         preview = f"exit code {exit_code}\n{preview}"
     return f"{preview}\n{marker} the whole output"
@@ -99,7 +100,7 @@ def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -
     for line in text[start:end].split("\n"):
         if (match := finder.find(line)) is not None:
             index = match.index
-            excerpt = line[max(0, index - cap // 4) :][: cap - _NUMBER_CAP] if len(line) > cap else line
+            excerpt = _excerpt(line, max(0, index - cap // 4), cap - _NUMBER_CAP) if len(line) > cap else line
             error_line = _ErrorLine(number, " ".join(_RULE.sub(" ", excerpt).split()), match.rank)
             last = error_line if match.rank < MENTION else last
             shape = _NUMBERS.sub("#", error_line.text)
@@ -109,6 +110,12 @@ def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -
         number += 1
     if last is not None:
         yield msgspec.structs.replace(last, rank=-1)
+
+
+def _excerpt(line: str, start: int, chars: int) -> str:
+    """Return a part of a line, with an ellipsis at each end that was cut."""
+    end = start + chars
+    return f"{'…' * (start > 0)}{line[start:end]}{'…' * (end < len(line))}"
 
 
 def _select_lines(error_lines: list[_ErrorLine], max_chars: int, mention_chars: int) -> dict[int, str]:

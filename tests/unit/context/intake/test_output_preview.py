@@ -89,6 +89,20 @@ def test_an_error_in_the_middle_of_one_long_line_is_shown() -> None:
     assert "characters of line 1 not shown" in preview
 
 
+def test_a_line_that_is_cut_says_so() -> None:
+    """At the end that is missing; a line that is whole has no sign."""
+    lines = ["start", *(f"line {n} of many" for n in range(500)), "ERROR: disk full" + " y" * 200, "end" * 60]
+    *_, error, tail, marker_line = preview_output("\n".join(lines), DIGEST, 100).splitlines()
+    assert error.startswith("502: ERROR: disk full")
+    assert error.endswith("…")
+    assert tail.startswith("…")
+    assert tail.endswith("end")
+    assert marker_line == f"{bare_marker(DIGEST)} the whole output"
+    assert "…" not in preview_output("\n".join(lines[:500]), DIGEST, 100).replace("[… ", "").replace(
+        " …]", ""
+    )
+
+
 def test_a_preview_is_never_longer_than_the_output() -> None:
     """An output a little above the budget is shown in full."""
     text = "word " * 61
