@@ -12,8 +12,8 @@ from helix_desktop.context.summaries import observation, observation_task
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.observation import EventRange
-from helix_desktop.context.window.exclusion import plan_exclusion, plan_opening_exclusion
-from helix_desktop.domain.events.rewrite import Excluded, Form, FormChosen, Pinned, Unpinned
+from helix_desktop.context.window.exclusion import excluded_event, plan_exclusion, plan_opening_exclusion
+from helix_desktop.domain.events.rewrite import Form, FormChosen, Pinned, Unpinned
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import Observation, ObservationsFailed, ObservationsMade
@@ -152,8 +152,7 @@ def exclude(simulator: SessionSimulator, index: int) -> int:
         return 0
     simulator.contents.update((content.digest, content.data) for content in planned.contents)
     tokens = sum(map(count_tokens, planned.counted_texts))
-    saved = planned.tokens_now - tokens
-    simulator.record(Excluded(planned.targets, planned.text, tokens, planned.digest, saved, planned.part))
+    simulator.record(excluded_event(planned, tokens, transcript, simulator.policy, simulator.frame))
     return simulator.transcript.last_seq
 
 

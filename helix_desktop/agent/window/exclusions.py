@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.context.window.exclusion import Exclusion, plan_exclusion, plan_opening_exclusion
+from helix_desktop.context.window.exclusion import (
+    Exclusion,
+    excluded_event,
+    plan_exclusion,
+    plan_opening_exclusion,
+)
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.events.rewrite import Excluded
 from helix_desktop.domain.events.session import Event
@@ -26,19 +31,20 @@ class Exclusions:
         """
         planned = self._plan(seq, part)
         tokens = await self._tokens_of(planned)
-        event = Excluded(
-            planned.targets, planned.text, tokens, planned.digest, planned.tokens_now - tokens, planned.part
-        )
 
         def decide() -> tuple[Event, ...]:
-            return (event,) if self._plan(seq, part) == planned else ()
+            return (self._event(planned, tokens),) if self._plan(seq, part) == planned else ()
 
         await self._runtime.session.record_decided(decide, planned.contents)
 
     async def savings(self, seq: int, part: int = 0) -> int:
         """Return the tokens that `exclude` would save. Raises OutputFormUnavailable."""
         planned = self._plan(seq, part)
-        return planned.tokens_now - await self._tokens_of(planned)
+        return self._event(planned, await self._tokens_of(planned)).saved
+
+    def _event(self, planned: Exclusion, tokens: int) -> Excluded:
+        runtime = self._runtime
+        return excluded_event(planned, tokens, runtime.transcript, runtime.policy, runtime.frame)
 
     async def _tokens_of(self, planned: Exclusion) -> int:
         return sum(await self._runtime.counter.count(list(planned.counted_texts)))

@@ -6,9 +6,12 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock, WindowEntry
-from helix_desktop.context.window.window import Window
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.usage_gauge import estimate_next_request
+from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.digest import EXCLUDE, WHOLE_TARGET, bare_marker, digest_of
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.rewrite import Excluded
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import ellipsize, first_line, format_bytes
@@ -25,7 +28,6 @@ class Exclusion(msgspec.Struct, frozen=True):
     targets: tuple[int, ...]
     digest: str
     text: str
-    tokens_now: int
     contents: tuple[Content, ...] = ()
     calls: tuple[str, ...] = ()
     part: int = 0
@@ -46,14 +48,14 @@ def plan_exclusion(window: Window, transcript: Transcript, seq: int, digits: int
     place = next(places, -1)
     if place < 0:
         return None
-    entry, tokens = window.entries[place], window.entry_tokens[place]
+    entry = window.entries[place]
     message = window.request.messages[len(window.request.messages) - len(window.entries) + place]
     if not can_exclude(entry, transcript):
         return None
     if isinstance(entry, LogItem) and isinstance(entry.event, ToolAnswered) and entry.event.digest:
         answer = entry.event
         about = f"{answer.name} {ellipsize(answer.target, WHOLE_TARGET)}, {format_bytes(answer.size)}"
-        return Exclusion((seq,), answer.digest, exclusion_line(answer.digest, about, digits), tokens)
+        return Exclusion((seq,), answer.digest, exclusion_line(answer.digest, about, digits))
     content = _content(_whole_text(message), f"e{seq}")
     covers = transcript.included_covers(entry) if isinstance(entry, SummaryBlock) else ()
     calls: tuple[str, ...] = ()
@@ -62,7 +64,7 @@ def plan_exclusion(window: Window, transcript: Transcript, seq: int, digits: int
         calls = tuple(f"{call.name}{short.get(call.id, call.arguments)}" for call in entry.event.calls)
     line = exclusion_line(content.digest, f"{_name(entry)}, {format_bytes(len(content.data))}", digits)
     targets = tuple(cover.seq for cover in covers) or (seq,)
-    return Exclusion(targets, content.digest, line, tokens, (content,), calls)
+    return Exclusion(targets, content.digest, line, (content,), calls)
 
 
 def plan_opening_exclusion(transcript: Transcript, seq: int, part: int, digits: int) -> Exclusion | None:
@@ -74,7 +76,18 @@ def plan_opening_exclusion(transcript: Transcript, seq: int, part: int, digits: 
     content = _content(text.text, text.path or text.kind)
     about = f"instructions {text.path}".strip() if text.kind != "environment" else "the environment"
     line = exclusion_line(content.digest, f"{about}, {format_bytes(len(content.data))}", digits)
-    return Exclusion((seq,), content.digest, line, text.tokens, (content,), part=part)
+    return Exclusion((seq,), content.digest, line, (content,), part=part)
+
+
+def excluded_event(
+    planned: Exclusion, tokens: int, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
+) -> Excluded:
+    """Return the event of an exclusion, with what it saves; `tokens` are those of its counted texts."""
+    event = Excluded(planned.targets, planned.text, tokens, planned.digest, 0, planned.part)
+    after = transcript.fork()
+    after.apply(RecordedEvent(after.last_seq + 1, after.last_event_at_ms, event))
+    before, left = (estimate_next_request(state, policy, frame) for state in (transcript, after))
+    return msgspec.structs.replace(event, saved=before - left)
 
 
 def can_exclude(entry: WindowEntry, transcript: Transcript) -> bool:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.user_text import TextContext
@@ -87,7 +88,7 @@ class InspectorActions(QObject):
         entry = await workspace.store.entry(digest)
         what = tr("Recall “{name}” into the context?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("It's sent in full again where it was. You can undo this.")
-        cost = recall_price_text(round(entry.tokens * ratio) - row.tokens, row.resent)
+        cost = recall_price_text(output_tokens(entry.tokens, ratio) - row.tokens, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", Choice("recall", tr("Recall"), "primary")):
             await self._change(conversation, "include" if "include" in row.actions else "recall", row)
 

@@ -22,6 +22,7 @@ from helix_desktop.context.window.usage_gauge import (
 )
 from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
+from helix_desktop.domain.events.rewrite import Excluded
 from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.events.summary import HandoverFailed
 from helix_desktop.domain.messages import ModelInfo
@@ -74,6 +75,9 @@ def test_a_rewrite_changes_the_total_by_what_it_saves_and_its_undo_brings_it_bac
     assert before.used > estimate * before.ratio + 50, "the last report differs from the median"
     assert exclude(simulator, -1)
     now, saved = measured(simulator), estimate - simulator.window().estimate
+    excluded = simulator.log[-1].event
+    assert isinstance(excluded, Excluded)
+    assert excluded.saved == saved
     assert not now.is_reported
     assert saved > 0
     assert before.used - now.used == pytest.approx(saved * before.ratio, abs=1)
