@@ -105,6 +105,8 @@ class ToolBody:
             tools,
         )
         self._command = _command_block(row, style, tools)
+        task = escape_invisible(row.target) if row.subagent_session else ""
+        self._task = _output_layout(task, tools)
         contents = _section_contents(row, token_ratio)
         self._sections = [_OutputSection(*content, tools) for content in contents]
         self._background_rect = QRectF()
@@ -114,8 +116,7 @@ class ToolBody:
     def texts(self) -> list[TextLayout]:
         """Return all texts from top to bottom."""
         first = [self._command.text] if self._command is not None else []
-        if self._intro is not None:
-            first.append(self._intro)
+        first += [layout for layout in (self._task, self._intro) if layout is not None]
         return [*first, *(text for section in self._sections for text in section.texts)]
 
     def copy_text(self, number: int) -> str | None:
@@ -132,9 +133,9 @@ class ToolBody:
             self._command.move(style.px(10), y)
             self.hit_areas += self._command.hit_areas()
             y += height + style.px(8)
-        if self._intro is not None:
-            self._intro.x, self._intro.y = style.px(14), y
-            y += self._intro.layout(width - style.px(28)) + style.px(7)
+        for layout in (self._task, self._intro):
+            if layout is not None:
+                y = self._place(layout, y, width) + style.px(7)
         for at, section in enumerate(self._sections):
             last = at == len(self._sections) - 1
             y = self._arrange_section(section, y, width, last) + (0 if last else style.px(9))

@@ -160,7 +160,7 @@ class ToolCard(RowItem):
             if row.running_output and running
             else None
         )
-        self._can_open = bool(row.head or row.tail or row.digest or row.command)
+        self._can_open = row.can_open
         self._subagent_strip = (
             SubagentStrip(row.subagent_status, row.subagent_session, self._target, self.style)
             if row.subagent_session

@@ -254,6 +254,11 @@ class ToolRow:
         return HeadAndTail(self.head, self.tail, self.lines)
 
     @property
+    def can_open(self) -> bool:
+        """Return True if its card has something to show below its bar."""
+        return bool(self.head or self.tail or self.digest or self.command)
+
+    @property
     def starts_open(self) -> bool:
         """Return True if its card is open until it is closed: an excerpt, and the newest list."""
         return self.excerpt is not None or (bool(self.todo) and self.is_newest)

@@ -48,6 +48,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Chat")
 
 HEAD_LINES, TAIL_LINES = 14, 6
+MIN_HIDDEN_LINES = 3  # fewer take less room than the line that stands for them
 _TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task", "question")
 _COMMAND_TOOL = "run_command"
 _OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted", "stopped": "stopped"}
@@ -332,15 +333,16 @@ def form_cost_text(event: FormChosen | ToolAnswered) -> str:
     return " · ".join(filter(None, (tokens, format_exact_duration(event.intake_ms), event.intake_model)))
 
 
-def head_and_tail(text: str, head_lines: int = HEAD_LINES, tail_lines: int = TAIL_LINES) -> HeadAndTail:
-    """Return the first lines of a text, its last ones as far as they are others, and its line count."""
+def head_and_tail(text: str) -> HeadAndTail:
+    """Return the first and last lines of a text, and its line count; all as first ones if few lie between."""
     stripped = text.removesuffix("\n")
     if not stripped:
         return HeadAndTail()
     lines = stripped.count("\n") + 1
-    left = min(tail_lines, lines - head_lines)
-    last = "\n".join(stripped.rsplit("\n", left)[-left:]) if left > 0 else ""
-    return HeadAndTail("\n".join(stripped.split("\n", head_lines)[:head_lines]), last, lines)
+    if lines < HEAD_LINES + TAIL_LINES + MIN_HIDDEN_LINES:
+        return HeadAndTail(stripped, "", lines)
+    last = "\n".join(stripped.rsplit("\n", TAIL_LINES)[-TAIL_LINES:])
+    return HeadAndTail("\n".join(stripped.split("\n", HEAD_LINES)[:HEAD_LINES]), last, lines)
 
 
 def call_target(call: ToolCall) -> str:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.ui.chat.actions import Fold
 from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_texts import source_text
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
@@ -36,6 +37,7 @@ class ChatFinder(QObject):
         self._chat_viewport = chat_viewport
         self.query = ""
         self.current: tuple[TextPosition, int] | None = None  # the hit and its length
+        self._opened: set[tuple[RowKey, Fold]] = set()
         self._pending_rows: Iterator[tuple[int, TextPosition | None]] = iter(())
         self._forward = True
         self._timer = QTimer(self)
@@ -55,12 +57,13 @@ class ChatFinder(QObject):
 
     def find(self, query: str, direction: int) -> None:
         """Go to the next hit; `finished` tells whether there is one."""
-        if to_lower(query) != self.query:
+        if query and to_lower(query) != self.query:
             self.current = None
             self.counter.start(to_lower(query))
         self.query = to_lower(query)
         self._forward = direction >= 0
         if not query or not len(self._chat_viewport.model):
+            self._close_rows()
             self.clear()
             self.finished.emit(False)
             return
@@ -76,6 +79,7 @@ class ChatFinder(QObject):
     def clear(self) -> None:
         """Stop and show no hits."""
         self._timer.stop()
+        self._opened.clear()
         self.query, self.current, self._pending_rows = "", None, iter(())
         self.counter.start("")
 
@@ -176,7 +180,22 @@ class ChatFinder(QObject):
         ]
         for fold in folds:
             items.toggle(row.key, fold)
+            self._opened.add((row.key, fold))
         return bool(folds)
+
+    def _close_rows(self) -> None:
+        """Close the folds that hid hits, if the user has not closed them; where the user reads stays open."""
+        model, items = self._chat_viewport.model, self._chat_viewport.item_cache
+        current = self.current[0].row if self.current is not None else None
+        for key, fold in self._opened:
+            index = model.index_of(key)
+            if index is None or index == current:
+                continue
+            row = model.raw_row(index)
+            starts_open = fold == "card" and isinstance(row, ToolRow) and row.starts_open
+            if items.is_open(key, fold) != starts_open:
+                items.toggle(key, fold)
+                self._chat_viewport.relayout_in_place(index)
 
     def _folds_of(self, row: Row) -> tuple[Fold, ...]:
         fold = _FOLDS.get(type(row))

@@ -125,6 +125,8 @@ def _searchable_texts(row: Row) -> Iterator[str]:
         case ToolRow() if not row.todo:
             if row.command is not None:
                 yield row.command.text
+            if row.subagent_session and row.can_open:
+                yield row.target
             ends = row.original.head_and_tail if row.original is not None else row.shown_lines
             yield from (ends.head, ends.tail)
             if row.changed_files is not None:

@@ -139,6 +139,29 @@ def test_a_command_is_found_and_its_card_opens(qtbot: QtBot, view: ChatView) -> 
     assert _find(qtbot, view, "out.txt") == (1, 1)
 
 
+def test_the_task_of_a_subagent_is_found_and_what_was_opened_closes_again(
+    qtbot: QtBot, view: ChatView
+) -> None:
+    """All but the card of the current hit, where the user reads."""
+    calls = [
+        ToolRow(row_key(f"c{n}"), "delegate", "Count errors", "ok", "31", lines=1, subagent_session="s")
+        for n in range(3)
+    ]
+    waiting = ToolRow(row_key("w"), "delegate", "Count errors", "running")
+    view.chat_viewport.model.reset([*_pairs(3), *calls, waiting])
+    view.chat_viewport.item_cache.toggle(calls[0].key, "card")
+    for _ in calls:
+        assert _find(qtbot, view, "count err")[1] == 3, "what can't be opened has no text to go to"
+    is_open = view.chat_viewport.item_cache.is_open
+    assert all(is_open(call.key, "card") for call in calls)
+    assert view.finder.current is not None
+    current = view.finder.current[0].row
+    view.find_text("")
+    assert [is_open(call.key, "card") for call in calls] == [
+        at == 0 or view.chat_viewport.model.index_of(call.key) == current for at, call in enumerate(calls)
+    ]
+
+
 def test_marked_words_are_counted_and_nothing_moves(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(_pairs(40))
     view.chat_viewport.show_row(20)

@@ -52,7 +52,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
     needs_original,
 )
-from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, TAIL_LINES
+from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, MIN_HIDDEN_LINES, TAIL_LINES
 from helix_desktop.ui.timeline.card_data import (
     FoldCard,
     HandoverCard,
@@ -238,7 +238,8 @@ def test_the_time_that_a_slow_model_had_is_on_the_card() -> None:
 def test_a_long_output_shows_its_ends_and_no_line_twice() -> None:
     simulator = SessionSimulator(build_history(1).policy)
     simulator.send_message("Begin.")
-    for count in (0, 1, HEAD_LINES, HEAD_LINES + 3, HEAD_LINES + TAIL_LINES, 200):
+    most = HEAD_LINES + TAIL_LINES + MIN_HIDDEN_LINES - 1  # that are shown whole
+    for count in (0, 1, HEAD_LINES, HEAD_LINES + 3, most, most + 1, 200):
         simulator.step("", 1)
         simulator.answer_call(0, "".join(f"line {n}\n" for n in range(count)))
         row = [shown_row for shown_row in rows_from_log(simulator.log)[1] if isinstance(shown_row, ToolRow)][
@@ -246,7 +247,8 @@ def test_a_long_output_shows_its_ends_and_no_line_twice() -> None:
         ]
         shown_lines = [*row.head.splitlines(), *row.tail.splitlines()]
         assert row.lines == count
-        assert len(shown_lines) == min(count, HEAD_LINES + TAIL_LINES)
+        assert len(shown_lines) == (count if count <= most else HEAD_LINES + TAIL_LINES)
+        assert bool(row.tail) == (count > most), "buttons stand before the last lines only if some are hidden"
         assert len(set(shown_lines)) == len(shown_lines)
         assert not count or shown_lines[-1] == f"line {count - 1}"
 
