@@ -14,7 +14,7 @@ from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.store.session_tree import TreeRow, session_tree
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.services.app_services import AppServices
@@ -98,7 +98,7 @@ async def find_session(workspace: OpenWorkspace, session_prefix: str, hint: User
 
 
 def _session_line(summary: SessionSummary) -> str:
-    title = escape_hidden_name(ellipsize(summary.title))
+    title = escape_hidden_name(ellipsize_title(summary.title))
     parts = [f"{summary.id[:_SHORT_ID]}  {title}"]
     if summary.counts is not None:
         parts.append(translate(summary.counts.text))

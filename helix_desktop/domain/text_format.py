@@ -11,6 +11,7 @@ FIRST_LINE_CAP = 60
 _TITLE_CAP = 500
 _SHOWN_CAP = 80
 _KILO = 1024
+_NUMBER = re.compile(r" \(\d+\)$")  # of a session that continues another one, or branches from it
 _LINE_MARKS = re.compile(r"^\s*(?:[-*+>]|#{1,6}|\d{1,3}[.)])\s+")
 _MARKS = re.compile(r"\*\*|__(?=\W|$)|(?<!\w)__|`+")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -28,6 +29,18 @@ def first_line(text: str, cap: int = FIRST_LINE_CAP) -> str:
 def ellipsize(text: str, cap: int = _SHOWN_CAP) -> str:
     """Return `text` in at most `cap` characters, with an ellipsis where it is cut."""
     return text if len(text) <= cap else text[: cap - 1] + "…"
+
+
+def title_number(title: str) -> str:
+    """Return the number at the end of a session's title, with the space before it: " (2)"; empty if none."""
+    number = _NUMBER.search(title)
+    return number.group() if number else ""
+
+
+def ellipsize_title(title: str, cap: int = _SHOWN_CAP) -> str:
+    """Return a session's title in at most `cap` characters, cut before its number: "Fix the… (2)"."""
+    number = title_number(title)
+    return ellipsize(title.removesuffix(number), cap - len(number)) + number
 
 
 def plain_line(text: str) -> str:

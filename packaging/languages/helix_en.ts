@@ -5424,6 +5424,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
+            <source>preview, no extract</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>recalled</source>
             <comment>state of an output</comment>
             <translation type="unfinished" />

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.user_text import ByteSize, TextContext
 from helix_desktop.ui.cache.rows import CACHE_STATES, CacheState
 from helix_desktop.ui.cache.state_labels import STATE_LABELS
@@ -100,7 +100,7 @@ def target_option(target: str) -> FilterOption:
 
 def session_option(session: str, title: str) -> FilterOption:
     """Only what one session stored first."""
-    name = ellipsize(title or session[:8], _MAX_NAME_CHARS)
+    name = ellipsize_title(title or session[:8], _MAX_NAME_CHARS)
     return FilterOption("session", session, name, {"session": session})
 
 

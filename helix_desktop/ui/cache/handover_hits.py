@@ -8,7 +8,7 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.rows import HandoverLink
 from helix_desktop.ui.design.labels import TextLine
@@ -50,7 +50,7 @@ class HandoverHits(QWidget):
             [
                 (
                     "git-compare",
-                    f"{ellipsize(link.title or link.session[:8], _MAX_TITLE_CHARS)} · e{link.seq}",
+                    f"{ellipsize_title(link.title or link.session[:8], _MAX_TITLE_CHARS)} · e{link.seq}",
                     f"{link.excerpt}\n{tr('Show in timeline')}",
                     partial(self.handover_clicked.emit, link.session, link.seq),
                 )

@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QSizePolicy, QStyle, QWidget
 
+from helix_desktop.domain.text_format import title_number
 from helix_desktop.ui.design.mirror import draw_text, is_right_to_left, mirror, text_direction
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
@@ -29,7 +30,6 @@ from helix_desktop.ui.design.themed import TextRole, Themed, role_color, set_sty
 from helix_desktop.words.numbers import keep_units
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
-_NUMBER = re.compile(r" \(\d+\)$")  # of a session that continues another one, or branches from it
 _FEW_LETTERS_PX = 40  # a text that ends before that says nothing
 _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
 
@@ -131,8 +131,7 @@ def elide_title(metrics: QFontMetrics | QFontMetricsF, title: str, room: float) 
     """Return a title cut at its end to some pixels of room, its number kept: "Fix the… (2)"."""
     if metrics.horizontalAdvance(title) <= room:
         return title
-    number = _NUMBER.search(title)
-    suffix = number.group() if number else ""
+    suffix = title_number(title)
     left = room - metrics.horizontalAdvance(suffix)
     return metrics.elidedText(title.removesuffix(suffix), Qt.TextElideMode.ElideRight, int(left)) + suffix
 

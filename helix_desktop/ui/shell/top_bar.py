@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QButtonGroup, QLineEdit, QStackedWidget, QWidget
 
 from helix_desktop import APP_NAME
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, IconButton, TabButton, TabList
 from helix_desktop.ui.design.git_label import GitLabel
@@ -319,7 +319,7 @@ class TopBar(Themed, QWidget):
         self._session_id = header.session_id if header else ""
         self.title.editable = header is not None
         self.title.set_title(header.title if header else APP_NAME)
-        title = ellipsize(header.title, _TIP_CAP) if header else ""
+        title = ellipsize_title(header.title, _TIP_CAP) if header else ""
         self.title.setToolTip(f"{title}\n{tr('Double-click to rename')}" if header else "")
         self._waiting = header is not None and header.waiting
         self._dot_color = _dot_color_token(header)

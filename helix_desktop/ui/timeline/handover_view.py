@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from helix_desktop.domain.events.summary import Section
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize, ellipsize_title
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import SelectableText, TextLine
@@ -177,7 +177,9 @@ class HandoverView(Card):
         title = session_title(card.origin_title)
         pills: list[QWidget] = [
             session_pill(
-                tr("From “{title}”", title=ellipsize(title, _MAX_FOCUS_CHARS)), card.origin, self._signals
+                tr("From “{title}”", title=ellipsize_title(title, _MAX_FOCUS_CHARS)),
+                card.origin,
+                self._signals,
             ),
             Pill(format_token_count(card.after), "accent", "gauge"),
             Pill(_messages_text(card), icon_name="message-square"),

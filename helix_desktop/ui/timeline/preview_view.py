@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText
@@ -113,7 +113,7 @@ class PreviewView(Card):
         self._continuations = continuations
         pills = [
             session_pill(
-                tr("Continued in “{title}”", title=ellipsize(other.title, _MAX_TITLE_CHARS)),
+                tr("Continued in “{title}”", title=ellipsize_title(other.title, _MAX_TITLE_CHARS)),
                 other.session,
                 self._signals,
             )

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.workspace_cleanup import delete_session
 from helix_desktop.domain.store.retention import TRASH_DAYS
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
@@ -56,7 +56,10 @@ class DeleteSessionController(QObject):
             Banner(
                 _DELETED,
                 "info",
-                tr("“{title}” moved to the trash.", title=ellipsize(titles.get(session) or tr("Session"))),
+                tr(
+                    "“{title}” moved to the trash.",
+                    title=ellipsize_title(titles.get(session) or tr("Session")),
+                ),
                 _restore_text(has_branches=any(info.branch_of == session for info in listed)),
                 actions=(BannerAction(session, tr("Undo")),),
                 workspace=workspace.id,

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.store.list_place import ListPlace
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
@@ -101,7 +101,7 @@ class SessionPlaceController(QObject):
             return
         previous = await workspace.move_in_list(session, pinned=pinned, archived=archived)
         transcript = (await workspace.open_session(session)).session.transcript
-        title = ellipsize(session_title(transcript.title))
+        title = ellipsize_title(session_title(transcript.title))
         self._moved = _ListMove(workspace.id, session, previous, transcript.place)
         self._banners.show_banner(
             Banner(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.domain.text_format import plain_line
+from helix_desktop.domain.text_format import ellipsize_title, plain_line
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,15 @@ from helix_desktop.domain.text_format import plain_line
 )
 def test_line_without_marks(line: str, plain: str) -> None:
     assert plain_line(line) == plain
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("Fix the tests (2)", "Fix the tests (2)"),
+        ("Fix all the failing tests (12)", "Fix all the f… (12)"),
+        ("Fix all the failing tests", "Fix all the failin…"),
+    ],
+)
+def test_a_title_that_is_cut_keeps_its_number(title: str, shown: str) -> None:
+    assert ellipsize_title(title, 19) == shown

@@ -138,6 +138,11 @@ class RowItem(ABC):
         point = QPointF(x, y)
         return next((area for area in reversed(self.hit_areas) if area.rect.contains(point)), None)
 
+    def tip_at(self, x: float, y: float) -> str:
+        """Return what the tooltip at a point says; empty if there is none."""
+        area = self.hit_area_at(x, y)
+        return area.tip if area is not None else ""
+
     def text_at(self, x: float, y: float) -> TextLayout | None:
         """Return the text at a point, or None."""
         texts = self.built_texts

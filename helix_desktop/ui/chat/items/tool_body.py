@@ -63,7 +63,7 @@ def form_choice_text(row: ToolRow) -> str:
     """Who chose the shown form, what was asked for, what it took, and why it is not what was asked for."""
     if row.form == "full" and row.chosen_by == "rule":
         return ""
-    if row.form == "preview" and row.instructions:
+    if row.has_no_extract:
         chooser = tr("Preview instead of the requested extract.")
     else:
         chooser = translate(_CHOOSER_SENTENCES[row.chosen_by])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.messages import display_name
@@ -26,7 +26,7 @@ from helix_desktop.ui.chat.items.painting import (
 from helix_desktop.ui.chat.items.running_strip import RunningStrip
 from helix_desktop.ui.chat.items.subagent_strip import SubagentStrip
 from helix_desktop.ui.chat.items.tool_body import ToolBody, form_choice_text, window_state_text
-from helix_desktop.ui.chat.rows.row_texts import FORM_TEXTS, STATE_TEXTS, badge_text
+from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text, form_text
 from helix_desktop.ui.chat.rows.row_types import Badge, ToolRow, ToolState
 from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
@@ -190,6 +190,13 @@ class ToolCard(RowItem):
             shows_all="changed_lines" in context.expanded,
         )
 
+    def tip_at(self, x: float, y: float) -> str:
+        """Return what the chip at a point says, or the area there."""
+        chips = (
+            chip.tip for chip in self._placed_chips if not chip.area and chip.rect.contains(QPointF(x, y))
+        )
+        return next(chips, "") or super().tip_at(x, y)
+
     def copy_text(self, number: int) -> str | None:
         """Return the command of a call that runs one."""
         return self._body.copy_text(number) if self._body is not None else None
@@ -304,8 +311,8 @@ class ToolCard(RowItem):
             chips.append(_PlacedChip(tr("form not chosen yet"), plain._replace(icon="clock")))
         if row.form != "full":
             glyph = "minimize-2" if row.form == "compact" else "list-filter"
-            form = translate(FORM_TEXTS[row.form])
-            chips.append(_PlacedChip(form, plain._replace(icon=glyph), tip=form_choice_text(row)))
+            style = ChipStyle(theme.warn, theme.warn_soft) if row.has_no_extract else plain
+            chips.append(_PlacedChip(form_text(row), style._replace(icon=glyph), tip=form_choice_text(row)))
         if row.arguments_cached:
             braces = soft._replace(icon="braces")
             chips.append(_PlacedChip(tr("arguments cached"), braces, tip=window_state_text(row)))

@@ -167,13 +167,18 @@ def _assistant_name(row: AssistantRow) -> str:
     return tr("{model}, writing", model=model) if row.streaming else model
 
 
+def form_text(row: ToolRow) -> str:
+    """Return the form of an output that is shown in part, and that an extract was requested in vain."""
+    return tr("preview, no extract") if row.has_no_extract else translate(FORM_TEXTS[row.form])
+
+
 def tool_summary(row: ToolRow) -> list[str]:
     """Return how a call went and where its output is, each in a few words."""
     words = [translate(STATE_TEXTS[row.state])]
     if row.is_choosing_form:
         words.append(tr("form not chosen yet"))
     if row.form != "full":
-        words.append(translate(FORM_TEXTS[row.form]))
+        words.append(form_text(row))
     if row.arguments_cached:
         words.append(tr("arguments cached"))
     if row.changed_since:

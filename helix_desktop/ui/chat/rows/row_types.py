@@ -254,6 +254,11 @@ class ToolRow:
         return HeadAndTail(self.head, self.tail, self.lines)
 
     @property
+    def has_no_extract(self) -> bool:
+        """Return True if an extract was requested and the agent got the preview instead."""
+        return self.form == "preview" and bool(self.instructions)
+
+    @property
     def can_open(self) -> bool:
         """Return True if its card has something to show below its bar."""
         return bool(self.head or self.tail or self.digest or self.command)

@@ -164,7 +164,8 @@ class MouseHandler(QObject):
         area = located.item.hit_area_at(located.x, located.y) if located is not None else None
         link = _link_at(located) if located is not None and area is None else ""
         hovered = (located.item.row.key, area.name) if located is not None and area is not None else None
-        self._set_hover(hovered, link, link or (area.tip if area is not None else ""))
+        tip = located.item.tip_at(located.x, located.y) if located is not None else ""
+        self._set_hover(hovered, link, link or tip)
         if area is not None or link:
             self._viewport.setCursor(Qt.CursorShape.PointingHandCursor)
         elif located is not None and located.item.text_at(located.x, located.y) is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError, StoreError
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.user_text import TextContext, join_sentences
 from helix_desktop.ui.design.shell_data import error_banner
 from helix_desktop.ui.shell.banners import BannerArea
@@ -34,7 +34,7 @@ class UnsavedDraft:
     @property
     def title(self) -> str:
         """Return the title of its session."""
-        return ellipsize(session_title(self.conversation.session.transcript.title))
+        return ellipsize_title(session_title(self.conversation.session.transcript.title))
 
     def merge(self, stored: str) -> str:
         """Return it with the draft that is stored."""

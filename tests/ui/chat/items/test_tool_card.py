@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.actions import (
     Undo,
 )
 from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import (
     Badge,
     DividerRow,
@@ -202,6 +203,23 @@ def test_an_unreadable_original_is_reported_and_the_card_stays(view: ChatView) -
     )
     assert "head line" in words(view)
     assert sheet(view).hit_area("cache:open") is not None
+
+
+def test_the_chip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatView) -> None:
+    row = replace(
+        PREVIEW,
+        instructions="failures",
+        chosen_by="timeout",
+        form_note="Not in time.",
+        form_cost="24k tokens",
+    )
+    view.chat_viewport.model.reset([row])
+    tips = {sheet(view).tip_at(x, y) for x in range(0, 700, 6) for y in range(10, 70, 10)}
+    assert (
+        "Preview instead of the requested extract. Not in time. Instructions: “failures”. Cost: 24k tokens."
+        in tips
+    )
+    assert "preview, no extract" in accessible_name(row)
 
 
 def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
