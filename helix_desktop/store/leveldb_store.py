@@ -14,7 +14,7 @@ import msgspec
 
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.draft import Draft, PartialOutput
-from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError
+from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError, StoreWriteFailed
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.commit import Commit
@@ -31,7 +31,7 @@ from helix_desktop.store.leveldb.access import StoreAccess
 from helix_desktop.store.leveldb.commit_rows import stage_commit
 from helix_desktop.store.leveldb.contents import ContentStore, find_digests, missing_error
 from helix_desktop.store.leveldb.counters import StoreCounters, read_totals
-from helix_desktop.store.leveldb.database import ReadView
+from helix_desktop.store.leveldb.database import ReadView, damage_behind
 from helix_desktop.store.leveldb.event_log import read_events, read_handovers
 from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.open.health import LevelDbHealth
@@ -342,6 +342,11 @@ class LevelDbStore(StoreSearch):
         try:
             self._counters.stage(batch)
             self._files.database.write(batch)
+        except StoreWriteFailed as error:
+            self._counters.reset()
+            if (damage := damage_behind(error)) is not None:  # no room on the disk would help
+                raise self._files.mark_suspect(damage) from error
+            raise
         except BaseException:
             self._counters.reset()
             raise

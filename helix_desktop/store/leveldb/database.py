@@ -271,6 +271,14 @@ def store_damaged(why: UserText) -> StoreDamaged:
     return StoreDamaged(reason.what, reason.why, reason.fix)
 
 
+def damage_behind(error: StoreWriteFailed) -> RowDamaged | None:
+    """Return the damage for which LevelDB refused a write, found as it compacted; None: it was no damage."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, plyvel.CorruptionError):
+        cause = cause.__cause__
+    return RowDamaged(_error_text(cause)) if isinstance(cause, plyvel.CorruptionError) else None
+
+
 def _read_error(error: Exception) -> RowDamaged | StoreUnreadable:
     """Return the error for a row that cannot be read."""
     return (

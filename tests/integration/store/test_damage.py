@@ -79,6 +79,21 @@ async def test_a_flipped_bit_is_reported_quarantined_and_repaired(tmp_path: Path
         await store.close()
 
 
+async def test_damage_that_refuses_writes_is_named_and_repaired_at_the_next_opening(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY, NEIGHBOUR)
+    assert flip_bit_near(tmp_path, BODY[100:120], 10) == 1
+    store = await opened(tmp_path)
+    await store.save_draft("s", "before")
+    store._files.database._db.compact_range(start=b"\x00", stop=b"\xff")  # as LevelDB does at any time
+    with pytest.raises(StoreDamaged, match="Close and reopen"):
+        await store.save_draft("s", "typed")
+    await store.close()
+    store = await opened(tmp_path)
+    await store.save_draft("s", "typed")
+    assert await store.get(digest_of(NEIGHBOUR)) == NEIGHBOUR
+    await store.close()
+
+
 async def test_a_read_during_a_repair_is_not_quarantined_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
