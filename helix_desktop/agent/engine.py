@@ -95,7 +95,7 @@ class TurnEngine:
         await self._runtime.session.drain()
         await self.response.recover_partial()
         await self._tools.recover_outputs()
-        return await self._runtime.session.close_interrupted()
+        return await self._runtime.session.close_interrupted(self.response.take_unrecorded())
 
     async def _run(self, begin: Callable[[], Awaitable[None]]) -> TurnEnded:
         self._runtime.session.publish(TurnChanged(running=True))
@@ -252,7 +252,7 @@ class TurnEngine:
         event, contents = await self._intake.from_response(
             answer, frame.info, window.estimate, duration_ms, self._runtime.policy.handle_digits
         )
-        self.response.text = ""
+        self.response.clear()
         event = msgspec.structs.replace(event, layers=hash_layers(window))
         refusals = _new_refusals(self._runtime.transcript, answer, frame.info)
 
@@ -300,6 +300,8 @@ class TurnEngine:
         """
         try:
             await self.response.record_partial()
+            spent = self.response.take_unrecorded()
+            ended = msgspec.structs.replace(ended, spent=spent.tokens, cost=spent.cost)
             await self._context_manager.early_rewrites.cancel()
             await self._tools.record_again()
             await self._runtime.session.close_calls(ended.how)

@@ -12,14 +12,16 @@ import msgspec
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ModelCalled, ResponseDelta, ResponseReset
 from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
+from helix_desktop.context.window.usage_gauge import latest_report
 from helix_desktop.context.window.window import Window
-from helix_desktop.domain.cost import step_cost
+from helix_desktop.domain.cost import Spending, spending_of, step_cost
 from helix_desktop.domain.errors import InvalidModelResponse, StoreError
 from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.messages import (
     ModelRequest,
     ModelResponse,
     ReasoningDelta,
+    RequestState,
     RetryScheduled,
     TextDelta,
     no_wait,
@@ -35,13 +37,15 @@ class ResponseStream:
     """The answers of one session's main model, one at a time.
 
     `text` is what came so far of an answer that is not recorded yet; `waiting_since_ms` when the model was
-    called, until it begins to answer, else 0; `sent_after` the last event before the newest request.
+    called, until it begins to answer, else 0; `sent_after` the last event before the newest request. What
+    requests cost whose answer is not recorded is estimated, as no provider reports it.
     """
 
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
         self.waiting_since_ms = 0
-        self.text, self._request_tokens = "", 0  # tokens of the request being answered
+        self.text, self._reasoning, self._request_tokens = "", "", 0  # tokens of the request being answered
+        self._is_sent, self._unrecorded = False, Spending()
         self.sent_after = 0
         self._retry: tuple[ResponseReset, float] | None = None  # with the event loop's time when it is due
         self._skip_wait: Callable[[], None] = no_wait
@@ -53,9 +57,11 @@ class ResponseStream:
         `last_seq` is the event of the session that the window was made after.
         """
         await self.discard_saved()  # of a request that the model refused in the middle of its answer
+        await self._count_lost()
         self.text, self._request_tokens, self._retry = "", window.estimate, None
         self.sent_after = last_seq
         request = with_cache_hints(window.request, window, self._runtime)
+        request = msgspec.structs.replace(request, report_state=self._on_request_state)
         self.waiting_since_ms = self._saved_at_ms = self._runtime.clock()
         self._runtime.session.publish(ModelCalled())
         try:
@@ -74,8 +80,10 @@ class ResponseStream:
                         session.publish(ResponseDelta(text))
                         await self._save_partial()
                     case ReasoningDelta(text=text):
+                        self._reasoning += text
                         session.publish(ResponseDelta(text, is_reasoning=True))
                     case RetryScheduled(attempt=attempt, wait_s=wait_s, reason=reason, skip=skip):
+                        await self._count_lost()
                         self.text, self._skip_wait = "", skip
                         await self.discard_saved()
                         self._publish_retry(ResponseReset(attempt, wait_s, reason))
@@ -110,11 +118,39 @@ class ResponseStream:
         """Drop the pending retry: the turn has ended."""
         self._retry = None
 
+    def clear(self) -> None:
+        """Drop the answer: it is being recorded."""
+        self.text, self._reasoning, self._is_sent = "", "", False
+
+    def take_unrecorded(self) -> Spending:
+        """Return, once, what the requests cost since the last call whose answers are not recorded."""
+        spent, self._unrecorded = self._unrecorded, Spending()
+        return spent
+
+    async def _on_request_state(self, state: RequestState) -> None:
+        """Save that a request was sent: after a crash nothing else would say that it is billed."""
+        self._is_sent = state == "sent"
+        if self._is_sent:
+            await self._save()
+        else:
+            await self.discard_saved()
+
+    async def _count_lost(self) -> None:
+        """Count a request that was sent and what came of its answer, as that answer is not recorded."""
+        if self._is_sent:
+            answer = msgspec.structs.replace(self._partial_answer(), text=self._reasoning + self.text)
+            self._unrecorded += spending_of(await self._counted(answer))
+        self.clear()
+
     async def record_partial(self) -> None:
         """Record what came of an answer that was cut off, if anything did."""
         if self.text.strip():
-            answer, self.text = await self._counted(self._partial_answer()), ""
+            answer = await self._counted(self._partial_answer())
+            self.clear()
             await self._runtime.session.record_decided(lambda: [self._with_reach(answer)])
+            await self.discard_saved()
+        elif self._is_sent:
+            await self._count_lost()
             await self.discard_saved()
         elif self._is_saved:
             await self._runtime.session.drain()  # all of it may be on its way to the log
@@ -131,9 +167,12 @@ class ResponseStream:
         if saved is not None and isinstance(saved.event, AssistantSpoke) and session.is_unanswered(saved.seq):
             self._is_saved, seq = True, saved.seq
             answer = await self._counted(saved.event)
-            await session.record_decided(
-                lambda: [self._with_reach(answer)] if session.is_unanswered(seq) else []
-            )
+            if answer.text.strip():
+                await session.record_decided(
+                    lambda: [self._with_reach(answer)] if session.is_unanswered(seq) else []
+                )
+            else:
+                self._unrecorded += spending_of(answer)
         await self.discard_saved()
 
     async def discard_saved(self) -> None:
@@ -155,8 +194,10 @@ class ResponseStream:
         return msgspec.structs.replace(answer, sent_after=reached)
 
     async def _save_partial(self) -> None:
-        if self._runtime.elapsed_ms(self._saved_at_ms) < _SAVE_EVERY_MS or not self.text.strip():
-            return
+        if self._runtime.elapsed_ms(self._saved_at_ms) >= _SAVE_EVERY_MS and self.text.strip():
+            await self._save()
+
+    async def _save(self) -> None:
         self._is_saved = True  # also if the turn is stopped meanwhile: the store goes on
         try:
             await self._runtime.session.save_partial_answer(self._partial_answer())
@@ -166,7 +207,9 @@ class ResponseStream:
 
     def _partial_answer(self) -> AssistantSpoke:
         """Return what came so far of the answer, as one that was stopped; its tokens are not counted."""
-        info = self._runtime.frame.info
+        frame = self._runtime.frame
+        info = frame.info
+        report = latest_report(self._runtime.transcript, info.label)
         return AssistantSpoke(
             self.text,
             info.label,
@@ -176,4 +219,5 @@ class ResponseStream:
             demo=info.demo,
             window=info.window,
             sent_after=self.sent_after,
+            ratio=report.ratio if report else frame.ratio,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -13,6 +14,7 @@ from helix_desktop.agent.ports import Clock, Store
 from helix_desktop.agent.session_updates import EventRecorded, Listener, Update
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import count_window, model_reports, usage_from_count
+from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import (
@@ -201,15 +203,20 @@ class Session:
             if replace(corrected, **figures) != replace(summary, **figures):
                 await self._store.commit(Commit(self.id, summary=corrected))
 
-    async def close_interrupted(self) -> bool:
-        """Close calls and a turn that a crash or a failed save left open. Return True if there were any."""
+    async def close_interrupted(self, spent: Spending) -> bool:
+        """Close calls and a turn that a crash or a failed save left open. Return True if there were any.
+
+        `spent` is what the turn's requests cost that no answer is recorded for.
+        """
         await self.drain()
         if not (self.transcript.turn_open or self.transcript.open_calls):
             return False
         await self.close_calls("interrupted")
         later = takewhile(lambda recorded: recorded.seq > self._loaded_seq, reversed(self.log))
         began_here = any(isinstance(recorded.event, UserSpoke | TurnRetried) for recorded in later)
-        await self.end_turn(TurnEnded("interrupted", interruption="unsaved" if began_here else "crash"))
+        interruption: Literal["unsaved", "crash"] = "unsaved" if began_here else "crash"
+        ended = TurnEnded("interrupted", interruption=interruption, spent=spent.tokens, cost=spent.cost)
+        await self.end_turn(ended)
         return True
 
     async def partial_answer(self) -> RecordedEvent | None:

@@ -8,7 +8,13 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from helix_desktop.domain.events.rewrite import FormChosen
-from helix_desktop.domain.events.session import AssistantSpoke, Event, SideQuestionAnswered, ToolAnswered
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    SideQuestionAnswered,
+    ToolAnswered,
+    TurnEnded,
+)
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
@@ -114,7 +120,7 @@ def step_cost(info: ModelInfo, response: AssistantSpoke) -> float:
     """Return the US dollars of a step, by its reported usage, or by our count."""
     usage = response.usage
     if usage is None or usage.input <= 0:
-        usage = Usage(response.estimate, response.tokens)
+        usage = Usage(round(response.estimate * response.ratio), response.tokens)
     return call_cost(info, usage)
 
 
@@ -123,7 +129,7 @@ def step_tokens(response: AssistantSpoke) -> int:
     usage = response.usage
     if usage is not None and _is_usage_reported(response):
         return usage.input + usage.output
-    return response.estimate + response.tokens
+    return round(response.estimate * response.ratio) + response.tokens
 
 
 def _is_usage_reported(response: AssistantSpoke) -> bool:
@@ -149,16 +155,17 @@ def spending_of(event: Event) -> Spending:
             return Spending(tokens, event.intake_cost, estimated=True)
         case ToolAnswered() | FormChosen():
             return Spending(event.intake_tokens, event.intake_cost)
-        case HandoverDiscarded(spent=tokens, cost=cost, estimated=estimated):
-            return Spending(tokens, cost, estimated)
+        case HandoverDiscarded(estimated=estimated):
+            return Spending(event.spent, event.cost, estimated)
         case (
             HandoverMade()
             | HandoverFailed()
             | SideQuestionAnswered()
             | ObservationsMade()
             | ObservationsFailed()
+            | TurnEnded()
         ):
-            return Spending(event.spent, event.cost)
+            return Spending(event.spent, event.cost, isinstance(event, TurnEnded) and event.spent > 0)
     return Spending()
 
 

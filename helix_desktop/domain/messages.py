@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 import msgspec
@@ -91,10 +91,15 @@ class RequestLayers(msgspec.Struct, frozen=True):
     notes: str = ""
 
 
+RequestState = Literal["sent", "refused"]
+"""`sent`: the server has all of a request, and may bill it; `refused`: it answered with an error instead."""
+
+
 class ModelRequest(msgspec.Struct, frozen=True):
     """What is sent to a model in one call; `image_data` holds the bytes of its images by digest.
 
     `effort` is how much the model is asked to think; empty: nothing is said, and the provider decides.
+    `report_state` is awaited at each attempt that reaches a server.
     """
 
     messages: tuple[Message, ...]
@@ -102,6 +107,7 @@ class ModelRequest(msgspec.Struct, frozen=True):
     image_data: dict[str, bytes] = {}
     cache: CacheHints | None = None
     effort: SentEffort = ""
+    report_state: Callable[[RequestState], Awaitable[None]] | None = None
 
 
 class Usage(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
 from types import MappingProxyType
@@ -98,9 +98,16 @@ class Endpoint:
         return bool(self._key)
 
     def send(
-        self, method: str, path: str, body: bytes | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        on_sent: Callable[[], Awaitable[None]] | None = None,
     ) -> AbstractAsyncContextManager[HttpResponse]:
-        """Call a path below the base URL. Raises ModelRequestRejected for an invalid key or secret header."""
+        """Call a path below the base URL. Raises ModelRequestRejected for an invalid key or secret header.
+
+        `on_sent` is awaited once the server has the whole request.
+        """
         if self._key and not (self._key.isascii() and self._key.isprintable()):
             raise ModelRequestRejected(
                 _text("The API key for {provider} is invalid.", provider=self.provider),
@@ -111,7 +118,7 @@ class Endpoint:
             self._require_header(name, value)
         secrets = {name.lower(): value for name, value in self._secret_headers.items()}
         headers = self._own_headers() | self._headers | secrets | self._credentials(self._key)
-        return self._http.send(method, self._url_prefix + path, headers, body)
+        return self._http.send(method, self._url_prefix + path, headers, body, on_sent)
 
     def wire_request(self, path: str, body: bytes) -> WireRequest:
         """Return what `send` would post below the base URL, with names where secrets stand."""

@@ -8,10 +8,10 @@ import ipaddress
 import ssl
 import sys
 import urllib.request
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from helix_desktop.domain.user_text import OptionalText, TextContext
@@ -104,13 +104,24 @@ class HttpClient:
 
     @asynccontextmanager
     async def send(
-        self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        on_sent: Callable[[], Awaitable[None]] | None = None,
     ) -> AsyncIterator[HttpResponse]:
-        """Send a request and yield its reply; leaving the block ends the call. Raises HttpError."""
+        """Send a request and yield its reply; leaving the block ends the call. Raises HttpError.
+
+        `on_sent` is awaited once the server has the whole request.
+        """
         direct = await self._is_direct(url)
         client = await self._client(direct)
         with _translate_errors(url, direct):
-            async with client.stream(method, url, headers=headers, content=body) as response:
+            extensions = {"trace": _trace_sent(on_sent)} if on_sent is not None else None
+            async with client.stream(
+                method, url, headers=headers, content=body, extensions=extensions
+            ) as response:
                 yield HttpResponse(response)
 
     async def aclose(self) -> None:
@@ -138,6 +149,19 @@ class HttpClient:
             else:
                 self._clients[direct] = client
         return self._clients[direct]
+
+
+def _trace_sent(
+    on_sent: Callable[[], Awaitable[None]],
+) -> Callable[[str, Mapping[str, Any]], Awaitable[None]]:
+    """Return a function that the client library tells its steps; it awaits `on_sent` once all is sent."""
+
+    async def trace(name: str, details: Mapping[str, Any]) -> None:
+        # A proxy gets a request of its own first, to open the connection.
+        if name.endswith("receive_response_headers.started") and details["request"].method != b"CONNECT":
+            await on_sent()
+
+    return trace
 
 
 def is_loopback(url: str) -> bool:

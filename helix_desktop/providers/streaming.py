@@ -6,13 +6,21 @@ import asyncio
 from base64 import b64decode
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
 from helix_desktop.domain.errors import InvalidModelResponse, ModelError
-from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, RetryScheduled, StreamItem
+from helix_desktop.domain.messages import (
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    RequestState,
+    RetryScheduled,
+    StreamItem,
+)
 from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.domain.wire_request import WireRequest
 from helix_desktop.providers.dialect import AnswerAssembler, Dialect, Exchange, StreamedError
@@ -78,12 +86,12 @@ class StreamedModel:
         Raises ModelUnreachable, ModelRequestRejected, ContextWindowExceeded, InvalidModelResponse. Closing
         the iterator, or cancelling the task, closes the connection.
         """
-        exchange, has_images = self._dialect.exchange(request), bool(request.image_data)
+        exchange = self._dialect.exchange(request)
         retry_state, variants = RetryState(self._retry_policy), 0
         while True:
             try:
                 variants += 1
-                async with aclosing(self._attempt(exchange, variants < _MAX_VARIANTS, has_images)) as items:
+                async with aclosing(self._attempt(exchange, variants < _MAX_VARIANTS, request)) as items:
                     async for item in items:
                         yield item
                 return
@@ -99,14 +107,16 @@ class StreamedModel:
             await self._retry_policy.pause(wait_s, skip)
 
     async def _attempt(
-        self, exchange: Exchange, can_adapt: bool, has_images: bool
+        self, exchange: Exchange, can_adapt: bool, request: ModelRequest
     ) -> AsyncGenerator[StreamItem, None]:
         """Make one call. Raises TransientError if a retry may succeed, _RequestAdapted if a variant may."""
-        body = exchange.body()
+        body, has_images = exchange.body(), bool(request.image_data)
         assembler = exchange.new_assembler()
         try:
-            async with self._endpoint.send("POST", self._dialect.path, body) as reply:
+            on_sent = partial(_report, request, "sent")
+            async with self._endpoint.send("POST", self._dialect.path, body, on_sent) as reply:
                 if reply.status != HTTPStatus.OK:
+                    await _report(request, "refused")
                     text = await reply.text()
                     if can_adapt and exchange.adapt_to_error(reply.status, text):
                         raise _RequestAdapted
@@ -115,6 +125,8 @@ class StreamedModel:
                     async for item in items:
                         yield item
         except StreamedError as sent:
+            if not assembler.progress:
+                await _report(request, "refused")
             if can_adapt and exchange.adapt_to_error(sent.status, sent.body):
                 raise _RequestAdapted from sent
             raise self._error_for_status(sent.status, sent.body, {}, has_images) from sent
@@ -225,6 +237,11 @@ class StreamedModel:
             _text("Check the API type and the base URL {url}: most end in /v1.", url=self._endpoint.base_url),
             remedies=("provider_settings",),
         )
+
+
+async def _report(request: ModelRequest, state: RequestState) -> None:
+    if request.report_state is not None:
+        await request.report_state(state)
 
 
 class _RequestAdapted(Exception):

@@ -15,6 +15,7 @@ from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.session import SessionStarted, ToolAnswered
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
@@ -88,7 +89,7 @@ class IntakeRig(AgentRig):
             store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver
         )
         self._conversation = create_conversation(session, scope, parts, self.settings)
-        await session.close_interrupted()
+        await session.close_interrupted(Spending())
         return self._conversation
 
     def script_calls(self, *tool_calls: tuple[str, dict[str, Any]] | str) -> None:

@@ -7,6 +7,8 @@ import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from helix_desktop.context.intake.output_extract import OPENING as EXTRACT
 from helix_desktop.context.intake.output_form_choice import OPENING as QUESTION
 from helix_desktop.context.summaries.observation_task import OBSERVE, REFINE
@@ -73,7 +75,7 @@ class ScriptedModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Play the script for this request."""
         request_index, script = self._route(request)
-        request_index.append(request)
+        request_index.append(msgspec.structs.replace(request, report_state=None))
         try:
             for part in script(request):
                 await asyncio.sleep(0)  # like a real stream, it yields to the loop before each piece

@@ -199,6 +199,7 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     `identifiers` are those in its text and in the arguments of its calls. `effort` is the level of reasoning
     that the request asked for; empty: none. `sent_after` is the last event before its request, where the
     window was rewritten while the model answered; 0: it was not, or in logs from before it was recorded.
+    `ratio` is the model's tokens per token of ours where an answer was cut off before its usage was reported.
     """
 
     text: str
@@ -221,6 +222,7 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     identifiers: tuple[str, ...] = ()
     effort: SentEffort = ""
     sent_after: int = 0
+    ratio: float = 1.0
 
 
 class ApprovalGiven(EventBase, frozen=True, tag="approval-given"):
@@ -320,6 +322,7 @@ class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
     do about it. `cause` says that the budget was spent, that the model `refused_by` refused an image in one
     of the messages `images`, or that the app was closed in order. `interruption` says why the end was
     recorded later: the app ended during the turn, or the turn could not be saved; empty in older logs.
+    `spent` are the tokens, by our count, of its requests without a recorded answer, `cost` is in US dollars.
     """
 
     how: TurnOutcome
@@ -332,6 +335,8 @@ class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
     remedies: tuple[str, ...] = ()
     details: str = ""
     interruption: Literal["", "crash", "unsaved"] = ""
+    spent: int = 0
+    cost: float = 0.0
 
 
 class TurnRetried(EventBase, frozen=True, tag="turn-retried"):

@@ -99,7 +99,11 @@ async def test_a_transient_fault_costs_only_a_wait(name: str, tmp_path: Path) ->
         tmp_path, script_replies(STREAMED_CALLS, *faults, text_reply("All ", "well."))
     ) as rig:
         await begin_well(rig)
-        assert await rig.conversation.run("Look.") == TurnEnded("done")
+        ended = await rig.conversation.run("Look.")
+        assert ended.how == "done"
+        is_cut = name.startswith("a cut")
+        assert (ended.spent > 0) == is_cut, "what a server refuses is not billed, what it broke off is"
+        assert rig.conversation.session.transcript.spending.estimated == is_cut
         assert rig.retry_waits == waits
         assert [reset.wait_s for reset in rig.response_resets()] == waits
         assert [event.text for event in rig.events(AssistantSpoke)] == ["", "All well."]
@@ -149,6 +153,7 @@ async def test_an_unreachable_server_is_named_and_another_one_continues(tmp_path
         assert ended.how == "failed"
         assert ended.what == f"Can't reach local at {address}."
         assert "Check that the server is running" in ended.fix
+        assert ended.spent == 0, "nothing was sent"
         assert 500 < sum(rig.retry_waits) <= 600
         await rig.workspace.set_models(home)
         assert await rig.conversation.run("And now?") == TurnEnded("done")

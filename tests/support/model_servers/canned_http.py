@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from helix_desktop.providers.http import MAX_BODY_BYTES, HttpClient, HttpResponse
@@ -35,7 +35,12 @@ class CannedHttp(HttpClient):
 
     @asynccontextmanager
     async def send(
-        self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        on_sent: Callable[[], Awaitable[None]] | None = None,
     ) -> AsyncIterator[HttpResponse]:
         """Return the reply."""
         self.bodies.append(body or b"")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 
 import msgspec
 import pytest
@@ -16,6 +17,7 @@ from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.runner import CRASHED
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.domain.events.session import (
@@ -27,7 +29,7 @@ from helix_desktop.domain.events.session import (
     digests_in,
 )
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.messages import ModelResponse, TextDelta
+from helix_desktop.domain.messages import ModelRequest, ModelResponse, StreamItem, TextDelta
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from tests.support.agent_rig import AgentRig, GatedStore
@@ -143,6 +145,43 @@ async def test_a_crash_leaves_what_stood_on_screen_of_an_answer_a_second_before(
     assert ended == TurnEnded("interrupted", interruption="crash")
     assert await crashed.draft(session) == Draft("typed meanwhile")
     await _check_continues(rig, workspace)
+
+
+class SendingModel(ScriptedModel):
+    """A model whose server has each request at once."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
+        """Report the request as sent and play its script."""
+        assert request.report_state is not None
+        await request.report_state("sent")
+        async with aclosing(super().stream(request)) as items:
+            async for item in items:
+                yield item
+
+
+async def test_a_request_that_was_stopped_or_killed_is_counted_once() -> None:
+    started, never = asyncio.Event(), asyncio.Event()
+
+    def silent(_: ModelRequest) -> ScriptedReply:
+        started.set()
+        return [never]
+
+    rig = AgentRig(SendingModel(silent), POLICY)
+    session = (await rig.begin()).session.id
+    await rig.conversation.send("Look.")
+    await started.wait()
+    crashed = await store_after_crash(rig)
+    await rig.conversation.stop()
+    (stopped,) = rig.events(TurnEnded)
+    assert stopped.spent > 0
+    assert rig.conversation.session.transcript.spending == Spending(stopped.spent, 0.0, estimated=True)
+    assert await rig.store.draft(session) == Draft()
+
+    opened = await rig.create_workspace(crashed, POLICY).open_session(session)
+    killed = opened.session.log[-1].event
+    assert killed == TurnEnded("interrupted", interruption="crash", spent=stopped.spent)
+    reopened = await rig.create_workspace(crashed, POLICY).open_session(session)
+    assert reopened.session.transcript.spending == Spending(stopped.spent, 0.0, estimated=True)
 
 
 class WatchedStore(GatedStore):

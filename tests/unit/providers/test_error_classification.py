@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -235,7 +235,12 @@ class _RecordingTransport(HttpClient):
 
     @asynccontextmanager
     async def send(
-        self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        on_sent: Callable[[], Awaitable[None]] | None = None,
     ) -> AsyncIterator[HttpResponse]:
         """Record them."""
         self.headers = headers or {}
