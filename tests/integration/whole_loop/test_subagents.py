@@ -143,6 +143,8 @@ async def test_a_subagent_running_in_a_crash_is_repaired(tmp_path: Path) -> None
         assert opened.session.transcript.parent == parent
         policy = {"profile": "lean", "ask_above": 0}
         assert opened.session.log[0].event == SessionStarted("New session", parent, "call_0", policy=policy)
-        assert opened.session.log[-1].event == TurnEnded("interrupted", interruption="crash")
+        ended = opened.session.log[-1].event
+        assert isinstance(ended, TurnEnded)
+        assert (ended.how, ended.interruption) == ("interrupted", "crash")
         assert (await opened.run(call_prompt("list_directory", path="."))).how == "done"
         assert [session.id for session in await workspace.sessions(parent)] == [child.id]
