@@ -215,6 +215,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     `other_paths` are further files of the same change: a rule must allow each, and any may be refused.
     `subagent_title` is the title of the subagent that makes the call, if any. `coverage` says where in the
     workspace its changes could be undone, and where not; None for a call that names what it changes.
+    `folder` is where in the workspace a command runs, `root` the workspace's path. `data_loss` are the places
+    because of which mode auto asks: the command destroys them, and nothing can bring them back.
     """
 
     call_id: str
@@ -233,6 +235,9 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     other_paths: tuple[str, ...] = ()
     subagent_title: str = ""
     coverage: FileCoverage | None = None
+    folder: str = ""
+    root: str = ""
+    data_loss: tuple[str, ...] = ()
 
 
 class ApprovalReply(msgspec.Struct, frozen=True):

@@ -4397,6 +4397,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Auto mode asks because this can't be undone: {names}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>Back to now</source>
             <translation type="unfinished" />
@@ -5549,6 +5554,11 @@
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>{model}, {note}</source>
             <comment>a side answer</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>{names} …</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22246,7 +22256,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/mode_button.py" />
-            <source>Auto: the agent edits files and runs sandboxed commands without asking</source>
+            <source>Auto: the agent edits files and runs sandboxed commands without asking, unless they destroy what can't be undone</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -18,7 +18,8 @@ _NOTES: Mapping[PermissionMode, str] = {
     ),
     "auto": (
         "[Mode: auto] From now on edits of files in the workspace, and commands in the sandbox, run without "
-        "the user being asked. Whatever else needs approval still waits for it."
+        "the user being asked, unless they destroy what can't be undone. Whatever else needs approval still "
+        "waits for it."
     ),
     "ask": "[Mode: ask] Changes and commands are possible from now on; the user is asked about each.",
 }

@@ -11,6 +11,7 @@ import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.permission_mode import PermissionMode
+from helix_desktop.domain.permissions.data_loss import find_data_loss
 from helix_desktop.domain.permissions.possible_match import Match
 from helix_desktop.domain.permissions.shell_command import (
     certainly_matches,
@@ -35,11 +36,15 @@ _AUTO_EXECUTED_FILES = frozenset({
 
 
 class PermissionDecision(msgspec.Struct, frozen=True):
-    """The decision on a call: allow, ask or deny; by a rule, by the mode, or by neither."""
+    """The decision on a call: allow, ask or deny; by a rule, by the mode, or by neither.
+
+    `data_loss` are the places because of which mode auto asks: see `find_data_loss`.
+    """
 
     effect: RuleEffect
     rule: PermissionRule | None = None
     mode: Literal["", "plan", "auto"] = ""
+    data_loss: tuple[str, ...] = ()
 
 
 def evaluate(
@@ -72,8 +77,15 @@ def _evaluate_one(
     if first is not None:
         return PermissionDecision(first.effect, first)
     if mode == "auto" and is_allowed_in_auto(request):
-        return PermissionDecision("allow", mode="auto")
+        lost = _data_loss(request)
+        return PermissionDecision("ask", data_loss=lost) if lost else PermissionDecision("allow", mode="auto")
     return PermissionDecision("ask")
+
+
+def _data_loss(request: ApprovalRequest) -> tuple[str, ...]:
+    if request.kind != "command":
+        return ()
+    return find_data_loss(request.subject, request.coverage, request.folder, request.root)
 
 
 def _doubtful_rule(rules: Iterable[PermissionRule], request: ApprovalRequest) -> PermissionRule | None:
@@ -106,7 +118,10 @@ def _precedence(rule: PermissionRule) -> tuple[int, int, str]:
 
 
 def is_allowed_in_auto(request: ApprovalRequest) -> bool:
-    """Return True if mode auto runs a call without asking: edits of ordinary files, confined commands."""
+    """Return True if mode auto runs such a call: edits of ordinary files, confined commands.
+
+    Of commands it asks about those that destroy what nothing can bring back.
+    """
     if request.kind == "edit":
         return not is_auto_executed(request.subject)
     return request.kind == "command" and request.confined

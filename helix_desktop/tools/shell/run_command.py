@@ -98,6 +98,8 @@ class RunCommand(Tool[RunCommandArguments]):
             kind="command",
             confined=confined,
             suggested_rules=offers,
+            folder=args.folder,
+            root=str(self._context.root),
         )
 
     def _ignore_sentence(self) -> tuple[UserText, ...]:

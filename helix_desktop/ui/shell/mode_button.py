@@ -26,7 +26,10 @@ _NAMES = {"ask": text("Ask", "mode"), "plan": text("Plan", "mode"), "auto": text
 _TIPS = {
     "ask": text("Ask: the agent asks before it edits files or runs commands"),
     "plan": text("Plan: the agent only reads and plans"),
-    "auto": text("Auto: the agent edits files and runs sandboxed commands without asking"),
+    "auto": text(
+        "Auto: the agent edits files and runs sandboxed commands without asking, "
+        "unless they destroy what can't be undone"
+    ),
 }
 _ICONS: dict[PermissionMode, str] = {"ask": "shield", "plan": "list-tree", "auto": "zap"}
 _COLOR_TOKENS: dict[PermissionMode, tuple[str, str]] = {

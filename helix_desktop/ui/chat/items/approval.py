@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
@@ -40,6 +40,7 @@ tr = Translator("Chat")
 text = TextContext("Chat")
 
 _PAD = 16.0
+_MAX_PLACES = 5  # places that a command destroys
 _ASKER = 32  # characters of a subagent's title
 _MARK = 22.0  # of an offer, with the gap behind it
 _LABELS: dict[Answer, UserText] = {
@@ -56,6 +57,13 @@ _STYLES: dict[Answer, ButtonStyle] = {"once": "primary", "words": "ghost", "neve
 _MAX_DETAIL_LINES = 60
 _ONE_RULE = text("Rule to save:")
 _CHOICE = text("Choose the rule to save:")
+
+
+def _data_loss_text(places: Sequence[str]) -> str:
+    names = ", ".join(map(escape_invisible, places[:_MAX_PLACES]))
+    if len(places) > _MAX_PLACES:
+        names = tr("{names} …", names=names)
+    return tr("Auto mode asks because this can't be undone: {names}", names=names)
 
 
 class ApprovalItem(RowItem):
@@ -75,14 +83,17 @@ class ApprovalItem(RowItem):
         self._offers = [writer.write_plain(rule, mono=False, size=UI) for rule in self._rules]
         matched = translate(change_facts(row.matched_rule, escape_invisible))
         required = tr("Approval required by rule: {rule}", rule=matched)
-        self._rule_text = [paragraph_layout(required, tools, theme.muted, UI)] if row.matched_rule else []
+        reasons = [required] if row.matched_rule else []
+        if row.data_loss:
+            reasons.append(_data_loss_text(row.data_loss))
+        self._reasons = [paragraph_layout(reason, tools, theme.muted, UI) for reason in reasons]
         places = escape_invisible("\n".join(row.uncovered_places)) if "places" in context.expanded else ""
         muted = theme.muted
         self._places = [writer.write_plain(places, mono=False, color=muted, size=SMALL)] if places else []
         detail = [block.text for block in self._blocks if block.text is not None] or self._detail
         self._has_rules = "rules" in context.expanded
         offers = self._offers if self._has_rules else []
-        self._set_texts([self._summary, *self._rule_text, *detail, *self._places, *offers])
+        self._set_texts([self._summary, *self._reasons, *detail, *self._places, *offers])
         self._well = QRectF()
         label = translate(_CHOICE if len(row.offers) > 1 else _ONE_RULE)
         self._label = paragraph_layout(label, tools, theme.faint, SMALL)
@@ -139,7 +150,7 @@ class ApprovalItem(RowItem):
         inner = width - 2 * pad
         self.hit_areas = []
         y = style.px(44)
-        for text in (self._summary, *self._rule_text):
+        for text in (self._summary, *self._reasons):
             text.x, text.y = pad, y
             y += text.layout(inner) + style.px(6)
         y = self._arrange_detail(y + style.px(4), inner)

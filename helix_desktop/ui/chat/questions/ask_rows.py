@@ -78,4 +78,5 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
         requester=request.subagent_title,
         uncovered=uncovered_line(request.coverage) if request.coverage else "",
         uncovered_places=uncovered_details(request.coverage) if request.coverage else (),
+        data_loss=request.data_loss,
     )

@@ -275,6 +275,7 @@ class ApprovalRow:
 
     `is_sandboxed`: its effects stay in the sandbox. `matched_rule` requires the approval, if any.
     `position` says which of several questions it is, `requester` which subagent asks, if it is one.
+    `data_loss` names what a command destroys for good, if mode auto asks because of it.
     `uncovered` says in one line where its changes can't be undone, `uncovered_places` each with its reason.
     """
 
@@ -290,6 +291,7 @@ class ApprovalRow:
     requester: str = ""
     uncovered: str = ""
     uncovered_places: tuple[str, ...] = ()
+    data_loss: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

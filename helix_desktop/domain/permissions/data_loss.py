@@ -1,0 +1,212 @@
+"""What a command plausibly destroys although nothing can bring it back."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.permissions.git_loss import git_history_is_lost, git_paths, git_words
+from helix_desktop.domain.permissions.shell_programs import ANYTHING, Program, find_programs
+
+_MAX_PLACES = 20
+_MADE_AGAIN = frozenset({
+    "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox", ".eggs",
+    ".cache",
+    ".next", ".nuxt", ".svelte-kit", ".parcel-cache", ".turbo", ".gradle", "node_modules", "bower_components",
+    "dist", "build", "target", "out", "coverage", "htmlcov", ".coverage", ".DS_Store",
+})  # fmt: skip
+_MADE_AGAIN_ENDS = (".pyc", ".pyo", ".o", ".obj", ".class", ".egg-info", ".tsbuildinfo")
+_REMOVERS = frozenset({"rm", "unlink", "shred", "truncate", "rmdir", "srm", "trash", "rimraf"})
+_OUTSIDE = re.compile(r"/(?:dev|proc|sys)(?:/|$)")
+_REMOVING_CODE = re.compile(
+    r"\b(?:rmtree|unlink|unlinkSync|rmSync|rmdirSync|rm_rf|rm_r|removeSync|os\.remove|truncate)\b"
+)
+_STRINGS = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
+_EMPTY = frozenset({"", ":", "true"})
+
+Extent = Literal["file", "tree", "tracked", "untracked", "ignored", "content"]
+"""What is destroyed of a path: a file; all below it; of that what git tracks, does not track, or not even
+ignored files are spared; or a file's content, by other content.
+"""
+
+
+class _Target(msgspec.Struct, frozen=True):
+    """A path in the workspace with its wildcards, and what of it is destroyed."""
+
+    path: str
+    extent: Extent
+
+
+def find_data_loss(
+    command: str, coverage: FileCoverage | None, folder: str = "", root: str = ""
+) -> tuple[str, ...]:
+    """Return the places that a command plausibly destroys for good, the first of them; empty if none.
+
+    `folder` is where it runs in the workspace, `root` the workspace's own path. What tools make again, such
+    as caches, does not count. Where it is not known what can be undone (`coverage` None, or not complete),
+    whatever is destroyed counts.
+    """
+    is_known = coverage is not None and coverage.is_complete and not coverage.error
+    places = coverage.places if coverage is not None else ()
+    lost: dict[str, None] = {}
+    for program in find_programs(command, folder):
+        if _destroys_history(program):
+            git = [place.path for place in places if place.reason == "git"]
+            lost |= dict.fromkeys(git[:1] if git or is_known else [".git"])
+        for target in _targets(program, root):
+            hit = [_name(place, target) for place in places if _reaches(target, place)]
+            is_removed = target.extent in ("file", "tree") and not _is_made_again(target.path)
+            if not hit and not is_known and is_removed:
+                hit = [target.path]
+            lost |= dict.fromkeys(hit)
+    return tuple(lost)[:_MAX_PLACES]
+
+
+def _destroys_history(program: Program) -> bool:
+    return program.name == "git" and git_history_is_lost(git_words(program.words)[1])
+
+
+def _targets(program: Program, root: str) -> Iterator[_Target]:
+    for path, extent in _paths(program):
+        inside = _relative(posixpath.join(program.folder, path), root)
+        if inside is not None:
+            yield _Target(inside, extent)
+
+
+def _paths(program: Program) -> Iterator[tuple[str, Extent]]:
+    """Yield the paths that a program destroys, and what of them."""
+    words, operands = program.words, _operands(program.words)
+    is_emptied = program.name in _EMPTY or "/dev/null" in operands
+    yield from ((path, "file" if is_emptied else "content") for path in program.outputs)
+    if program.code and _REMOVING_CODE.search(program.code):
+        strings = ["".join(found) for found in _STRINGS.findall(program.code)]
+        yield from ((path, "tree") for path in strings or [ANYTHING])
+    match program.name:
+        case name if name in _REMOVERS:
+            is_recursive = name == "rimraf" or _has_option(words, "rR", "--recursive")
+            paths = [*operands, *_fed_paths(program)]
+            yield from ((path, "tree" if is_recursive else "file") for path in paths)
+        case "find":
+            yield from ((path, "tree") for path in _found_paths(words) if _find_removes(words))
+        case "dd":
+            yield from ((word[3:], "file") for word in words if word.startswith("of="))
+        case "rsync" if any(word.startswith("--del") for word in words):
+            yield from ((path, "tree") for path in operands[-1:])
+        case "cp" | "mv" | "install" | "ln":
+            yield from ((path, "content") for path in operands[-1:])
+        case "tee" if not _has_option(words, "a", "--append"):
+            yield from ((path, "content") for path in operands)
+        case "sed" | "perl" if any(re.match(r"-[a-z]*i|--in-place", word) for word in words):
+            yield from ((path, "content") for path in operands)
+        case "git":
+            moved, rest = git_words(words)
+            yield from ((posixpath.join(moved, path), extent) for path, extent in git_paths(rest))
+
+
+def _operands(words: Sequence[str]) -> list[str]:
+    if "--" in words:
+        at = list(words).index("--")
+        return [*_operands(words[:at]), *words[at + 1 :]]
+    return [word for word in words if not word.startswith("-")]
+
+
+def _has_option(words: Iterable[str], letters: str, long: str) -> bool:
+    return any(word == long or (re.match(r"-[A-Za-z]", word) and set(letters) & set(word)) for word in words)
+
+
+def _fed_paths(program: Program) -> list[str]:
+    """Return the paths that a program gets through a pipe."""
+    if not program.is_fed:
+        return []
+    source = program.source
+    return _found_paths(source.words) if source is not None and source.name == "find" else [ANYTHING]
+
+
+def _found_paths(words: Sequence[str]) -> list[str]:
+    """Return what find looks for: its folders, below them the names it is limited to."""
+    end = next((i for i, word in enumerate(words) if word.startswith("-") or word == "!"), len(words))
+    roots = list(words[:end]) or ["."]
+    names = [
+        name
+        for option, name in pairwise(words)
+        if option in ("-name", "-iname") and not {"!", "-not"} & set(words)
+    ]
+    return [f"{root}/{ANYTHING}/{name}" for root in roots for name in names] or roots
+
+
+def _find_removes(words: Sequence[str]) -> bool:
+    runs = [value for option, value in pairwise(words) if option in ("-exec", "-execdir", "-ok", "-okdir")]
+    by_shell = any("rm " in word for word in words)
+    return "-delete" in words or bool(_REMOVERS & {posixpath.basename(run) for run in runs}) or by_shell
+
+
+def _relative(path: str, root: str) -> str | None:
+    """Return a path in the workspace, `.` for all of it; None for one outside."""
+    if path.startswith("~") or _OUTSIDE.match(path):
+        return None
+    path = posixpath.normpath(path)
+    if not path.startswith("/"):
+        return None if path.split("/")[0] == ".." else path
+    inside = posixpath.relpath(path, root) if root else path
+    above = inside.split("/")[0] == ".." and not (root + "/").startswith(path.rstrip("/") + "/")
+    return None if above else "." if inside.startswith("..") else inside
+
+
+def _is_made_again(path: str) -> bool:
+    names = path.split("/")
+    return bool(_MADE_AGAIN & set(names)) or path.endswith(_MADE_AGAIN_ENDS)
+
+
+def _is_spared(target: _Target, place: UncoveredPlace) -> bool:
+    """Return True if what is at a place is none of what is destroyed, or no loss."""
+    match place.reason:
+        case "ignored":
+            is_spared = target.extent in ("tracked", "untracked", "content")
+            return is_spared or _is_made_again(place.path) or _is_made_again(target.path)
+        case "git":
+            return target.extent in ("tracked", "untracked", "ignored") or target.path.endswith(".lock")
+        case "secret":  # git seldom tracks it
+            return target.extent == "tracked" and target.path != place.path
+    return place.reason == "special"
+
+
+def _reaches(target: _Target, place: UncoveredPlace) -> bool:
+    """Return True if what is at a place would be gone or changed."""
+    if _is_spared(target, place):
+        return False
+    pattern, names = _names(target.path), _names(place.path)
+    if target.extent == "content":
+        return not place.is_folder and _fits(pattern, names)
+    above = (pattern[:end] for end in range(1, len(pattern)) if ANYTHING not in pattern[:end])
+    if place.is_folder and any(_fits(folder, names) for folder in above):
+        return True
+    if target.extent == "file":
+        return not place.is_folder and _fits(pattern, names)
+    return _fits([*pattern, ANYTHING], names)
+
+
+def _names(path: str) -> list[str]:
+    return [name for name in path.split("/") if name not in ("", ".")]
+
+
+def _fits(pattern: Sequence[str], names: Sequence[str]) -> bool:
+    """Return True if a path with wildcards stands for a path."""
+    if not pattern:
+        return not names
+    if pattern[0] == ANYTHING:
+        return any(_fits(pattern[1:], names[at:]) for at in range(len(names) + 1))
+    if not names or (names[0].startswith(".") and pattern[0][:1] in "*?["):
+        return False
+    return fnmatchcase(names[0], pattern[0]) and _fits(pattern[1:], names[1:])
+
+
+def _name(place: UncoveredPlace, target: _Target) -> str:
+    is_inside = target.path.startswith(f"{place.path}/") and not re.search(r"[*?\[]", target.path)
+    return target.path if is_inside else place.path

@@ -1,0 +1,187 @@
+"""The programs that a shell command runs with their arguments, as far as its text says."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+import msgspec
+
+ANYTHING = "**"
+"""An argument that only the shell knows; within a path: any folders."""
+
+_PUNCTUATION = ";&|()<>\n"
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n(.*?)\n\s*\2(?=\s|$)", re.S)
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
+_VARIABLE = re.compile(r"\$\{?(\w+|[@*?#!])[^}/\s]*\}?|\$(?=$)")
+_NESTED = re.compile(r"\$\((.*)\)|`(.*)`", re.S)
+_SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "sh", "zsh"})
+_INTERPRETERS = re.compile(r"(?:python[\d.]*|node|perl|ruby|bun|deno|php)")
+_KEYWORDS = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "done", "fi"})
+_WRAPPERS = frozenset({
+    "builtin", "busybox", "command", "doas", "env", "exec", "flock", "ionice", "nice", "nohup", "setsid",
+    "stdbuf", "sudo", "time", "timeout", "xargs",
+})  # fmt: skip
+_OUTSIDE = {"HOME": "/nonexistent", "TMPDIR": "/tmp", "PWD": "."}
+_MAX_DEPTH = 4  # commands within commands
+
+
+class Program(msgspec.Struct, frozen=True):
+    """A program with its arguments, the folder it runs in, and the files that get its output (`>`).
+
+    `code` is a text in another language that it runs. Of arguments that come through a pipe, `source` is the
+    program that prints them; `is_fed`: it gets any at all.
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    folder: str = ""
+    outputs: tuple[str, ...] = ()
+    code: str = ""
+    is_fed: bool = False
+    source: Program | None = None
+
+
+def find_programs(command: str, folder: str = "", depth: int = 0) -> list[Program]:
+    """Return what a command runs, in order, in this folder or those it changes into."""
+    if depth > _MAX_DEPTH:
+        return []
+    reader = _Reader(folder, depth)
+    text = _HEREDOC.sub(lambda found: reader.read_heredoc(command[: found.start()], found), command)
+    reader.read(_tokens(text.replace("\\\n", "")))
+    return reader.programs
+
+
+def _tokens(text: str) -> list[str]:
+    """Return words and operators; of a text that is no complete command, what stands between spaces."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=_PUNCTUATION)
+    lexer.whitespace, lexer.commenters, lexer.whitespace_split = " \t\r", "", True
+    try:
+        return list(lexer)
+    except ValueError:
+        return re.findall(r"[;&|()<>\n]+|[^\s;&|()<>\"']+", text)
+
+
+class _Reader:
+    """Collects the programs of one command."""
+
+    def __init__(self, folder: str, depth: int) -> None:
+        self.programs: list[Program] = []
+        self._folder, self._depth = folder, depth
+        self._values: dict[str, list[str]] = {}
+        self._piped: Program | None = None
+
+    def read_heredoc(self, head: str, found: re.Match[str]) -> str:
+        """Return what stays of a command whose input is in it: input that is run is read as a program."""
+        words = re.split(r"[;&|\n]", head)[-1].split()
+        name = posixpath.basename(words[0]) if words else ""
+        if name in _SHELLS:
+            self.programs += find_programs(found[4], self._folder, self._depth + 1)
+        elif _INTERPRETERS.fullmatch(name):
+            self.programs.append(Program(name, folder=self._folder, code=found[4]))
+        return found[3]
+
+    def read(self, tokens: Iterable[str]) -> None:
+        """Read the words of a command, up to each operator."""
+        words: list[str] = []
+        outputs: list[str] = []
+        target = ""
+        for token in (*tokens, ";"):
+            if not token or set(token) - set(_PUNCTUATION):
+                if target:
+                    outputs += self._expand(token) if target in (">", ">|", "&>") else []
+                else:
+                    words.append(token)
+                target = ""
+            elif set(token) & set("<>"):
+                target = token
+            else:
+                last = self._run(words, outputs)
+                self._piped = last if token in ("|", "|&") else None
+                words, outputs, target = [], [], ""
+
+    def _run(self, words: Sequence[str], outputs: Sequence[str]) -> Program | None:
+        """Note what one simple command runs; return it."""
+        words = [word for word in words if word]
+        while words and words[0] in _KEYWORDS:
+            words = words[1:]
+        if words[:1] == ["for"] and words[2:3] == ["in"]:
+            self._values[words[1]] = [value for word in words[3:] for value in self._expand(word)]
+            return None
+        while words and (found := _ASSIGNMENT.match(words[0])):
+            self._values[found[1]] = self._expand(found[2])
+            words = words[1:]
+        for word in words:
+            for inner in _NESTED.findall(word):
+                self.programs += find_programs("".join(inner), self._folder, self._depth + 1)
+        words = [value for word in words for value in self._expand(word)]
+        if not words and not outputs:
+            return None
+        return self._note(words, tuple(outputs))
+
+    def _note(self, words: Sequence[str], outputs: tuple[str, ...]) -> Program | None:
+        name = posixpath.basename(words[0]) if words else ""
+        arguments = tuple(words[1:])
+        if name in ("cd", "pushd"):
+            self._folder = posixpath.join(self._folder, arguments[0] if arguments else _OUTSIDE["HOME"])
+            return None
+        if name in _SHELLS or name == "eval":
+            script = " ".join(arguments) if name == "eval" else _script(arguments)
+            self.programs += find_programs(script, self._folder, self._depth + 1)
+            return None
+        if name in _WRAPPERS:
+            return self._note_wrapped(arguments, outputs, is_fed=name == "xargs")
+        code = _code(arguments) if _INTERPRETERS.fullmatch(name) else ""
+        program = Program(name, arguments, self._folder, outputs, code)
+        self.programs.append(program)
+        return program
+
+    def _note_wrapped(
+        self, arguments: Sequence[str], outputs: tuple[str, ...], is_fed: bool
+    ) -> Program | None:
+        """Note each of the words behind a wrapper that may be its program: options may have values."""
+        last: Program | None = None
+        count = len(self.programs)
+        is_behind_option = False
+        for index, word in enumerate(arguments):
+            if word.startswith("-"):
+                is_behind_option = True
+            elif not _ASSIGNMENT.match(word) and not word[:1].isdigit():
+                last = self._note(arguments[index:], outputs) or last
+                if not is_behind_option:
+                    break
+                is_behind_option = False
+        if is_fed:
+            self.programs[count:] = [
+                msgspec.structs.replace(program, is_fed=True, source=self._piped)
+                for program in self.programs[count:]
+            ]
+        return last
+
+    def _expand(self, word: str) -> list[str]:
+        """Return a word with the values of its variables; what is not known is any path."""
+        found = _VARIABLE.search(word)
+        if found is None:
+            return [ANYTHING if _NESTED.search(word) else word]
+        name = found[1] or ""
+        values = self._values.get(name) or [_OUTSIDE.get(name, ANYTHING)]
+        rest = [_VARIABLE.sub(ANYTHING, part) for part in (word[: found.start()], word[found.end() :])]
+        return [rest[0] + value + rest[1] for value in values]
+
+
+def _script(arguments: Sequence[str]) -> str:
+    """Return what a shell runs by its option -c."""
+    return next(_behind(arguments, r"-[a-z]*c[a-z]*"), "")
+
+
+def _code(arguments: Sequence[str]) -> str:
+    return next(_behind(arguments, r"-[a-z]*[cepr]|--eval|eval"), "")
+
+
+def _behind(arguments: Sequence[str], option: str) -> Iterator[str]:
+    for word, value in pairwise(arguments):
+        if re.fullmatch(option, word):
+            yield value

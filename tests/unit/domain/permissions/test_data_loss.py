@@ -1,0 +1,114 @@
+"""Which commands mode auto asks about: those that destroy what nothing can bring back, and no others."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.permissions.data_loss import find_data_loss
+from helix_desktop.domain.permissions.rules import evaluate
+from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
+
+COVERAGE = FileCoverage(
+    files=3,
+    places=(
+        UncoveredPlace(".git", "git", is_folder=True),
+        UncoveredPlace("__pycache__", "ignored", is_folder=True),
+        UncoveredPlace("data", "ignored", is_folder=True),
+        UncoveredPlace(".env", "secret"),
+        UncoveredPlace("big.bin", "too_large"),
+        UncoveredPlace("logs/app.log", "ignored"),
+    ),
+    uncovered=6,
+    is_complete=True,
+)
+PARTS = ["rm", "git", "-rf", "$X", ";", "|", "(", ">", "*", "xargs", "sh", "-c", "for", "in", "X=1", "`", "'"]
+
+
+def loss(command: str, folder: str = "") -> str:
+    """Return what a command destroys in a workspace, joined by commas."""
+    return ",".join(find_data_loss(command, COVERAGE, folder, "/w/p"))
+
+
+@pytest.mark.parametrize(
+    ("command", "places"),
+    [
+        ("rm logs/app.log", "logs/app.log"), ("rm -f logs/*.log", "logs/app.log"),
+        ("rm -rf logs", "logs/app.log"),
+        ("rm data/x.csv", "data/x.csv"), ("cd logs && rm app.log", "logs/app.log"), ("rm -rf .git", ".git"),
+        ("rm -rf *", "data,big.bin,logs/app.log"), ("rm -rf /w/p/.git", ".git"), ("rm -rf /w/p/data", "data"),
+        ("git reset --hard 7f139f5", ".git"), ("git -C . gc --prune=now", ".git"), ("git stash drop", ".git"),
+        ("git reflog expire --expire=now --all", ".git"), ("git push --force", ".git"),
+        ("git push o +m", ".git"),
+        ("git branch -D x", ".git"), ("git clean -fdx", "data,.env,big.bin,logs/app.log"),
+        ("git checkout -- .", "big.bin"), ("git restore .", "big.bin"), ("git checkout -- .env", ".env"),
+        ("find . -name '*.log' -delete", "logs/app.log"), ("find logs -exec rm {} \\;", "logs/app.log"),
+        ("find . -name '*.log' | xargs rm -f", "logs/app.log"), ("dd if=/dev/zero of=big.bin", "big.bin"),
+        ("truncate -s 0 logs/app.log", "logs/app.log"), ("shred .env", ".env"),
+        (": > logs/app.log", "logs/app.log"),
+        ("echo x > .env", ".env"), ("sed -i s/a/b/ .env", ".env"), ("mv x .env", ".env"),
+        ('bash -lc "rm -rf .git"', ".git"), ("eval 'rm -rf .git'", ".git"), ("env X=1 rm -rf .git", ".git"),
+        ("timeout -s KILL 5 rm -rf .git", ".git"), ('echo "$(rm -rf .git)"', ".git"),
+        ("true; rm -rf .git", ".git"),
+        ('for f in logs/*.log; do rm "$f"; done', "logs/app.log"), ('D=logs; rm -rf "$D"', "logs/app.log"),
+        ("python -c \"import shutil; shutil.rmtree('.git')\"", ".git"),
+        ("python - <<'E'\nimport os\nos.remove('.env')\nE", ".env"), ("sh <<E\nrm -rf .git\nE", ".git"),
+    ],
+)  # fmt: skip
+def test_what_a_command_destroys_for_good(command: str, places: str) -> None:
+    assert loss(command) == places
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git status", "git commit -m 'rm -rf .git; git reset --hard'", "git checkout main", "git push",
+        "git stash",
+        "git restore --staged .", "git clean -nfdx", "git reset HEAD~1", "pytest -q > logs/app.log 2>&1",
+        "rm src/a.py", "rm -rf src build dist __pycache__ .pytest_cache node_modules", "rm *.py",
+        "rm -rf /tmp/x",
+        "find . -name '*.pyc' -delete", "find . -name '*.py' | xargs wc -l", "rm .git/index.lock", "cat .env",
+        "sed -n 1,9p .env", "make clean", "cat > x.sh <<'E'\nrm -rf .git\nE", "echo 'rm .env'", "", "'",
+    ],
+)  # fmt: skip
+def test_what_can_be_undone_or_made_again_is_no_loss(command: str) -> None:
+    assert loss(command) == ""
+
+
+def test_a_command_in_a_folder_destroys_what_is_there() -> None:
+    assert loss("rm app.log", "logs") == "logs/app.log"
+    assert loss("rm ../.env", "logs") == ".env"
+    assert loss("rm app.log") == ""
+
+
+def test_all_counts_where_it_is_unknown_what_can_be_undone() -> None:
+    incomplete = msgspec.structs.replace(COVERAGE, is_complete=False)
+    for coverage in (None, FileCoverage(), incomplete, FileCoverage(is_complete=True, error="No room")):
+        assert find_data_loss("rm a.py", coverage) == ("a.py",)
+        assert find_data_loss("git reset --hard", coverage) == (".git",)
+        assert find_data_loss("rm -rf build; git status", coverage) == ()
+
+
+@given(st.text(max_size=40) | st.lists(st.sampled_from(PARTS)).map(" ".join))
+def test_a_last_command_is_found_behind_whatever_stands_before(command: str) -> None:
+    loss(command)
+    if not set(command) & set("\"'\\#") and "<" not in command and "cd" not in command:
+        assert ".git" in loss(f"{command}\nrm -rf /w/p/.git")
+
+
+def test_mode_auto_asks_before_what_cannot_be_undone() -> None:
+    def decide(text: str, *rules: PermissionRule) -> tuple[str, tuple[str, ...]]:
+        rule = PermissionRule("run_command", text)
+        request = ApprovalRequest(
+            *("c", "run_command", text, "", text, rule), kind="command", confined=True, coverage=COVERAGE
+        )
+        decision = evaluate(rules, request, "auto")
+        return decision.effect, decision.data_loss
+
+    assert decide("rm logs/app.log; git gc --prune=now") == ("ask", ("logs/app.log", ".git"))
+    assert decide("rm src/a.py") == ("allow", ())
+    allowed = PermissionRule("run_command", "rm *", kind="pattern", confined=True)
+    assert decide("rm logs/app.log", allowed) == ("allow", ())
