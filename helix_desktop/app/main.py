@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.early_file_events import EarlyFileOpenEvents
 from helix_desktop.app.exit_codes import FAILED, LOCKED, USAGE
-from helix_desktop.app.launch_targets import launch_target
+from helix_desktop.app.launch_targets import SAMPLE_TARGET, launch_target
 from helix_desktop.app.window_frame import WindowFrame, build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
@@ -61,7 +61,10 @@ def show_window(args: argparse.Namespace) -> int:
         except InstanceNotResponding as error:
             return _fail_startup(app, error, data, LOCKED)
     frame = build_frame(app, WindowStateFile(data.root / WINDOW_STATE_FILE))
-    frame.window.announce(_first_workspace(target, frame.window.last_workspace()))
+    if target == SAMPLE_TARGET:
+        frame.window.opening_page.show_sample()
+    else:
+        frame.window.announce(_first_workspace(target, frame.window.last_workspace()))
     fit_screen(frame.window)  # it may be larger: its first size, or one kept from another screen
     _paint_first_frame(frame)
     from helix_desktop.app.run import Launch, run

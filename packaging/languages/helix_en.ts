@@ -2749,10 +2749,10 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
-            <source>%n turns leave the conversation. The message returns to the message field.</source>
+            <source>%n turns leave the conversation. The message returns to the message input.</source>
             <translation>
-                <numerusform>%n turn leaves the conversation. The message returns to the message field.</numerusform>
-                <numerusform>%n turns leave the conversation. The message returns to the message field.</numerusform>
+                <numerusform>%n turn leaves the conversation. The message returns to the message input.</numerusform>
+                <numerusform>%n turns leave the conversation. The message returns to the message input.</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -21786,12 +21786,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/tour_stops.py" />
-            <source>The bar is what the model reads with the next message. At the line, older messages are summarized. You can undo that.</source>
+            <source>The model reads a marker or a summary in its place. Nothing is lost: recall brings all of it back, or only the lines that are needed.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/tour_stops.py" />
-            <source>The model reads a marker or a summary in its place. Nothing is lost: recall brings all of it back, or only the lines that are needed.</source>
+            <source>The next request fills this much of the model's context. Near the limit, older messages are summarized. You can undo that.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22720,6 +22720,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/crash_notice.py" />
             <source>Open log folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/opening_page.py" />
+            <source>Opening the sample…</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -36,6 +36,11 @@ class OpeningPage(QWidget):
             else ""
         )
 
+    def show_sample(self) -> None:
+        """Say that the guided sample is being opened, which takes seconds where it is prepared first."""
+        self._title.setText(tr("Opening the sample…"))
+        self._icon.show()
+
     def text(self) -> str:
         """Return what stands here; empty if it says nothing."""
         return "\n".join(filter(None, (self._title.text(), self._words.text())))

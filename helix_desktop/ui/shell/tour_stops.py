@@ -63,8 +63,8 @@ class TourController(QObject):
                 "gauge",
                 text("How full the context is"),
                 text(
-                    "The bar is what the model reads with the next message. At the line, older messages "
-                    "are summarized. You can undo that."
+                    "The next request fills this much of the model's context. Near the limit, older "
+                    "messages are summarized. You can undo that."
                 ),
                 chat,
                 lambda: _place_of(window.top_bar.gauge),

@@ -26,6 +26,13 @@ def test_the_first_frame_names_the_workspace_of_the_last_run(qtbot: QtBot) -> No
     assert later.last_workspace() == ""
 
 
+def test_the_first_frame_says_that_the_sample_is_opened(qtbot: QtBot) -> None:
+    first = make_window({})
+    qtbot.addWidget(first)
+    first.opening_page.show_sample()
+    assert first.opening_page.text() == "Opening the sample…"
+
+
 @pytest.mark.parametrize(
     ("name", "signal"),
     [

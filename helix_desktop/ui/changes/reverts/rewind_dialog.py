@@ -149,8 +149,8 @@ class RewindDialog(Themed, SizedDialog):
         self._conversation_note.setText(
             tr.plural(
                 turns,
-                "%n turn leaves the conversation. The message returns to the message field.",
-                "%n turns leave the conversation. The message returns to the message field.",
+                "%n turn leaves the conversation. The message returns to the message input.",
+                "%n turns leave the conversation. The message returns to the message input.",
             )
         )
         self._conversation_note.setVisible(self.part != "files")
