@@ -2724,6 +2724,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
+            <source>%n of your messages leave the conversation. The first returns to the message input.</source>
+            <translation>
+                <numerusform>%n of your messages leaves the conversation. It returns to the message input.</numerusform>
+                <numerusform>%n of your messages leave the conversation. The first returns to the message input.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>%n places can't be undone</source>
             <translation>
@@ -2745,14 +2753,6 @@
             <translation>
                 <numerusform>%n step</numerusform>
                 <numerusform>%n steps</numerusform>
-            </translation>
-        </message>
-        <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/reverts/rewind_dialog.py" />
-            <source>%n turns leave the conversation. The message returns to the message input.</source>
-            <translation>
-                <numerusform>%n turn leaves the conversation. The message returns to the message input.</numerusform>
-                <numerusform>%n turns leave the conversation. The message returns to the message input.</numerusform>
             </translation>
         </message>
         <message numerus="yes">

@@ -70,11 +70,19 @@ _COMMAND_HEADER = re.compile(
     r"(?:\n\(no output\))?"
 )
 """What `tools/shell/result_text.py` says above a command's output."""
+_HEADERS = {
+    "run_command": _COMMAND_HEADER,
+    "read_file": re.compile(r"Lines \d+-\d+ of \d+ of [^\n]*:(?=\n)"),
+    "find_files": re.compile(r"[\d,]+ files?:(?=\n)"),
+}
+_MATCHES_HEADER = re.compile(r"[\d,]+ matching lines? in [\d,]+ files?:\n")
 
 
-def count_header_lines(text: str) -> int:
-    """Return how many lines of a command's output say how it ended, before those that it printed."""
-    header = _COMMAND_HEADER.match(text)
+def count_header_lines(tool: str, text: str) -> int:
+    """Return how many lines of an output are about it: how a command ended, which lines or files follow."""
+    if tool == "search_text" and _MATCHES_HEADER.match(text):
+        return sum(not line.startswith("  ") for line in text.splitlines())
+    header = _HEADERS[tool].match(text) if tool in _HEADERS else None
     return header[0].count("\n") + 1 if header else 0
 
 

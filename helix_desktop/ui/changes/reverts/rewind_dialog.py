@@ -36,11 +36,11 @@ _RANGE_CHARS = 24  # of a message that are shown at least
 
 @dataclass(frozen=True, slots=True)
 class RewindPoint:
-    """A message of the user, by its event; `turns` is how many turns go from there on."""
+    """A message of the user, by its event; `messages` is how many of them go, with it."""
 
     seq: int
     text: str
-    turns: int
+    messages: int
 
 
 class RewindDialog(Themed, SizedDialog):
@@ -145,12 +145,12 @@ class RewindDialog(Themed, SizedDialog):
         self.point_changed.emit(self.seq)
 
     def _update(self) -> None:
-        turns = self._points[self.seq].turns if self.seq in self._points else 0
+        messages = self._points[self.seq].messages if self.seq in self._points else 0
         self._conversation_note.setText(
             tr.plural(
-                turns,
-                "%n turn leaves the conversation. The message returns to the message input.",
-                "%n turns leave the conversation. The message returns to the message input.",
+                messages,
+                "%n of your messages leaves the conversation. It returns to the message input.",
+                "%n of your messages leave the conversation. The first returns to the message input.",
             )
         )
         self._conversation_note.setVisible(self.part != "files")

@@ -196,7 +196,7 @@ class ShellCommand:
 class ToolRow:
     """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
 
-    They are of the form that the agent was shown, and `header_lines` of them say how a command ended.
+    They are of the form that the agent was shown, and `header_lines` of them are about it.
     `answer_seq` is the event with the output (0: none), `tokens` are those of its output in a request, by
     Helix's count: the model's are shown (`ItemContext`).
     `is_choosing_form` says that its form is not chosen yet, `form_cost` its cost, `form_note` why it is not

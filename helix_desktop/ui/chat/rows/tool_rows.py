@@ -281,7 +281,7 @@ def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript)
         head=ends.head,
         tail=ends.tail,
         lines=ends.lines,
-        header_lines=count_header_lines(text) if answer.name == _COMMAND_TOOL else 0,
+        header_lines=count_header_lines(answer.name, text),
         tokens=(choice or answer).tokens + FRAMING_TOKENS,
         form=form,
         instructions=requested,

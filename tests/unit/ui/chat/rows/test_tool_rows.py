@@ -33,23 +33,31 @@ def test_a_recall_says_which_lines_it_brought_and_a_command_its_folder() -> None
     assert broken.command is None
 
 
+_MATCHES = "3 matching lines in 2 files:\na.py\n  1:x\n  --\n  7:x\nb.py\n  2:x\n"
+
+
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("tool", "text", "words"),
     [
-        ("exit code 0 (sandboxed, no network)\n1\n2\n3\n", "3 lines"),
-        ("exit code 0 (sandboxed)\n(left in the background, and ended: sleep 9)\nlast words", "1 line"),
-        ("no exit code: ended with all it had started after 5 s, its time limit (sandboxed)\n1\n", "1 line"),
-        ("exit code 1 (sandboxed)\n(no output)\n", ""),
-        ("Denied by you.", "1 line"),
+        ("run_command", "exit code 0 (sandboxed, no network)\n1\n2\n3\n", "3 lines"),
+        ("run_command", "exit code 0 (sandboxed)\n(left in the background, and ended: sleep 9)\nx", "1 line"),
+        ("run_command", "no exit code: ended with all it had started after 5 s (sandboxed)\n1\n", "1 line"),
+        ("run_command", "exit code 1 (sandboxed)\n(no output)\n", ""),
+        ("run_command", "Denied by you.", "1 line"),
+        ("read_file", "Lines 199-201 of 400 of orders.csv:\n199:a\n200:b\n201:c\n", "3 lines"),
+        ("read_file", "Lines\nof a file\n", "2 lines"),
+        ("find_files", "2 files:\na.py\nb.py\n", "2 lines"),
+        ("search_text", _MATCHES, "4 lines"),
+        ("search_text", "No match for 'x' in .\n", "1 line"),
     ],
 )
-def test_a_command_has_as_many_lines_as_it_printed(text: str, words: str) -> None:
-    """How it ended stands above them."""
-    calls = (ToolCall("c", "run_command", '{"command": "make"}'),)
+def test_an_output_has_as_many_lines_as_it_brought(tool: str, text: str, words: str) -> None:
+    """What they are stands above them."""
+    calls = (ToolCall("c", tool, "{}"),)
     log = [
         RecordedEvent(1, 1_000, SessionStarted("s")),
         RecordedEvent(2, 2_000, AssistantSpoke("", "m", 1, calls)),
-        RecordedEvent(3, 3_000, ToolAnswered("c", "run_command", text, "", 90, 0, 0, outcome="denied")),
+        RecordedEvent(3, 3_000, ToolAnswered("c", tool, text, "", 90, 0, 0, outcome="denied")),
     ]
     row = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow))
     assert figures_text(row, 0.0).partition(" · ")[0] == (words or "0 tokens")
