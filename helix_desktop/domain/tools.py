@@ -217,6 +217,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     workspace its changes could be undone, and where not; None for a call that names what it changes.
     `folder` is where in the workspace a command runs, `root` the workspace's path. `data_loss` are the places
     because of which mode auto asks: the command destroys them, and nothing can bring them back.
+    `is_sandboxed` says that some sandbox holds a command, `has_network` that it may use the network.
     """
 
     call_id: str
@@ -238,6 +239,8 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     folder: str = ""
     root: str = ""
     data_loss: tuple[str, ...] = ()
+    is_sandboxed: bool = False
+    has_network: bool = False
 
 
 class ApprovalReply(msgspec.Struct, frozen=True):

@@ -4433,6 +4433,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Choose the rule to save (it allows in the sandbox only, and refuses everywhere):</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Choose the rule to save:</source>
             <translation type="unfinished" />
         </message>
@@ -4922,6 +4927,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Rule to save (it allows in the sandbox only, and refuses everywhere):</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Rule to save:</source>
             <translation type="unfinished" />
         </message>
@@ -4938,6 +4948,11 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
             <source>Sandboxed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Sandboxed, with network</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -5528,6 +5543,16 @@
         <message>
             <location filename="../../helix_desktop/ui/chat/questions/question_card.py" />
             <source>{keys} to check, Enter to answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>{key} allows</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>{key} denies</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -100,6 +100,8 @@ class RunCommand(Tool[RunCommandArguments]):
             suggested_rules=offers,
             folder=args.folder,
             root=str(self._context.root),
+            is_sandboxed=sandbox.kind != "none",
+            has_network=network,
         )
 
     def _ignore_sentence(self) -> tuple[UserText, ...]:

@@ -57,6 +57,8 @@ _STYLES: dict[Answer, ButtonStyle] = {"once": "primary", "words": "ghost", "neve
 _MAX_DETAIL_LINES = 60
 _ONE_RULE = text("Rule to save:")
 _CHOICE = text("Choose the rule to save:")
+_ONE_CONFINED_RULE = text("Rule to save (it allows in the sandbox only, and refuses everywhere):")
+_CONFINED_CHOICE = text("Choose the rule to save (it allows in the sandbox only, and refuses everywhere):")
 
 
 def _data_loss_text(places: Sequence[str]) -> str:
@@ -95,9 +97,30 @@ class ApprovalItem(RowItem):
         offers = self._offers if self._has_rules else []
         self._set_texts([self._summary, *self._reasons, *detail, *self._places, *offers])
         self._well = QRectF()
-        label = translate(_CHOICE if len(row.offers) > 1 else _ONE_RULE)
+        single, choice = (
+            (_ONE_CONFINED_RULE, _CONFINED_CHOICE) if row.is_rule_confined else (_ONE_RULE, _CHOICE)
+        )
+        label = translate(choice if len(row.offers) > 1 else single)
         self._label = paragraph_layout(label, tools, theme.faint, SMALL)
         self._marks: list[QRectF] = []
+        keys = dict(context.answer_tips)
+        self._keys = tr("{key} allows", key=keys["once"]) if keys.get("once") else ""
+        if keys.get("deny"):
+            denies = tr("{key} denies", key=keys["deny"])
+            self._keys = f"{self._keys} · {denies}" if self._keys else denies
+        self._keys_place = QRectF()
+
+    @property
+    def key_hint(self) -> str:
+        """The keys that answer it, as they are shown; empty if there is no room for them."""
+        return "" if self._keys_place.isEmpty() else self._keys
+
+    @property
+    def sandbox_text(self) -> str:
+        """What holds a command; empty for other calls."""
+        if self._approval.is_sandboxed:
+            return tr("Sandboxed, with network") if self._approval.has_network else tr("Sandboxed")
+        return tr("Not sandboxed") if self._approval.kind == "command" else ""
 
     @property
     def _selected_offer(self) -> int:
@@ -161,8 +184,19 @@ class ApprovalItem(RowItem):
         rules, self.hit_areas = self.hit_areas, others
         fold = HitArea("open:rules", ToggleFold("rules"), tr("Save a rule"), QRectF(), radius=8)
         y = self._arrange_buttons([*map(self._answer_area, _ANSWERS), fold], y, width)
+        self._place_keys(width)
         self.hit_areas += rules  # above the others, to leave these under the pointer; Tab comes to them later
         return y + style.px(15)
+
+    def _place_keys(self, width: float) -> None:
+        """Place the keys right of the last button, if there is room."""
+        font = self.style.font(SMALL)
+        last = self.hit_areas[-1].rect
+        left = last.right() + self.style.px(12)
+        wide = self.style.width(self._keys, font) + 2
+        right = width - self.style.px(_PAD)
+        has_room = bool(self._keys) and right - wide >= left
+        self._keys_place = QRectF(right - wide, last.y(), wide, last.height()) if has_room else QRectF()
 
     def _arrange_rules(self, y: float, width: float) -> float:
         style, pad = self.style, self.style.px(_PAD)
@@ -248,6 +282,8 @@ class ApprovalItem(RowItem):
             self._label.paint(painter, state.clip, ())
             for number, mark in enumerate(self._marks):
                 self._paint_mark(painter, mark, number == self._selected_offer)
+        if self.key_hint:
+            paint_line(painter, style, self._keys_place, self._keys, style.font(SMALL), theme.faint)
         in_blocks = [block.text for block in self._blocks]
         for text in self.texts:
             if text not in in_blocks:
@@ -290,10 +326,11 @@ class ApprovalItem(RowItem):
             chips.append((tr("Subagent: {title}", title=subagent), style))
         if row.position:
             chips.append((row.position, ChipStyle(theme.muted, theme.raised, theme.border)))
-        if row.is_sandboxed:
-            chips.append((tr("Sandboxed"), ChipStyle(theme.ok, theme.ok_soft, "", "shield-check")))
-        elif row.kind == "command":
-            chips.append((tr("Not sandboxed"), ChipStyle(theme.warn, theme.warn_soft, "", "shield-alert")))
+        if self.sandbox_text:
+            is_safe = row.is_sandboxed and not row.has_network
+            color, soft = (theme.ok, theme.ok_soft) if is_safe else (theme.warn, theme.warn_soft)
+            icon = "shield-check" if is_safe else "shield-alert"
+            chips.append((self.sandbox_text, ChipStyle(color, soft, "", icon)))
         return chips
 
     def _paint_uncovered(self, painter: QPainter, area: HitArea) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import msgspec
+
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.row_key import RowKey
@@ -66,17 +68,20 @@ def _question_row(question: Question, is_late: bool) -> QuestionRow:
 
 
 def _approval_row(request: ApprovalRequest) -> ApprovalRow:
+    rules = request.suggested_rules or (request.rule,)
     return ApprovalRow(
         ask_key(request.call_id),
         request.tool,
         translate(request.summary),
         translate(request.detail),
-        tuple(rule.text for rule in request.suggested_rules or (request.rule,)),
+        tuple(msgspec.structs.replace(rule, confined=False).text for rule in rules),
         request.kind,
-        request.confined,
+        request.confined or request.is_sandboxed,
         request.asking_rule,
         requester=request.subagent_title,
         uncovered=uncovered_line(request.coverage) if request.coverage else "",
         uncovered_places=uncovered_details(request.coverage) if request.coverage else (),
         data_loss=request.data_loss,
+        has_network=request.has_network,
+        is_rule_confined=any(rule.confined for rule in rules),
     )

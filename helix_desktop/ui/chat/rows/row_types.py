@@ -273,7 +273,9 @@ class ToolRow:
 class ApprovalRow:
     """A tool call that waits for the user; `offers` are the rules that may be saved, word for word.
 
-    `is_sandboxed`: its effects stay in the sandbox. `matched_rule` requires the approval, if any.
+    `is_sandboxed`: a sandbox holds it, though it may use the network (`has_network`).
+    `is_rule_confined`: what a saved rule allows is so in the sandbox only.
+    `matched_rule` requires the approval, if any.
     `position` says which of several questions it is, `requester` which subagent asks, if it is one.
     `data_loss` names what a command destroys for good, if mode auto asks because of it.
     `uncovered` says in one line where its changes can't be undone, `uncovered_places` each with its reason.
@@ -292,6 +294,8 @@ class ApprovalRow:
     uncovered: str = ""
     uncovered_places: tuple[str, ...] = ()
     data_loss: tuple[str, ...] = ()
+    has_network: bool = False
+    is_rule_confined: bool = False
 
 
 @dataclass(frozen=True, slots=True)

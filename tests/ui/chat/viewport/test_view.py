@@ -289,7 +289,7 @@ def test_enter_answers_with_the_button_that_has_the_keyboard(qtbot: QtBot, view:
 
 
 def test_the_rule_to_save_is_selected_by_mouse_or_keyboard(qtbot: QtBot, view: ChatView) -> None:
-    offers = ("Run: git log -3", "Run commands like: git log *, in the sandbox")
+    offers = ("Run: git log -3", "Run commands like: git log *")
     row = ApprovalRow(
         row_key("p"), "run_command", "Run it", "git log -3", offers, "command", is_sandboxed=True
     )

@@ -1,0 +1,57 @@
+"""What the approval card says about its keys, the sandbox and the rules that may be saved."""
+
+from __future__ import annotations
+
+import msgspec
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.domain.permissions.rules import suggest_command_rules
+from helix_desktop.domain.tools import ApprovalRequest
+from helix_desktop.ui.chat.items.approval import ApprovalItem
+from helix_desktop.ui.chat.questions.ask_rows import AskRows
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style.theme import LIGHT
+
+_RULES = suggest_command_rules("git push", confined=True)
+_CONFINED = ApprovalRequest(
+    *("p", "run_command", "git push", "Run it", "git push", _RULES[0], "command"),
+    confined=True,
+    suggested_rules=_RULES,
+    is_sandboxed=True,
+)
+
+
+def _shown(qtbot: QtBot, request: ApprovalRequest) -> tuple[ApprovalRow, ApprovalItem]:
+    view = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(view)
+    view.show_answer_tips(frozenset({("once", "Ctrl+1"), ("deny", "Ctrl+2")}))
+    AskRows(view.chat_viewport.model).show(request)
+    row, item = view.chat_viewport.model.raw_rows()[0], view.chat_viewport.item(0)
+    view.highlighter.finish()
+    assert isinstance(row, ApprovalRow)
+    assert isinstance(item, ApprovalItem)
+    return row, item
+
+
+def test_it_names_its_keys_where_there_is_room(qtbot: QtBot) -> None:
+    _, item = _shown(qtbot, _CONFINED)
+    item.layout(900)
+    assert item.key_hint == "Ctrl+1 allows · Ctrl+2 denies"
+    item.layout(300)
+    assert item.key_hint == ""
+
+
+def test_it_offers_rules_in_words_that_hold_for_each_answer(qtbot: QtBot) -> None:
+    row, _ = _shown(qtbot, _CONFINED)
+    assert row.offers == ("Run: git push", "Run commands like: git push *")
+    assert row.is_rule_confined, "the label above says where they allow"
+
+
+def test_it_calls_a_sandbox_with_network_what_it_is(qtbot: QtBot) -> None:
+    assert _shown(qtbot, _CONFINED)[1].sandbox_text == "Sandboxed"
+    networked = msgspec.structs.replace(_CONFINED, confined=False, has_network=True)
+    assert _shown(qtbot, networked)[1].sandbox_text == "Sandboxed, with network"
+    free = msgspec.structs.replace(networked, is_sandboxed=False)
+    assert _shown(qtbot, free)[1].sandbox_text == "Not sandboxed"
