@@ -160,18 +160,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         if not isinstance(error, BrokenPipeError):  # a reader that has gone needs no words
             _print_error(f"{error}.")
+            _show_failed_window(args, error, "")
         return FAILED
     except Exception as error:  # noqa: BLE001 - the last line of defence: it is logged, and said in one line
-        logs_dir = _log_unexpected_error(args, error)
-        _print_error(
-            tr(
-                "Something went wrong ({error}). The log is in {folder}.",
-                error=f"{type(error).__name__}: {error}",
-                folder=logs_dir,
-            )
-        )
+        log_place = tr("The log is in {folder}.", folder=_log_unexpected_error(args, error))
+        what = tr("Something went wrong ({error}).", error=f"{type(error).__name__}: {error}")
+        _print_error(f"{what} {log_place}")
+        _show_failed_window(args, error, log_place)
         return FAILED
     return code
+
+
+def _show_failed_window(args: argparse.Namespace, error: Exception, log_place: str) -> None:
+    """Show an unexpected error of the window in a message box: who started it may see no terminal."""
+    if getattr(args, "command", "") not in (None, OPEN_COMMAND):
+        return
+    from helix_desktop.app.failed_start import (
+        couldnt_start_text,
+        damaged_installation_text,
+        show_failed_start,
+    )
+
+    what, fix = tr("Something went wrong, and Helix Desktop had to stop."), log_place
+    if isinstance(error, ImportError):
+        what, fix = couldnt_start_text(), f"{damaged_installation_text()} {log_place}"
+    show_failed_start(what, f"{type(error).__name__}: {error}", fix)
 
 
 def _run_sample_python(argv: Sequence[str]) -> int:

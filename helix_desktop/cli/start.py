@@ -1,6 +1,10 @@
 """Starts the command line, before its modules are loaded."""
 
-from helix_desktop.app.exit_codes import INTERRUPTED
+import sys
+
+from helix_desktop.app.exit_codes import FAILED, INTERRUPTED
+
+_WINDOW_OPTIONS = {"--data-dir", "--workspace", "--demo"}
 
 
 def start() -> int:
@@ -9,4 +13,21 @@ def start() -> int:
         from helix_desktop.cli.main import main
     except KeyboardInterrupt:
         return INTERRUPTED
+    except ImportError as error:
+        return _report_damage(error)
     return main()
+
+
+def _report_damage(error: ImportError) -> int:
+    """Say that a part of the program can't be loaded, in a message box if the window was to open."""
+    from helix_desktop.app.failed_start import (
+        couldnt_start_text,
+        damaged_installation_text,
+        show_failed_start,
+    )
+
+    what, fix = couldnt_start_text(), damaged_installation_text()
+    sys.stderr.write(f"helix-desktop: {what} {error}. {fix}\n")
+    if set(sys.argv[1::2]) <= _WINDOW_OPTIONS:
+        show_failed_start(what, str(error), fix)
+    return FAILED

@@ -6457,7 +6457,12 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/main.py" />
-            <source>Something went wrong ({error}). The log is in {folder}.</source>
+            <source>Something went wrong ({error}).</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/main.py" />
+            <source>Something went wrong, and Helix Desktop had to stop.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6488,6 +6493,11 @@
         <message>
             <location filename="../../helix_desktop/cli/licenses.py" />
             <source>The license text of {name} is missing. Reinstall Helix Desktop.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/main.py" />
+            <source>The log is in {folder}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22368,6 +22378,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/app/failed_start.py" />
             <location filename="../../helix_desktop/ui/shell/crash_notice.py" />
             <source>Close</source>
             <translation type="unfinished" />
@@ -22419,6 +22430,7 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/app/failed_start.py" />
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <location filename="../../helix_desktop/ui/shell/crash_notice.py" />
             <source>Copy</source>
@@ -22529,6 +22541,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Guide</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/app/failed_start.py" />
+            <source>Helix Desktop couldn't start.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23046,6 +23063,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Take the tour</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/app/failed_start.py" />
+            <source>The installation is damaged or incomplete. Install Helix Desktop again.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -1,0 +1,38 @@
+"""A message box says why the window could not open."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+from helix_desktop.app.failed_start import show_failed_start
+
+
+def test_a_failed_start_is_shown_and_its_text_can_be_copied(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")  # read to know of a display: Qt runs already
+    monkeypatch.setenv("DISPLAY", ":0")
+    shown: list[str] = []
+
+    def press(name: str) -> None:
+        box = qapp.activeModalWidget()
+        assert isinstance(box, QMessageBox)
+        shown.append(f"{box.text()}|{box.informativeText()}")
+        next(button for button in box.buttons() if button.text() == name).click()
+
+    def copy() -> None:
+        QTimer.singleShot(0, lambda: press("Close"))
+        press("Copy")
+
+    QTimer.singleShot(0, copy)
+    show_failed_start("It failed.", "No library.", "Install it.")
+    assert shown == ["It failed.|No library.\n\nInstall it."] * 2, "Copy leaves it open"
+    assert QGuiApplication.clipboard().text() == "It failed.\nNo library.\nInstall it."
+
+
+def test_nothing_is_shown_without_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    show_failed_start("It failed.", "", "")  # it would wait to be closed
