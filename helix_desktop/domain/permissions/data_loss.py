@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -29,6 +30,8 @@ _REMOVING_CODE = re.compile(
     r"\b(?:rmtree|unlink|unlinkSync|rmSync|rmdirSync|rm_rf|rm_r|removeSync|os\.remove|truncate)\b"
 )
 _STRINGS = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
+_WILDCARDS = frozenset("*?[")
+_REMEMBERED = 2_048  # paths: each target is compared with each place
 _EMPTY = frozenset({"", ":", "true"})
 
 Extent = Literal["file", "tree", "tracked", "untracked", "ignored", "content"]
@@ -179,9 +182,10 @@ def _is_spared(target: _Target, place: UncoveredPlace) -> bool:
 
 def _reaches(target: _Target, place: UncoveredPlace) -> bool:
     """Return True if what is at a place would be gone or changed."""
-    if _is_spared(target, place):
-        return False
     pattern, names = _names(target.path), _names(place.path)
+    is_elsewhere = pattern[:1] != names[:1] and pattern and not _WILDCARDS & set(pattern[0])
+    if is_elsewhere or _is_spared(target, place):
+        return False
     if target.extent == "content":
         return not place.is_folder and _fits(pattern, names)
     above = (pattern[:end] for end in range(1, len(pattern)) if ANYTHING not in pattern[:end])
@@ -192,8 +196,9 @@ def _reaches(target: _Target, place: UncoveredPlace) -> bool:
     return _fits([*pattern, ANYTHING], names)
 
 
-def _names(path: str) -> list[str]:
-    return [name for name in path.split("/") if name not in ("", ".")]
+@lru_cache(maxsize=_REMEMBERED)
+def _names(path: str) -> tuple[str, ...]:
+    return tuple(name for name in path.split("/") if name not in ("", "."))
 
 
 def _fits(pattern: Sequence[str], names: Sequence[str]) -> bool:

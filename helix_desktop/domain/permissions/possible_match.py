@@ -13,7 +13,9 @@ Match = Literal["no", "maybe", "yes"]
 _WEAKEST_FIRST: tuple[Match, ...] = ("no", "maybe", "yes")
 _DYNAMIC = "\0"  # stands where the shell puts something else
 _EXPANSION = re.compile(r"""\$(?=[\w({@*#?!$'"-])|`""")
-_BRACES_OR_GLOB = re.compile(r"(?<!\S)(?=\S*(?:\{[^\s{}]*(?:,|\.\.)[^\s{}]*\}|[*?]|\w\[[^\s\]]+\]))")
+_BRACES_OR_GLOB = re.compile(
+    r"(?<!\S)(?=\S*(?:\{[^\s{}]{0,99}(?:,|\.\.)[^\s{}]{0,99}\}|[*?]|\w\[[^\s\]]{1,99}\]))"
+)
 _QUOTES = re.compile(r"""["'\\]""")
 _SEPARATORS = re.compile(r"[;&|(){}\n\r]+")
 _SPACES = re.compile(r"[<>\s]+")
