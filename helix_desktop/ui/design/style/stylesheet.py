@@ -150,7 +150,9 @@ QLineEdit[kind="search"] { padding: 6px 9px; padding-$begin: 3px; }
 QLineEdit[kind="search"]:focus { padding: 5px 8px; padding-$begin: 2px; }
 QLineEdit[kind="title"] { font-size: ${px15}px; font-weight: 600; padding: 0 4px; border-radius: 6px; }
 /* Beside the drop-down: dialogs are laid out for boxes of this width. */
-QComboBox { padding-$end: 28px; }
+/* A list below the box: Qt's other one is a menu that is too low for its frame and cuts the last choice. */
+QComboBox { padding-$end: 28px; combobox-popup: 0; }
+QComboBoxPrivateContainer { border: 0; }
 QComboBox:focus { padding-$end: 27px; }
 QComboBox::drop-down { border: 0; width: 26px; }
 QComboBox::down-arrow { image: none; width: 0; height: 0; }
@@ -159,6 +161,7 @@ QComboBox QAbstractItemView { background: $surface; color: $text; border: 1px so
     padding: 4px;
     selection-background-color: $selection; selection-color: $text; outline: 0; }
 QComboBox QAbstractItemView::item { min-height: 26px; border-radius: 6px; padding: 0 6px; }
+QComboBox QAbstractItemView::item:selected { background: $selection; color: $text; }
 """
 
 _MENUS = """
