@@ -159,6 +159,10 @@ def test_a_provider_is_not_saved_without_a_number_that_is_wrong(qtbot: QtBot) ->
     save = find_button(page.editor.footer, "save_provider")
     window.setText("many")
     window.editingFinished.emit()
+    output = page.editor.models.spec_form.field("output")
+    output.setText("4k")
+    output.editingFinished.emit()
+    assert window.text() == "many"  # an edit of another number leaves what was typed
     with qtbot.assertNotEmitted(page.editor.saved):
         save.click()
     assert page.editor.models.error_text() == "Correct the marked number of m."

@@ -176,8 +176,18 @@ class ModelSpecForm(QWidget):
             return
         restyle(self._fields[name], "invalid", False)
         self._show_source(name)
-        if entry != self._entry:
-            self.changed.emit(entry)
+        self._emit(entry)
+
+    def _emit(self, entry: ModelEntry) -> None:
+        """Hand an edited model on; what is wrong in other fields stays there, as it was typed."""
+        if entry == self._entry:
+            return
+        wrong = {name: field.text() for name, field in self._fields.items() if field.property("invalid")}
+        faults = {name: self.source(name) for name in wrong}
+        self.changed.emit(entry)
+        for name, typed in wrong.items():
+            self._fields[name].setText(typed)
+            self._show_fault(name, faults[name])
 
     def _show_fault(self, name: str, fault: str) -> None:
         restyle(self._fields[name], "invalid", True)
@@ -190,13 +200,11 @@ class ModelSpecForm(QWidget):
 
     def _on_selected(self, name: str) -> None:
         entry = msgspec.structs.replace(self._entry, **{name: self._choices[name].currentData()})
-        if entry != self._entry:
-            self.changed.emit(entry)
+        self._emit(entry)
 
     def _on_effort_selected(self) -> None:
         entry = msgspec.structs.replace(self._entry, effort=self._effort.currentData())
-        if entry != self._entry:
-            self.changed.emit(entry)
+        self._emit(entry)
 
     def _on_extras_changed(self) -> None:
         extras = self.extras_form.extras()
@@ -206,8 +214,7 @@ class ModelSpecForm(QWidget):
             secret_headers=extras.secret_headers,
             body=extras.body,
         )
-        if entry != self._entry:
-            self.changed.emit(entry)
+        self._emit(entry)
 
     def _reset(self) -> None:
         unset = {name: getattr(ModelSpec(), name) for name in ModelSpec.__struct_fields__}
