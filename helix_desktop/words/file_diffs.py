@@ -64,9 +64,9 @@ def _contents(diff: FileDiff) -> list[str]:
 
 
 def _empty_text(diff: FileDiff) -> str:
-    if diff.before is None:
+    if diff.before is None and diff.after is not None:
         return tr("Empty file created.")
-    if diff.after is None:
+    if diff.before is not None and diff.after is None:
         return tr("Empty file deleted.")
     return tr("No changes.")
 

@@ -2619,6 +2619,14 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>%n files as before</source>
+            <translation>
+                <numerusform>%n file as before</numerusform>
+                <numerusform>%n files as before</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../helix_desktop/ui/changes/reverts/plan_texts.py" />
             <source>%n files can't be reverted.</source>
             <translation>
@@ -3151,6 +3159,16 @@
                 <numerusform>During {command} and %n other</numerusform>
                 <numerusform>During {command} and %n others</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
+            <source>Each file as it is now, compared with the last commit.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/filter_bar.py" />
+            <source>Each file as it is now, compared with what it was before this session changed it. By turn, each row shows the lines of its own change, so they may add up to more.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/file_history/storage.py" />
@@ -3905,6 +3923,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/detail.py" />
+            <source>The lines of each change in this turn, added up</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/file_history/history.py" />
             <source>The list of changes can't be read.</source>
             <translation type="unfinished" />
@@ -4197,6 +4220,14 @@
             <location filename="../../helix_desktop/ui/design/diff/view.py" />
             <source>{added}, {removed}</source>
             <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>{differing} of %n files changed</source>
+            <translation>
+                <numerusform>{differing} of %n file changed</numerusform>
+                <numerusform>{differing} of %n files changed</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../helix_desktop/ui/changes/reverts/plan_view.py" />

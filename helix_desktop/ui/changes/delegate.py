@@ -14,6 +14,7 @@ from helix_desktop.ui.changes.texts import (
     STATUSES,
     counts_texts,
     files_text,
+    kind_text,
     makers_text,
     split_path,
     status_text,
@@ -137,6 +138,8 @@ class ChangeDelegate(QStyledItemDelegate):
     def _paint_counts(self, painter: QPainter, room: QRectF, row: FileRow) -> float:
         """Paint lines added and removed at the right end of the room; return where they begin."""
         right = room.right()
+        if row.kind == "same":
+            return self._text(painter, room, kind_text(row.kind), 11, "faint", at_right=True)
         added, removed = counts_texts(self._model.counts_of(row))
         for text, color in ((removed, "error"), (added, "ok")):
             if text:

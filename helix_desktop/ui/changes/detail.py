@@ -19,7 +19,6 @@ from helix_desktop.ui.changes.rows import (
     LineCounts,
     can_change,
     file_of,
-    net_lines,
     visible_changes,
 )
 from helix_desktop.ui.changes.texts import (
@@ -176,9 +175,10 @@ class ChangeDetail(Themed, QWidget):
         self._icon = IconLabel("file-pen", px=16, color_token="muted")
         self._title = TextLine("", 13, 600)
         self._title.elide = Qt.TextElideMode.ElideMiddle
-        self._added, self._removed = TextLine("", 12, 500, "ok"), TextLine("", 12, 500, "error")
-        for counter in (self._added, self._removed):
+        self.lines_of_turn = TextLine("", 12, 500, "ok"), TextLine("", 12, 500, "error")
+        for counter in self.lines_of_turn:
             counter.is_fixed_width = True
+            counter.setToolTip(tr("The lines of each change in this turn, added up"))
         self._status = Pill("")
         self._note = TextLine("", 12, role="muted")
         self.accept = PushButton("", "", "check", name="accept_change")
@@ -205,7 +205,7 @@ class ChangeDetail(Themed, QWidget):
         )
         for button, _, tip in self._words:
             button.setToolTip(tip)
-        title = row(self._icon, self._title, self._added, self._removed, self._status, None, gap=8)
+        title = row(self._icon, self._title, *self.lines_of_turn, self._status, None, gap=8)
         buttons = row(self.accept, self.revert, self.open, self.patch, self.more, None, gap=6)
         self._head = QWidget()
         self._head.setLayout(column(title, self._note, buttons, margins=(12, 10, 12, 10), gap=6))
@@ -218,12 +218,12 @@ class ChangeDetail(Themed, QWidget):
         self._title.setToolTip(path_text(file.path))
         moved = tr("moved from {path}", path=path_text(file.moved_from)) if file.moved_from else ""
         self._show_note(
-            moved or kind_text(file.kind),
+            moved if moved and file.kind != "same" else kind_text(file.kind),
             who_text(file.last) if file.is_step else makers_text(file.steps),
             format_relative_time(file.last.at_ms, self._now(), with_time=True) if file.last.at_ms else "",
             "" if file.is_covered else tr("can't be undone"),
         )
-        self._show_counts(None)  # the diff has its own
+        self.show_turn_lines(None)  # the diff has its own
         self._show_status(file)
         self._show_revert(file)
         self.open.setVisible(file.after is not None and file.after.kind == "file")
@@ -238,7 +238,7 @@ class ChangeDetail(Themed, QWidget):
             format_relative_time(group.steps[-1].at_ms, self._now(), with_time=True),
         )
         self._show_status(group)
-        self._show_counts(net_lines(group.steps))
+        self.show_turn_lines(None)
         self._show_revert(group)
         self.open.setVisible(False)
         self._fit()
@@ -248,8 +248,9 @@ class ChangeDetail(Themed, QWidget):
         self.summary.setText("\n".join(lines))
         self.body.setCurrentWidget(self._summary_page)
 
-    def _show_counts(self, counts: LineCounts | None) -> None:
-        for line, words in zip((self._added, self._removed), counts_texts(counts), strict=True):
+    def show_turn_lines(self, counts: LineCounts | None) -> None:
+        """Show the lines of all changes of the selected turn; None: they are not counted yet, or too many."""
+        for line, words in zip(self.lines_of_turn, counts_texts(counts), strict=True):
             line.set_text(words)
             line.setVisible(bool(words))
 

@@ -12,10 +12,10 @@ from helix_desktop.ui.changes.rows import (
     ChangeFilter,
     GroupedChanges,
     Grouping,
+    LineCounts,
     ListSource,
-    net_lines,
 )
-from helix_desktop.ui.changes.texts import counts_texts, files_text, source_text
+from helix_desktop.ui.changes.texts import source_text, total_text
 from helix_desktop.ui.design.buttons import IconButton, PushButton, TabButton, TabList
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
@@ -93,10 +93,8 @@ class ChangesFilterBar(QWidget):
         self.changed.emit()
 
     def show_changes(self, grouped: GroupedChanges) -> None:
-        """Say how much changed, and offer those who made it where there are several."""
-        changes, files = grouped.changes, grouped.files
-        counts = " ".join(filter(None, counts_texts(net_lines(changes.captures))))
-        self.counter.set_text(" · ".join(filter(None, (files_text(files), counts))))
+        """Offer those who made the changes where there are several."""
+        changes = grouped.changes
         present = {step.source for step in changes.captures}
         for source, chip in self._sources.items():
             number = sum(step.source == source for step in changes.captures)
@@ -105,6 +103,13 @@ class ChangesFilterBar(QWidget):
         self._chips.setVisible(len(present) > 1)
         self._chips.rearrange()
         self._controls.rearrange()
+
+    def show_total(self, grouped: GroupedChanges, counts: LineCounts | None) -> None:
+        """Say how much changed; None: its lines are not counted yet, or too many."""
+        words = total_text(grouped, counts)
+        if words != self.counter.text:
+            self.counter.set_text(words)
+            self._controls.rearrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Let the counter go where room is short."""
@@ -118,6 +123,14 @@ class ChangesFilterBar(QWidget):
         """Show what is listed, and let the user choose where there are two."""
         self.source = source
         self._sources_of_list[source].setChecked(True)
+        self.counter.setToolTip(
+            tr("Each file as it is now, compared with the last commit.")
+            if source == "commit"
+            else tr(
+                "Each file as it is now, compared with what it was before this session changed it. By turn, "
+                "each row shows the lines of its own change, so they may add up to more."
+            )
+        )
         self._source_switch.setVisible(has_git or source == "commit")
         self._grouping_switch.setVisible(source == "session")
         self._controls.rearrange()

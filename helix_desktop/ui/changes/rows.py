@@ -128,20 +128,12 @@ def agent_captures(steps: Iterable[RecordedChanges]) -> tuple[str, ...]:
     return own or tuple(step.capture for step in steps)
 
 
-def net_lines(steps: Sequence[RecordedChanges]) -> LineCounts:
-    """Return the lines added and removed by steps, without what a later one of them took back.
-
-    Lines that were changed again count again.
-    """
-    is_taking_back: dict[str, bool] = {}  # by the capture
+def added_up(counts: Iterable[LineCounts]) -> LineCounts:
+    """Return the sum of the lines of several changes."""
     added = removed = 0
-    for step in steps:
-        target = next((capture for capture in step.reverts if capture in is_taking_back), None)
-        takes_back = target is not None and not is_taking_back[target] and step.scope != "redo"
-        is_taking_back[step.capture] = takes_back
-        added += -step.removed_lines if takes_back else step.added_lines
-        removed += -step.added_lines if takes_back else step.removed_lines
-    return max(0, added), max(0, removed)
+    for plus, minus in counts:
+        added, removed = added + plus, removed + minus
+    return added, removed
 
 
 def can_change(entry: Entry) -> bool:
@@ -167,12 +159,12 @@ def session_selection(changes: SessionChanges) -> RevertSelection:
 
 @dataclass(frozen=True, slots=True)
 class GroupedChanges:
-    """Changes as they are listed, by turn and by file; `files` is how many different ones there are."""
+    """Changes as they are listed, by turn and by file; `differing` are the files not as at first."""
 
     changes: SessionChanges
     by_turn: tuple[ChangeGroup, ...] = ()
     by_file: tuple[ChangeGroup, ...] = ()
-    files: int = 0
+    differing: tuple[FileRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +218,9 @@ def row_kind(change: ChangeKind, before: FileState | None, after: FileState | No
 def group_changes(changes: SessionChanges) -> GroupedChanges:
     """Return changes as they are listed; for a thread, where there are many."""
     by_file = tuple(_by_file(changes))
-    return GroupedChanges(changes, tuple(_by_turn(changes)), by_file, len(by_file))
+    heads = (group.head for group in by_file if group.head is not None)
+    differing = tuple(head for head in heads if head.kind != "same")
+    return GroupedChanges(changes, tuple(_by_turn(changes)), by_file, differing)
 
 
 def commit_changes(changes: Sequence[FileChange]) -> SessionChanges:

@@ -10,8 +10,17 @@ from helix_desktop.domain.file_history.session_changes import ChangedFileStatus,
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.domain.user_text import TextContext, UserText
-from helix_desktop.ui.changes.rows import ChangeGroup, ChangesState, FileRow, LineCounts, Obstacle, RowKind
+from helix_desktop.ui.changes.rows import (
+    ChangeGroup,
+    ChangesState,
+    FileRow,
+    GroupedChanges,
+    LineCounts,
+    Obstacle,
+    RowKind,
+)
 from helix_desktop.ui.design.pill import Tone
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.file_coverage import reason_text
 from helix_desktop.words.numbers import format_size, format_whole_percent
@@ -124,6 +133,19 @@ def counts_texts(counts: LineCounts | None) -> tuple[str, str]:
     added, removed = counts or (0, 0)
     plus, minus = line_counts_texts(added, removed)
     return plus if added else "", minus if removed else ""
+
+
+def total_text(grouped: GroupedChanges, counts: LineCounts | None) -> str:
+    """Return how many files are not as before, and their lines, if these are counted."""
+    differing, files = len(grouped.differing), len(grouped.by_file)
+    if not differing and files:
+        return tr.plural(files, "%n file as before", "%n files as before")
+    words = files_text(files)
+    if differing < files:
+        words = tr.plural(
+            files, "{differing} of %n file changed", "{differing} of %n files changed", differing=differing
+        )
+    return dotted((words, " ".join(filter(None, counts_texts(counts)))))
 
 
 def accessible_counts(counts: LineCounts | None) -> str:

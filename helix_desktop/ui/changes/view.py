@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QPoint, Qt, Signal
@@ -20,11 +20,13 @@ from helix_desktop.ui.changes.detail import ChangeDetail
 from helix_desktop.ui.changes.filter_bar import ChangesFilterBar
 from helix_desktop.ui.changes.menus import entry_menu, page_menu
 from helix_desktop.ui.changes.rows import (
+    ChangeGroup,
     ChangesState,
     Contents,
     Entry,
     FileRow,
     LineCounts,
+    added_up,
     file_of,
     narrow_groups,
     visible_changes,
@@ -44,6 +46,7 @@ tr = Translator("Changes")
 
 _SIDE_BY_SIDE_PX = 680  # width of the page from which the diff stands at the right of the list
 _LIST_PX, _DETAIL_PX = 330, 500
+_MOST_COUNTED = 500  # files whose lines are counted for a sum
 _LIST_SHARE, _WIDEST_LIST_PX = 0.28, 520  # of a large page, until the user moves the handle
 
 
@@ -93,9 +96,11 @@ class ChangesPage(Themed, QWidget):
             return
         if state.grouped is not None:
             self.filter_bar.show_changes(state.grouped)
+            self._show_totals()
         self.filter_bar.show_source(state.source, has_git=state.has_git)
         self.coverage.show_coverage(state.coverage, state.obstacle)
         self._show_groups()
+        self._request_counts()
 
     @property
     def state(self) -> ChangesState:
@@ -104,7 +109,9 @@ class ChangesPage(Themed, QWidget):
 
     def counts_of(self, row: FileRow) -> LineCounts | None:
         """Return the lines that a file gained and lost; None while nobody counted."""
-        if len(row.steps) == 1 and len(row.last.changes) == 1:
+        if row.kind == "same":
+            return 0, 0
+        if len(row.steps) == 1 and len(row.last.changes) == 1 and row.last.capture:
             return row.last.added_lines, row.last.removed_lines
         return self._line_counts.get(row.contents)
 
@@ -112,6 +119,7 @@ class ChangesPage(Themed, QWidget):
         """Show how many lines were added and removed between contents."""
         self._line_counts.update(counts)
         self.list.viewport().update()
+        self._show_totals()
 
     def show_coverage(self, coverage: FileCoverage) -> None:
         """Show what is covered now."""
@@ -244,14 +252,44 @@ class ChangesPage(Themed, QWidget):
 
     def _on_selected(self, entry: Entry | None) -> None:
         self.detail.show_entry(entry)
+        self._show_totals()
+        self._request_counts()
         file = file_of(entry)
         if file is not None and not self.detail.has_diff:
             self.file_selected.emit(file)
 
     def _request_counts(self) -> None:
-        rows = [row for row in self.list.visible_files() if self.counts_of(row) is None]
+        """Have lines counted that are not yet: of the rows in sight first."""
+        rows = {
+            row.contents: row
+            for row in (*self.list.visible_files(), *self._differing, *self._rows_of_turn)
+            if self.counts_of(row) is None
+        }
         if rows:
-            self.counts_requested.emit(rows)
+            self.counts_requested.emit(list(rows.values()))
+
+    @property
+    def _differing(self) -> Sequence[FileRow]:
+        """The files whose lines the total is of; none if they are too many."""
+        return _not_too_many(self._state.grouped.differing if self._state.grouped is not None else ())
+
+    @property
+    def _rows_of_turn(self) -> Sequence[FileRow]:
+        """The changes of the selected turn; none if they are too many, or no turn is selected."""
+        entry = self.entry
+        return _not_too_many(entry.rows if isinstance(entry, ChangeGroup) and entry.head is None else ())
+
+    def _show_totals(self) -> None:
+        """Show the sums of lines that are all counted."""
+        if self._state.grouped is not None:
+            self.filter_bar.show_total(self._state.grouped, self._sum(self._differing))
+        if self._rows_of_turn:
+            self.detail.show_turn_lines(self._sum(self._rows_of_turn))
+
+    def _sum(self, rows: Sequence[FileRow]) -> LineCounts | None:
+        counts = [self.counts_of(row) for row in rows]
+        counted = [lines for lines in counts if lines is not None]
+        return added_up(counted) if len(counted) == len(counts) else None
 
     def _show_more(self, anchor: QWidget) -> None:
         entry = self.entry
@@ -262,3 +300,7 @@ class ChangesPage(Themed, QWidget):
         entry = self.entry
         if entry is not None:
             entry_menu(self.change_actions, entry).popup(position)
+
+
+def _not_too_many(rows: Sequence[FileRow]) -> Sequence[FileRow]:
+    return rows if len(rows) <= _MOST_COUNTED else ()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.ui.changes.rows import FileRow, group_changes
+from helix_desktop.ui.changes.rows import ChangeGroup, FileRow, group_changes
 from helix_desktop.ui.changes.view import ChangesPage
 from tests.support.galleries import changes_samples as samples
 from tests.support.galleries.panes_samples import NOW_MS
@@ -113,6 +113,47 @@ def test_a_screen_reader_hears_what_happened_to_a_file(page: ChangesPage) -> Non
     assert "README.md, changed, 4 lines added, 3 lines removed, You or another program" in texts
     assert "tests/ui/chat/test_stream.py, created, 48 lines added, write_file, Reverted" in texts
     assert any(text.startswith("build/cache.bin") and text.endswith("can't be undone") for text in texts)
+
+
+def test_the_total_is_of_files_as_they_are_now_and_adds_up_with_their_rows(page: ChangesPage) -> None:
+    counter = page.filter_bar.counter
+    assert counter.text == "8 of 10 files changed", "nothing is counted yet"
+    page.show_counts(samples.line_counts(samples.changes_state()))
+    press(page, "group-by-file")
+    grouped = page.state.grouped
+    assert grouped is not None
+    counts = [page.counts_of(group.head) for group in grouped.by_file if group.head is not None]
+    assert None not in counts
+    added, removed = (sum(column) for column in zip(*filter(None, counts), strict=True))
+    assert added > removed > 0
+    assert counter.text == f"8 of 10 files changed · +{added} \N{MINUS SIGN}{removed}"
+
+
+def test_a_session_whose_files_are_all_back_says_so(page: ChangesPage) -> None:
+    there_and_back = [
+        msgspec.structs.replace(samples.STEPS[0], changes=(samples.change("a.py"),)),
+        msgspec.structs.replace(
+            samples.STEPS[1], changes=(samples.change("a.py", samples.AFTER, samples.BEFORE),)
+        ),
+    ]
+    grouped = group_changes(samples.session_changes(there_and_back))
+    page.set_state(replace(samples.changes_state(), grouped=grouped))
+    assert page.filter_bar.counter.text == "1 file as before"
+
+
+def test_a_turn_shows_the_sum_of_its_rows_once_all_are_counted(page: ChangesPage, qtbot: QtBot) -> None:
+    plus, minus = page.detail.lines_of_turn
+    with qtbot.waitSignal(page.counts_requested) as request:
+        page.list.select("turn:1")
+    assert not plus.text
+    page.show_counts({row.contents: (2, 1) for row in request.args[0]})
+    turn = page.entry
+    assert isinstance(turn, ChangeGroup)
+    lines = [page.counts_of(row) or (0, 0) for row in turn.rows]
+    assert (plus.text, minus.text) == (
+        f"+{sum(added for added, _ in lines)}",
+        f"\N{MINUS SIGN}{sum(removed for _, removed in lines)}",
+    )
 
 
 def test_what_is_selected_stays_so_when_more_is_recorded(page: ChangesPage) -> None:

@@ -120,10 +120,10 @@ async def test_a_turn_is_reverted_redone_and_merged_with_what_came_since(
         assert (diff.added, diff.removed) == (1, 1)
 
         counter = page(rig).filter_bar.counter
-        assert counter.text == "3 files · +2 \N{MINUS SIGN}2"
+        await until(lambda: counter.text == "3 files · +2 \N{MINUS SIGN}2", "the lines")
         await revert_turn(rig)
         await until(lambda: contents(folder) == {"notes.txt": NOTES, "old.txt": "old\n"}, "the turn reverted")
-        await until(lambda: counter.text == "3 files", "no lines that stand")
+        await until(lambda: counter.text == "3 files as before", "no change that stands")
         await until(lambda: "3 files reverted." in rig.banner_text(), "the banner")
         assert not (folder / "out").exists()
         press(rig.window.banners, "files-reverted:undo")
