@@ -126,3 +126,16 @@ async def test_what_is_not_covered_is_named_before_a_command_runs_and_not_for_an
     await rig.run()
     assert [update.ask.coverage for update in rig.updates_of(ApprovalRequested)] == [coverage, None]
     assert uncovered_line(coverage) == "Can't be undone in 1 place: dist"
+
+
+async def test_mode_auto_asks_before_a_command_destroys_what_is_not_covered() -> None:
+    rig = await started(
+        [("ask", {"kind": "command", "confined": True, "subject": subject})
+         for subject in ("pytest -q", "rm logs/a.log", "rm a.txt")]
+    )  # fmt: skip
+    place = UncoveredPlace("logs", "ignored", is_folder=True)
+    rig.history.coverage = FileCoverage(places=(place,), uncovered=1, is_complete=True)
+    await rig.conversation.set_mode("auto")
+    await rig.run()
+    asks = [update.ask for update in rig.updates_of(ApprovalRequested)]
+    assert [(ask.subject, ask.data_loss) for ask in asks] == [("rm logs/a.log", ("logs/a.log",))]
