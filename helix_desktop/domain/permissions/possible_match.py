@@ -13,9 +13,9 @@ Match = Literal["no", "maybe", "yes"]
 _WEAKEST_FIRST: tuple[Match, ...] = ("no", "maybe", "yes")
 _DYNAMIC = "\0"  # stands where the shell puts something else
 _EXPANSION = re.compile(r"""\$(?=[\w({@*#?!$'"-])|`""")
-_BRACES_OR_GLOB = re.compile(
-    r"(?<!\S)(?=\S*(?:\{[^\s{}]{0,99}(?:,|\.\.)[^\s{}]{0,99}\}|[*?]|\w\[[^\s\]]{1,99}\]))"
-)
+_WORD = re.compile(r"\S+")
+_BRACES = re.compile(r"\{(?=[^{}]*\})[^{}]*(?:,|\.\.)")  # linear: a command may hold much JSON
+_CLASS_START = re.compile(r"\w\[[^\]]")
 _QUOTES = re.compile(r"""["'\\]""")
 _SEPARATORS = re.compile(r"[;&|(){}\n\r]+")
 _SPACES = re.compile(r"[<>\s]+")
@@ -65,7 +65,15 @@ def _words(cut: re.Pattern[str], text: str) -> tuple[str, ...]:
 def _plain(command: str) -> str:
     """Return a command without quotes and escapes; what the shell replaces is marked."""
     marked = _EXPANSION.sub(_DYNAMIC, command.replace("\\\n", ""))
-    return _QUOTES.sub("", _BRACES_OR_GLOB.sub(_DYNAMIC, marked))
+    return _QUOTES.sub("", _WORD.sub(_mark_pattern, marked))
+
+
+def _mark_pattern(match: re.Match[str]) -> str:
+    """Return a word, marked if the shell puts others in its place: names of files, or each in its braces."""
+    word = match[0]
+    has_class = _CLASS_START.search(word, 0, max(0, word.rfind("]"))) is not None
+    is_pattern = has_class or "*" in word or "?" in word or _BRACES.search(word) is not None
+    return _DYNAMIC + word if is_pattern else word
 
 
 def _program(word: str) -> str:

@@ -234,6 +234,14 @@ def test_a_refused_pattern_leaves_other_commands_alone(text: str) -> None:
     assert evaluate([denied], command(text), "auto").effect == "allow"
 
 
+def test_a_long_command_is_read_once() -> None:
+    """What it writes to a file may be of any size: braces and brackets without an end took minutes."""
+    text = "cat > a.json <<E\n" + '{"v":[' + "1," * 100_000 + "{}\n" + "a[" * 100_000 + "\nE"
+    assert possibly_matches("git push *", text) == "no"
+    assert possibly_matches("git push *", "git pus[h] origin") == "maybe"
+    assert possibly_matches("git push *", "git {push," + "a" * 200 + "}") == "maybe"
+
+
 @pytest.mark.parametrize(
     ("text", "pattern"),
     [
