@@ -104,11 +104,11 @@ def _similar_text_hint(data: str, old: str) -> str:
     if _LINE_NUMBERS.sub("", old) in data:
         return "It is there without the line numbers: leave them out."
     squeeze: Callable[[str], str] = lambda line: "".join(line.split())  # noqa: E731 - one use, two places
-    own_lines, lines = old.splitlines(), data.splitlines()
+    own_lines, lines = old.splitlines(), data.replace("\r\n", "\n").split("\n")  # as read_file numbers them
     expected = next((squeeze(line) for line in own_lines if line.strip()), "")
     for number, line in enumerate(lines):
         if expected and squeeze(line) == expected:
             count = min(len(own_lines), _SIMILAR_LINES)
-            excerpt = "\n".join(lines[number : number + count])[:_SIMILAR_CHARS]
+            excerpt = "\n".join(lines[number : number + count])[:_SIMILAR_CHARS].rstrip("\n")
             return f"Line {number + 1} is like its first line. From there the file has:\n{excerpt}"
     return "Read the file again."

@@ -77,6 +77,10 @@ async def test_a_text_that_is_only_alike_is_answered_with_what_the_file_has(root
     call = make_call("edit_file", path="src/a.py", old_text="four", new_text="x")
     with pytest.raises(ToolError, match=r"Read the file again\.$"):
         await make_tools(root).run(call)
+    (root / "src" / "a.py").write_bytes(b"one\r\n\x0c\r\ntwo\r\n")
+    call = make_call("edit_file", path="src/a.py", old_text=" two", new_text="x")
+    with pytest.raises(ToolError, match=r"Line 3 is like .* file has:\ntwo$"):  # as read_file numbers it
+        await make_tools(root).run(call)
 
 
 async def test_a_failing_write_rolls_back_the_previous_ones(
