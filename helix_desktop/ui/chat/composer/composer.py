@@ -221,7 +221,7 @@ class Composer(Themed, QWidget):
             button.setIconSize(QSize(edge + gap, edge))
         tall = round(style.px(_LINE))
         self.model_button.setFixedHeight(tall)
-        set_style_sheet(self.model_button, _outline_style(style, 12))
+        set_style_sheet(self.model_button, _outline_style(style, round(style.px(12))))
         self._attach.setFixedSize(tall, tall)
         send_edge = max(_BUTTON, tall)
         self._send.setFixedSize(send_edge, send_edge)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtGui import QColor, QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
@@ -39,6 +39,17 @@ def test_it_grows_with_the_text_size_and_keeps_it_over_a_change_of_theme(compose
     after = [part.fontMetrics().height() for part in parts]
     assert all(new >= old * 1.4 for old, new in zip(before, after, strict=True))
     assert composer.model_button.height() >= composer.model_button.fontMetrics().height() + 4
+
+
+@pytest.mark.parametrize("zoom", [0.8, 1.0, 2.0])
+def test_the_models_button_is_round_at_every_text_size(composer: Composer, zoom: float) -> None:
+    """A style sheet drops a radius of more than half the height."""
+    composer.set_model("model")
+    composer.set_theme(LIGHT, zoom)
+    image = composer.model_button.grab().toImage()
+    edge = QColor(LIGHT.border)
+    assert image.pixelColor(image.width() // 2, 0) == edge
+    assert image.pixelColor(1, 0) != edge
 
 
 def test_enter_sends_and_shift_enter_breaks_the_line(qtbot: QtBot, composer: Composer) -> None:
