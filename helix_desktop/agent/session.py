@@ -223,14 +223,13 @@ class Session:
         """Return what was saved of an answer, if anything is, with the event it follows. Raise StoreError."""
         return (await self._store.draft(self.id)).partial_answer
 
-    async def partial_outputs(self) -> dict[str, str]:
-        """Return what was saved of the outputs of running calls, by call id. Raise StoreError."""
-        return {output.call_id: output.text for output in (await self._store.draft(self.id)).partial_outputs}
+    async def partial_outputs(self) -> tuple[PartialOutput, ...]:
+        """Return what was saved of the outputs of running calls. Raise StoreError."""
+        return (await self._store.draft(self.id)).partial_outputs
 
-    async def save_partial_outputs(self, outputs: Mapping[str, str]) -> None:
+    async def save_partial_outputs(self, outputs: Sequence[PartialOutput]) -> None:
         """Save what running calls printed so far, for after a crash; empty: delete it. Raise StoreError."""
-        saved = [PartialOutput(call_id, text) for call_id, text in outputs.items()]
-        await self._store.save_partial_outputs(self.id, saved)
+        await self._store.save_partial_outputs(self.id, outputs)
 
     def is_unanswered(self, seq: int) -> bool:
         """Return True if the turn is open, and no answer was recorded in it after event `seq`."""

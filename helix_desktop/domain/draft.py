@@ -7,11 +7,15 @@ import msgspec
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 
 
-class PartialOutput(msgspec.Struct, frozen=True):
-    """The end of what a running call has printed so far."""
+class PartialOutput(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The end of what a running call has printed so far.
+
+    `duration_ms` is for how many milliseconds it had run when this was saved; 0: an older version saved it.
+    """
 
     call_id: str
     text: str
+    duration_ms: int = 0
 
 
 class Draft(msgspec.Struct, frozen=True, omit_defaults=True):

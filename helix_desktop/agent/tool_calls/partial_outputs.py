@@ -7,6 +7,7 @@ import logging
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.tool_calls.running_calls import RunningCall
+from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import StoreError
 
 _SAVE_EVERY_S = 1.0  # quicker calls are never saved
@@ -36,14 +37,15 @@ class PartialOutputs:
             self._task = None
         await self._save()
 
-    async def read_unanswered(self) -> dict[str, str]:
-        """Return what was saved of the outputs of calls that never had an answer, by call id."""
+    async def read_unanswered(self) -> list[PartialOutput]:
+        """Return what was saved of the outputs of calls that never had an answer."""
         try:
-            self._saved = await self._runtime.session.partial_outputs()
+            saved = await self._runtime.session.partial_outputs()
         except StoreError as error:  # a damaged draft must not keep its session closed
             _log.warning("what a crash left of outputs cannot be read: %s", error)
-            return {}
-        return {call_id: text for call_id, text in self._saved.items() if self._is_unanswered(call_id)}
+            return []
+        self._saved = {output.call_id: output.text for output in saved}
+        return [output for output in saved if self._is_unanswered(output.call_id)]
 
     def _is_unanswered(self, call_id: str) -> bool:
         transcript = self._runtime.transcript
@@ -61,8 +63,13 @@ class PartialOutputs:
             return
         is_first_try = self._saved is not None
         self._saved = outputs  # also if this is canceled meanwhile: the store goes on
+        elapsed_ms = self._runtime.elapsed_ms
+        saved = [
+            PartialOutput(key, text, elapsed_ms(self._calls[key].started_at_ms))
+            for key, text in outputs.items()
+        ]
         try:
-            await self._runtime.session.save_partial_outputs(outputs)
+            await self._runtime.session.save_partial_outputs(saved)
         except StoreError as error:  # the call goes on; recording its answer reports what is wrong
             self._saved = None
             if is_first_try:

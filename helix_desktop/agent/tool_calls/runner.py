@@ -116,10 +116,12 @@ class ToolRunner:
     async def recover_outputs(self) -> None:
         """Record, as answers, the outputs that could not be recorded, and what a crash left of others."""
         await self.record_again()
-        for call_id, text in (await self._partial_outputs.read_unanswered()).items():
-            call = self._runtime.transcript.open_calls[call_id]
-            result = ToolResult(f"{CRASHED}\n{text}".encode("utf-8", "surrogatepass"), ok=False, stopped=True)
-            await self._gate.receive(await self._received(call, result, self._runtime.clock()), [])
+        for output in await self._partial_outputs.read_unanswered():
+            call = self._runtime.transcript.open_calls[output.call_id]
+            printed = f"{CRASHED}\n{output.text}".encode("utf-8", "surrogatepass")
+            result = ToolResult(printed, ok=False, stopped=True)
+            started_at_ms = self._runtime.clock() - output.duration_ms
+            await self._gate.receive(await self._received(call, result, started_at_ms), [])
         await self._partial_outputs.end()
 
     async def _answer(

@@ -11,7 +11,7 @@ import pytest
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import INTERRUPTED
-from helix_desktop.agent.session_updates import ErrorRaised, EventRecorded, ResponseDelta
+from helix_desktop.agent.session_updates import CallOutput, ErrorRaised, EventRecorded, ResponseDelta
 from helix_desktop.agent.tool_calls import partial_outputs
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.runner import CRASHED
@@ -197,15 +197,21 @@ class WatchedStore(GatedStore):
         self.has_outputs.set()
 
 
-async def test_a_crash_leaves_what_a_running_call_had_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_crash_leaves_what_a_running_call_had_printed_and_how_long_it_had_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(partial_outputs, "_SAVE_EVERY_S", 0)
     store = WatchedStore()
     script = replies_in_order(tool_call_reply(("wait", {})), text_reply("Done."))
     rig = AgentRig(ScriptedModel(script), POLICY, store=store)
     session = (await rig.begin()).session.id
+    rig.conversation.session.listen(
+        lambda update: rig.clock.advance_s(7) if isinstance(update, CallOutput) else None
+    )
     await rig.conversation.send("Look.")
     await store.has_outputs.wait()
     crashed = await store_after_crash(rig)
+    rig.clock.advance_s(120)
     rig.tools.gate.set()
     await rig.wait_until_idle()
     assert await store.draft(session) == Draft()
@@ -216,6 +222,7 @@ async def test_a_crash_leaves_what_a_running_call_had_printed(monkeypatch: pytes
     assert isinstance(answer, ToolAnswered)
     assert (answer.call_id, answer.ok, answer.outcome) == ("c0", False, "stopped")
     assert answer.text == f"{CRASHED}\nwaiting for the gate"
+    assert answer.duration_ms == 14_000, "of two outputs, when they were saved"
     assert await crashed.get(answer.digest) == answer.text.encode()
     assert ended == TurnEnded("interrupted", interruption="crash")
     assert await crashed.draft(session) == Draft()

@@ -291,6 +291,13 @@ def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript)
     )
 
 
+def _duration_ms(answer: ToolAnswered) -> int | None:
+    """Return how long a call ran; None if it did not, or if a crash left nothing that says it."""
+    if answer.outcome == "stopped":
+        return answer.duration_ms or None
+    return answer.duration_ms if answer.outcome == "ran" else None
+
+
 def _with_outcome(row: ToolRow, answer: ToolAnswered) -> ToolRow:
     """Return the row of a call that is over, although its output's form may still be chosen."""
     state: ToolState = "ok" if answer.ok else "failed"
@@ -298,7 +305,7 @@ def _with_outcome(row: ToolRow, answer: ToolAnswered) -> ToolRow:
         row,
         state=_OUTCOMES.get(answer.outcome, state),
         size_bytes=answer.size,
-        duration_ms=answer.duration_ms if answer.outcome in ("ran", "stopped") else None,
+        duration_ms=_duration_ms(answer),
         exit_code=answer.exit_code,
         digest=answer.digest,
         running_output=None,

@@ -61,3 +61,19 @@ def test_an_output_has_as_many_lines_as_it_brought(tool: str, text: str, words: 
     ]
     row = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow))
     assert figures_text(row, 0.0).partition(" · ")[0] == (words or "0 tokens")
+
+
+@pytest.mark.parametrize(("duration_ms", "shown"), [(0, None), (14_000, 14_000)])
+def test_a_call_that_a_crash_cut_off_shows_no_time_where_none_was_saved(
+    duration_ms: int, shown: int | None
+) -> None:
+    call = ToolCall("c", "run_command", '{"command": "make"}')
+    answer = ToolAnswered("c", "run_command", "1", "", 1, 1, 1, duration_ms=duration_ms, outcome="stopped")
+    log = [
+        RecordedEvent(1, 1_000, SessionStarted("s")),
+        RecordedEvent(2, 2_000, AssistantSpoke("", "m", 1, (call,))),
+        RecordedEvent(3, 3_000, answer),
+    ]
+    _, rows = rows_from_log(log)
+    (row,) = (row for row in rows if isinstance(row, ToolRow))
+    assert row.duration_ms == shown
