@@ -11533,7 +11533,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
-            <source>Estimated</source>
+            <source>Estimated from the last report</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -300,7 +300,8 @@ class Inspector(Themed, QWidget):
         self.share.set_text(about + format_whole_percent(share), tone)
         self.used.set_text(about + format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(state.window)))
-        self.source.set_text(tr("Estimated") if state.is_estimated and state.ratio else state.source)
+        is_from_report = state.is_estimated and state.ratio  # the line below names the provider
+        self.source.set_text(tr("Estimated from the last report") if is_from_report else state.source)
         show_text(self.ratio, state.ratio)
         self.bar.show_window(state.segments, state.window, state.levels)
         self.until.setText("\n".join(filter(None, (state.compaction_text, state.own_policy))))

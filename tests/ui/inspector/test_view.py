@@ -43,7 +43,7 @@ def test_the_numbers_state_their_source(pane: Inspector) -> None:
     assert pane.share.text() == "61 %"
     assert pane.until.text() == "Compacts at 85 % · 5.8k left"
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
-    assert (pane.used.text, pane.source.text) == ("≈ 20.9k", "Estimated")
+    assert (pane.used.text, pane.source.text) == ("≈ 20.9k", "Estimated from the last report")
 
 
 def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -> None:

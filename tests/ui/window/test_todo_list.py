@@ -129,7 +129,9 @@ async def _check_an_unfinished_list(rig: WindowRig) -> None:
     refused = StreamedReply(
         Call("todo", json.dumps({"items": [{"content": "both", "status": "in_progress"}] * 2}), id="r")
     )
-    script = replies_in_order(listed(1), refused, waits(), listed(3), text_reply("Done."))
+    script = replies_in_order(
+        listed(1), refused, waits(), text_reply("Three."), listed(3), text_reply("Done.")
+    )
     async with ChatServer(script) as server:
         await rig.wiring.workspace_controller.new_session()
         await rig.use_server(server)
@@ -144,5 +146,7 @@ async def _check_an_unfinished_list(rig: WindowRig) -> None:
         await until(lambda: not panel.isVisible(), "no list of another session")
         await rig.wiring.workspace_controller.open_session(session)
         await until(panel.isVisible, "the list of the session")
+        await rig.run_turn("How many files are there?")
+        assert not panel.isVisible()  # what the user does now is something else
         await rig.run_turn("Go on")
         assert not panel.isVisible()

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 from helix_desktop.domain.todo import TodoItem, current_item
 from helix_desktop.ui.chat.items.todo import ITEM_ICONS, done_ratio, item_color, item_text
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.rows.row_types import ToolRow, TurnFooterRow, UserRow
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
@@ -160,9 +160,13 @@ class TodoPanel(Themed, QWidget):
         self.setVisible(bool(items))
 
     def _newest_items(self) -> tuple[TodoItem, ...]:
-        rows = self._model.raw_rows()
+        """Return the newest list; nothing if a later turn ended without it: it is about something else."""
+        rows, has_ended = self._model.raw_rows(), False
         for at in range(len(rows) - 1, max(-1, len(rows) - _MAX_LOOKBACK_ROWS), -1):
             row = rows[at]
+            has_ended = has_ended or isinstance(row, TurnFooterRow)
+            if has_ended and isinstance(row, UserRow):
+                return ()
             if isinstance(row, ToolRow) and row.todo and row.state not in ("failed", "denied"):
                 return row.todo
         return ()
