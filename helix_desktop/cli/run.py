@@ -67,8 +67,12 @@ def run_turn(args: argparse.Namespace) -> int:
             opened = workspace.find_open(session)
             return opened.session.transcript if opened is not None else None
 
+        def stop() -> None:
+            if not task.cancelling():  # it may be because of a signal that the output is gone
+                task.cancel()
+
         # On an error as on Ctrl+C: the turn is recorded as stopped.
-        printer = TurnPrinter(args.json, transcript_of, on_output_error=task.cancel)
+        printer = TurnPrinter(args.json, transcript_of, on_output_error=stop)
         workspace.listen(printer.on_update)
         try:
             conversation = await _open_session(workspace, args)

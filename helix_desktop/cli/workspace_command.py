@@ -6,9 +6,10 @@ import argparse
 import asyncio
 import os
 import signal
+import stat
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,9 @@ def with_services(args: argparse.Namespace, work: ServicesWork) -> int:
         def stop(exit_code: int) -> None:
             nonlocal code
             code = exit_code
-            if task is not None:
+            if exit_code == HUNG_UP:
+                _discard_terminal_output()
+            if task is not None and not task.cancelling():  # a second one would break off the end of the turn
                 task.cancel()
 
         if sys.platform != "win32":
@@ -84,6 +87,14 @@ def with_services(args: argparse.Namespace, work: ServicesWork) -> int:
         return asyncio.run(run())
     except asyncio.CancelledError:
         return code
+
+
+def _discard_terminal_output() -> None:
+    """Print nothing more on a terminal that was closed: each write to it fails. Files and pipes stay."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @asynccontextmanager

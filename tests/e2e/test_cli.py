@@ -408,6 +408,26 @@ async def test_a_workspace_in_use_names_its_owner_and_the_owner_can_be_stopped(
     assert texts == ["I think"]
 
 
+async def test_a_turn_is_ended_in_order_when_its_terminal_is_closed(cli: Cli) -> None:
+    """Nothing can be printed there any more, and the shell and the system both send the signal."""
+    async with ChatServer(replies_in_order(StreamedReply(Text("I think"), Hang()))) as server:
+        address = ("--model", "local/small", "--base-url", server.base_url)
+        keyboard, terminal = os.openpty()
+        run = ("run", "--workspace", "ws", "--trust", "--message", "Think.")
+        process = await cli.start(*run, *address, stdout=terminal)
+        os.close(terminal)
+        assert await asyncio.to_thread(os.read, keyboard, 100) == b"I think"
+        os.close(keyboard)
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGHUP)
+        stopped = await wait_for_exit(process)
+    assert (stopped.code, stopped.err) == (129, "")
+    store = await LevelDbStore.open(cli.store, cli.store.parent.name)
+    (session,) = await store.sessions()
+    assert (await store.events(session.id))[-1].event == TurnEnded("stopped")
+    await store.close()
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
 async def test_a_signal_ends_a_run_that_waits_for_the_end_of_its_instructions(
     cli: Cli, number: signal.Signals, code: int
