@@ -3262,6 +3262,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/changes/list_model.py" />
+            <source>Helix ended during the call. What it had changed was found at the next start.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/agent/changes/workspace_changes.py" />
             <source>Hunks are those of one change of one file.</source>
             <translation type="unfinished" />
@@ -4188,6 +4193,11 @@
         <message>
             <location filename="../../helix_desktop/ui/changes/texts.py" />
             <source>folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/changes/texts.py" />
+            <source>found {time}</source>
             <translation type="unfinished" />
         </message>
         <message>

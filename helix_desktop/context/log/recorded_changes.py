@@ -20,6 +20,8 @@ from helix_desktop.domain.events.session import (
     RecordedEvent,
     SubagentStarted,
     ToolAnswered,
+    TurnEnded,
+    TurnRetried,
     UserSpoke,
 )
 from helix_desktop.domain.file_history.capture import Capture, CapturedChanges
@@ -69,13 +71,19 @@ def logged_changes(session: str, log: Iterable[RecordedEvent]) -> LoggedChanges:
     subagents: dict[str, RecordedChanges] = {}
     accepted: list[ChangesAccepted] = []
     last_seq = 0
+    is_after_crash = False
     for recorded in log:
         last_seq = recorded.seq
         match recorded.event:
+            case TurnEnded(interruption=interruption):
+                is_after_crash = interruption == "crash"
+            case TurnRetried():
+                is_after_crash = False
             case UserSpoke(steered=False, text=text):
                 place = replace(
                     place, turn=place.turn + 1, turn_seq=recorded.seq, turn_title=title_line(text)
                 )
+                is_after_crash = False
             case AssistantSpoke(calls=answered_with):
                 calls.update((call.id, call) for call in answered_with)
             case ToolAnswered(call_id=call_id, target=target) if target:
@@ -94,6 +102,7 @@ def logged_changes(session: str, log: Iterable[RecordedEvent]) -> LoggedChanges:
                     place=recorded.seq,
                     added_lines=event.added_lines,
                     removed_lines=event.removed_lines,
+                    is_after_crash=is_after_crash and event.source in ("tool", "command"),
                 )
                 captures[event.capture] = LoggedCapture(changes, event.changes)
     end = replace(place, place=last_seq)

@@ -20,7 +20,8 @@ class RecordedChanges(msgspec.Struct, frozen=True):
     `turn_title` its first line. `call_id`, `tool` and `target` are those of the call that made it, `others`
     the titles of calls that ran at the same time. `reverted` are the paths whose change was taken back, and
     not redone. `changes` is empty if the list was removed from the history (`is_removed`). `place` is the
-    event of the session itself behind which it was made: `seq`, or the start of the subagent.
+    event of the session itself behind which it was made: `seq`, or the start of the subagent. Where a crash
+    cut the call off, it was captured after the next start (`is_after_crash`): `at_ms` is the time of that.
     """
 
     capture: str
@@ -43,6 +44,7 @@ class RecordedChanges(msgspec.Struct, frozen=True):
     reverted: tuple[str, ...] = ()
     is_removed: bool = False
     place: int = 0
+    is_after_crash: bool = False
 
     @property
     def is_reverted(self) -> bool:

@@ -19,6 +19,7 @@ from helix_desktop.ui.changes.texts import (
     split_path,
     status_text,
     turn_text,
+    when_text,
     who_text,
 )
 from helix_desktop.ui.design.focus import paint_row_focus
@@ -27,7 +28,6 @@ from helix_desktop.ui.design.pill import paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.words.times import format_relative_time
 
 _HEADING, _FILE, _STEP = 38, 48, 32  # pixels of a turn, a file, a step
 _EDGE, _GAP = 12, 8
@@ -166,7 +166,7 @@ class ChangeDelegate(QStyledItemDelegate):
         return place.x() - _GAP
 
     def _when(self, row: FileRow) -> str:
-        return format_relative_time(row.last.at_ms, self._now()) if row.last.at_ms else ""
+        return when_text(row.last, self._now())
 
     def _inside(self, box: QRectF) -> QRectF:
         return box.adjusted(FOLD_PX, 0, -_EDGE, 0)

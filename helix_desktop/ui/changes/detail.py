@@ -32,6 +32,7 @@ from helix_desktop.ui.changes.texts import (
     split_path,
     status_text,
     turn_text,
+    when_text,
     who_text,
 )
 from helix_desktop.ui.design.accessibility import announce
@@ -45,7 +46,6 @@ from helix_desktop.ui.design.layout.scrolling import VerticalScrollArea
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -220,7 +220,7 @@ class ChangeDetail(Themed, QWidget):
         self._show_note(
             moved if moved and file.kind != "same" else kind_text(file.kind),
             who_text(file.last) if file.is_step else makers_text(file.steps),
-            format_relative_time(file.last.at_ms, self._now(), with_time=True) if file.last.at_ms else "",
+            when_text(file.last, self._now(), with_time=True),
             "" if file.is_covered else tr("can't be undone"),
         )
         self.show_turn_lines(None)  # the diff has its own
@@ -235,7 +235,7 @@ class ChangeDetail(Themed, QWidget):
         self._show_note(
             files_text(group.files),
             tr.plural(len(group.steps), "%n step", "%n steps"),
-            format_relative_time(group.steps[-1].at_ms, self._now(), with_time=True),
+            when_text(group.steps[-1], self._now(), with_time=True),
         )
         self._show_status(group)
         self.show_turn_lines(None)

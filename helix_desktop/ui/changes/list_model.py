@@ -164,6 +164,7 @@ def _tip(entry: Entry) -> str:
         return turn_text(entry) if entry.head is None else _tip(entry.head)
     moved = tr("Moved from {path}", path=path_text(entry.moved_from)) if entry.moved_from else ""
     shared = tr("Another command ran at the same time and may have made this change.")
+    found = tr("Helix ended during the call. What it had changed was found at the next start.")
     uncovered = tr("Can't be undone: the previous content isn't stored.")
     return "\n".join(
         filter(
@@ -172,6 +173,7 @@ def _tip(entry: Entry) -> str:
                 path_text(entry.path),
                 moved,
                 makers_text(entry.steps),
+                found if entry.last.is_after_crash else "",
                 shared if entry.is_shared else "",
                 "" if entry.is_covered else uncovered,
             ),

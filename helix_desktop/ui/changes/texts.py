@@ -24,6 +24,7 @@ from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import line_counts_texts
 from helix_desktop.words.file_coverage import reason_text
 from helix_desktop.words.numbers import format_size, format_whole_percent
+from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Changes")
@@ -109,6 +110,14 @@ def who_text(step: RecordedChanges) -> str:
         case "command":
             return _during_text((step.target or step.tool, *step.others))
     return _during_text((step.tool, *step.others)) if step.others else step.tool
+
+
+def when_text(step: RecordedChanges, now_ms: int, *, with_time: bool = False) -> str:
+    """Return when a change was made, or only found; empty where that is not known."""
+    if not step.at_ms:
+        return ""
+    time = format_relative_time(step.at_ms, now_ms, with_time=with_time)
+    return tr("found {time}", time=time) if step.is_after_crash else time
 
 
 def makers_text(steps: Sequence[RecordedChanges]) -> str:

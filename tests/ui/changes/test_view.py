@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.ui.changes.rows import ChangeGroup, FileRow, group_changes
 from helix_desktop.ui.changes.view import ChangesPage
+from helix_desktop.ui.design.labels import TextLine
 from tests.support.galleries import changes_samples as samples
 from tests.support.galleries.panes_samples import NOW_MS
 
@@ -154,6 +155,16 @@ def test_a_turn_shows_the_sum_of_its_rows_once_all_are_counted(page: ChangesPage
         f"+{sum(added for added, _ in lines)}",
         f"\N{MINUS SIGN}{sum(removed for _, removed in lines)}",
     )
+
+
+def test_a_change_that_was_found_after_a_crash_says_when_it_was_found(page: ChangesPage) -> None:
+    found = msgspec.structs.replace(samples.STEPS[0], is_after_crash=True)
+    grouped = group_changes(samples.session_changes([found]))
+    page.set_state(replace(samples.changes_state(), grouped=grouped))
+    page.list.select(f"step:{found.capture}:{found.changes[0].path}")
+    notes = [line.text for line in page.detail.findChildren(TextLine)]
+    assert any(text.startswith("changed · edit_file · found 45 min ago") for text in notes)
+    assert "found at the next start" in str(page.list.currentIndex().data(Qt.ItemDataRole.ToolTipRole))
 
 
 def test_what_is_selected_stays_so_when_more_is_recorded(page: ChangesPage) -> None:

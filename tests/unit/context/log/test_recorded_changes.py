@@ -1,0 +1,31 @@
+"""What a log alone says of changed files."""
+
+from __future__ import annotations
+
+from helix_desktop.context.log.recorded_changes import logged_changes
+from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.session import Event, RecordedEvent, TurnEnded, UserSpoke
+from helix_desktop.domain.file_history.capture import ChangeSource
+
+
+def changed(capture: str, source: ChangeSource = "command") -> ChangesRecorded:
+    """What a call changed, or something else."""
+    return ChangesRecorded(capture, "digest", source)
+
+
+def test_what_a_call_changed_that_a_crash_cut_off_is_captured_after_the_next_start() -> None:
+    events: list[Event] = [
+        UserSpoke("Go.", 1),
+        changed("c1"),
+        TurnEnded("interrupted", interruption="crash"),
+        changed("c2"),
+        changed("c3", "outside"),
+        UserSpoke("Go on.", 1),
+        changed("c4"),
+        TurnEnded("stopped"),
+        changed("c5"),
+    ]
+    log = [RecordedEvent(seq, seq, event) for seq, event in enumerate(events, 1)]
+    captures = logged_changes("s", log).captures
+    after_crash = [capture.changes.capture for capture in captures if capture.changes.is_after_crash]
+    assert after_crash == ["c2"]
