@@ -150,12 +150,13 @@ def projected_tokens(estimate: int, report: ReportedUsage | None, ratio: float) 
 
     The newest `report` counts for the request it is about, `ratio` for what came or left since: a rewrite
     changes the total by what its rows say, and its undo brings the former total back. How far the report was
-    from our count stays, until less than half of that request is left: from there it shrinks with the rest.
+    from our count stays, until less than half of that request is left, by either count: from there it shrinks
+    with the rest, so that a report below our count leaves no request without tokens.
     """
     if report is None or not report.estimate:
         return round(estimate * ratio)
     difference = report.input - report.estimate * ratio
-    return max(0, round(estimate * ratio + difference * min(1.0, 2 * estimate / report.estimate)))
+    return max(0, round(estimate * ratio + difference * min(1.0, estimate / _half_left(report, ratio))))
 
 
 def estimate_of(used: int, report: ReportedUsage | None, ratio: float) -> int:
@@ -164,9 +165,14 @@ def estimate_of(used: int, report: ReportedUsage | None, ratio: float) -> int:
         return round(used / ratio)
     difference = report.input - report.estimate * ratio
     estimate = (used - difference) / ratio
-    if 2 * estimate < report.estimate:
-        estimate = used / (ratio + 2 * difference / report.estimate)
+    if estimate < (half := _half_left(report, ratio)):
+        estimate = used / (ratio + difference / half)
     return round(estimate)
+
+
+def _half_left(report: ReportedUsage, ratio: float) -> float:
+    """Return our count of what is left of a reported request when half of it is gone, by either count."""
+    return max(report.estimate / 2, report.estimate - report.input / (2 * ratio))
 
 
 def latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:

@@ -93,6 +93,13 @@ def test_the_difference_shrinks_with_the_rest_of_a_request() -> None:
     assert [estimate_of(tokens, report, 1.0) for tokens in used] == [12_000, 10_000, 5_000, 1_000, 0]
 
 
+def test_a_report_far_below_our_count_leaves_no_request_without_tokens() -> None:
+    report = ReportedUsage(4_000, 10_000, 1.0, 5, True, True)
+    used = [projected_tokens(estimate, report, 1.0) for estimate in (12_000, 10_000, 8_000, 4_000, 0)]
+    assert used == [6_000, 4_000, 2_000, 1_000, 0]
+    assert [estimate_of(tokens, report, 1.0) for tokens in used] == [12_000, 10_000, 8_000, 4_000, 0]
+
+
 def test_another_model_is_estimated_from_scratch() -> None:
     """A report of one model says nothing about another one's tokens."""
     simulator = build_history(2)
