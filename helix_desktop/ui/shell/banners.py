@@ -50,9 +50,8 @@ class _BannerCard(QFrame):
         face, color = _ICONS[banner.level]
         line = row(IconLabel(face, px=17, color_token=color), message, close, margins=(14, 10, 8, 10), gap=11)
         line.setStretch(1, 1)
-        line.setAlignment(close, Qt.AlignmentFlag.AlignTop)
-        item = line.itemAt(0)
-        if item is not None:
+        sides = (line.itemAt(0), line.itemAt(2)) if rest else ()  # beside a single line they are centered
+        for item in filter(None, sides):
             item.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)
 

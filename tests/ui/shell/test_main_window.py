@@ -296,6 +296,20 @@ def test_a_banner_states_problem_cause_and_fix_and_has_actions(qtbot: QtBot, win
     assert not window.banners.isVisible()
 
 
+def test_a_banner_of_one_line_has_all_parts_at_one_height(qtbot: QtBot, window: MainWindow) -> None:
+    window.banners.show_banner(
+        Banner("b", "info", "1 file rewound.", actions=(BannerAction("undo", "Undo"),))
+    )
+    close = window.banners.findChildren(IconButton)[0]
+    parts = (find_button(window.banners, "undo"), close, *window.banners.findChildren(QLabel))
+
+    def are_level() -> bool:
+        heights = [part.mapTo(window, part.rect().center()).y() for part in parts]
+        return max(heights) - min(heights) <= 1
+
+    qtbot.waitUntil(are_level)
+
+
 def test_a_banner_of_the_same_id_is_replaced(window: MainWindow) -> None:
     window.banners.show_banner(Banner("b", "error", "First"))
     window.banners.show_banner(Banner("b", "warning", "Second"))
