@@ -139,7 +139,7 @@ def near_name_hint(jail: Jail, path: str) -> str:
     with suppress(ToolError):
         place, entries = jail.list_entries(folder)
         names = [entry.name for entry in entries if entry.kind == "file"]
-        for near in get_close_matches(name, names, 1):
+        for near in get_close_matches(name, jail.limits.ignore_file.without_ignored(place, names), 1):
             return f"The nearest name there is {escape_hidden_name(f'{place}/{near}' if place else near)}."
     return "List the folder to see what is there."
 
