@@ -178,7 +178,7 @@ class ChangeDetail(Themed, QWidget):
         self.lines_of_turn = TextLine("", 12, 500, "ok"), TextLine("", 12, 500, "error")
         for counter in self.lines_of_turn:
             counter.is_fixed_width = True
-            counter.setToolTip(tr("The lines of each change in this turn, added up"))
+            counter.set_note(tr("The lines of each change in this turn, added up"))
         self._status = Pill("")
         self._note = TextLine("", 12, role="muted")
         self.accept = PushButton("", "", "check", name="accept_change")

@@ -123,7 +123,7 @@ class ChangesFilterBar(QWidget):
         """Show what is listed, and let the user choose where there are two."""
         self.source = source
         self._sources_of_list[source].setChecked(True)
-        self.counter.setToolTip(
+        self.counter.set_note(
             tr("Each file as it is now, compared with the last commit.")
             if source == "commit"
             else tr(

@@ -196,7 +196,10 @@ class ElidedLabel(QLabel):
 
 
 class TextLine(Themed, QWidget):
-    """One line of text that elides where room ends; its whole text is then the tooltip."""
+    """One line of text that elides where room ends.
+
+    The tooltip has the whole text if it is elided, and the note if there is one.
+    """
 
     accessible_role = QAccessible.Role.StaticText
 
@@ -204,7 +207,7 @@ class TextLine(Themed, QWidget):
         self, text: str = "", px: int = 13, weight: int = 400, role: TextRole = "text", mono: bool = False
     ) -> None:
         super().__init__()
-        self._role, self._text = role, ""
+        self._role, self._text, self._note = role, "", ""
         self._font_spec = (px, weight, mono)
         self._font = ui_font(*self._font_spec)
         self._metrics = QFontMetricsF(self._font)
@@ -232,6 +235,12 @@ class TextLine(Themed, QWidget):
         if self.sizeHint() != former_size:
             self.updateGeometry()
         self.update()
+
+    def set_note(self, note: str) -> None:
+        """Set what the tooltip says besides the text; empty: nothing."""
+        self._note = note
+        self.setAccessibleDescription(note)
+        self._update_tooltip()
 
     def set_role(self, role: TextRole) -> None:
         """Show it in another role's color."""
@@ -276,7 +285,7 @@ class TextLine(Themed, QWidget):
 
     def _update_tooltip(self) -> None:
         fits = self._metrics.horizontalAdvance(self._text) <= self.width() + 1
-        self.setToolTip("" if fits else self._text)
+        self.setToolTip(plain_tooltip("\n".join(filter(None, ("" if fits else self._text, self._note)))))
 
 
 class SelectableText(Themed, QLabel):

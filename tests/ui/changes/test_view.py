@@ -140,6 +140,7 @@ def test_a_session_whose_files_are_all_back_says_so(page: ChangesPage) -> None:
     grouped = group_changes(samples.session_changes(there_and_back))
     page.set_state(replace(samples.changes_state(), grouped=grouped))
     assert page.filter_bar.counter.text == "1 file as before"
+    assert "before this session changed it" in page.filter_bar.counter.toolTip()
 
 
 def test_a_turn_shows_the_sum_of_its_rows_once_all_are_counted(page: ChangesPage, qtbot: QtBot) -> None:
