@@ -315,7 +315,7 @@ async def test_no_tool_touches_what_the_ignore_file_lists(root: Path) -> None:
         with pytest.raises(ToolError, match="was refused"):
             await text_of(root, name, **arguments)
     with pytest.raises(ToolError, match="List the folder"):  # no error names it either
-        await text_of(root, "read_file", path="aa.key")
+        await text_of(root, "read_file", path="a.keys")
     for answer in (
         await text_of(root, "list_directory", depth=5),
         await text_of(root, "find_files", pattern="**"),
