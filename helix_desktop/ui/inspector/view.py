@@ -192,7 +192,7 @@ class Inspector(Themed, QWidget):
         self.used, self._window_text = TextLine("", 26, 600), TextLine("", 13, role="muted")
         self.used.is_fixed_width = True
         card.body.addWidget(FlowBox([self.used, self._window_text]))
-        self.source = TextLine("", 12, role="faint")
+        self.source = SelectableText("", 12, "faint")
         card.body.addWidget(self.source)
         self.ratio = SelectableText("", 12, "faint")
         card.body.addWidget(self.ratio)
@@ -301,7 +301,7 @@ class Inspector(Themed, QWidget):
         self.used.set_text(about + format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(state.window)))
         is_from_report = state.is_estimated and state.ratio  # the line below names the provider
-        self.source.set_text(tr("Estimated from the last report") if is_from_report else state.source)
+        self.source.setText(tr("Estimated from the last report") if is_from_report else state.source)
         show_text(self.ratio, state.ratio)
         self.bar.show_window(state.segments, state.window, state.levels)
         self.until.setText("\n".join(filter(None, (state.compaction_text, state.own_policy))))

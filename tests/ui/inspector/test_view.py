@@ -39,11 +39,11 @@ def pane(qtbot: QtBot) -> Inspector:
 
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
-    assert (pane.used.text, pane.source.text) == ("14.6k", "Reported by the provider")
+    assert (pane.used.text, pane.source.text()) == ("14.6k", "Reported by the provider")
     assert pane.share.text() == "61 %"
     assert pane.until.text() == "Compacts at 85 % · 5.8k left"
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
-    assert (pane.used.text, pane.source.text) == ("≈ 20.9k", "Estimated from the last report")
+    assert (pane.used.text, pane.source.text()) == ("≈ 20.9k", "Estimated from the last report")
 
 
 def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -> None:

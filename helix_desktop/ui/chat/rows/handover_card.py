@@ -10,7 +10,6 @@ from helix_desktop.ui.chat.actions import OpenVersion
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import NoticeRow
 from helix_desktop.ui.timeline.card_texts import gist_bullets
-from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator, translate
 
@@ -20,12 +19,11 @@ tr = Translator("Chat")
 def handover_card(recorded: RecordedEvent, handover: HandoverMade, transcript: Transcript) -> NoticeRow:
     """Return the card of a handover from another session: gist, all of it on request, and the way back."""
     messages = translate(handover_counts(transcript, handover).text)
-    size = format_token_count(handover.after)
     return NoticeRow(
         RowKey(recorded.seq, part="handover"),
         "handover",
         tr("Handover from “{title}”", title=session_title(handover.origin_title)),
-        f"{tr('{messages} summarized', messages=messages)} · {size}",
+        tr("{messages} summarized", messages=messages),  # the inspector has its tokens, as the gauge counts
         "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
         (OpenVersion(handover.origin, is_source=True),),
         "\n\n".join(_markdown(section) for section in handover.sections if section.bullets),
