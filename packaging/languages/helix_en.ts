@@ -4474,7 +4474,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Choose the rule to save (it allows in the sandbox only, and refuses everywhere):</source>
+            <source>Choose the rule to save (allows only in the sandbox, denies everywhere):</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4968,7 +4968,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>Rule to save (it allows in the sandbox only, and refuses everywhere):</source>
+            <source>Rule to save (allows only in the sandbox, denies everywhere):</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -57,8 +57,8 @@ _STYLES: dict[Answer, ButtonStyle] = {"once": "primary", "words": "ghost", "neve
 _MAX_DETAIL_LINES = 60
 _ONE_RULE = text("Rule to save:")
 _CHOICE = text("Choose the rule to save:")
-_ONE_CONFINED_RULE = text("Rule to save (it allows in the sandbox only, and refuses everywhere):")
-_CONFINED_CHOICE = text("Choose the rule to save (it allows in the sandbox only, and refuses everywhere):")
+_ONE_CONFINED_RULE = text("Rule to save (allows only in the sandbox, denies everywhere):")
+_CONFINED_CHOICE = text("Choose the rule to save (allows only in the sandbox, denies everywhere):")
 
 
 def _data_loss_text(places: Sequence[str]) -> str:

@@ -67,11 +67,11 @@ class SessionDelegate(QStyledItemDelegate):
         return field
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Lay the field over the title."""
+        """Lay the field over the row: half of the line below the title would show under a smaller one."""
         area: QRect = option.rect
         entry = index.data(ITEM_ROLE)
         indent = _indent(entry) if isinstance(entry, SessionItem) else 0
-        place = area.adjusted(12 + indent, 3, -12, -max(3, area.height() - 36))
+        place = area.adjusted(12 + indent, 5, -12, -5)
         if isinstance(entry, SessionItem) and entry.parent:
             place = area.adjusted(30 + indent, 1, -12, -1)
         editor.setGeometry(QStyle.visualRect(editor.layoutDirection(), area, place))
