@@ -42,6 +42,8 @@ def show_failed_start(what: str, why: str, fix: str) -> None:
     box.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     copy = box.addButton(tr("Copy"), QMessageBox.ButtonRole.ActionRole)
     close = box.addButton(tr("Close"), QMessageBox.ButtonRole.RejectRole)
+    copy.setObjectName("copy")
+    close.setObjectName("close")
     box.setDefaultButton(close)
     box.setEscapeButton(close)
     box.exec()

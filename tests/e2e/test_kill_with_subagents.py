@@ -125,7 +125,7 @@ async def test_an_interrupted_turn_with_subagents_is_continued(
         workspace = await kill_target.open_project_workspace(services, tmp_path / "ws", server.base_url)
         conversation = await workspace.open_session(session)
         log = conversation.session.log
-        assert facts(log, TurnEnded) == [TurnEnded("interrupted", interruption="crash")]
+        assert [(end.how, end.interruption) for end in facts(log, TurnEnded)] == [("interrupted", "crash")]
         sessions = {fact.call_id: fact.session for fact in facts(log, SubagentStarted)}
         answers = facts(log, ToolAnswered)
         assert {answer.call_id for answer in answers} == {"c0", "c1"}
@@ -141,10 +141,8 @@ async def test_an_interrupted_turn_with_subagents_is_continued(
         for child in sessions.values():
             opened = await workspace.open_session(child)
             assert not opened.session.transcript.turn_open
-            assert facts(opened.session.log, TurnEnded) in (
-                [],
-                [TurnEnded("interrupted", interruption="crash")],
-            )
+            ends = [(end.how, end.interruption) for end in facts(opened.session.log, TurnEnded)]
+            assert ends in ([], [("interrupted", "crash")])
 
         await conversation.continue_turn(CONTINUE)
         await at_rest(conversation)

@@ -407,7 +407,9 @@ class TopBar(Themed, QWidget):
             names = free_width - self.gauge.reserved_width(detail) - self.pages.width_at(form) - word_width
             if names >= min_width * scale:
                 break
-        if self._has_inspector and self.title.full_width() > names:  # the bar stands in there, in large
+        fits = form == "full" or (form == "words" and names - word >= min_width * scale)
+        title_width = names - (word if fits and form == "words" else 0)
+        if self._has_inspector and self.title.full_width() > title_width:  # the bar stands in there, in large
             names += self.gauge.reserved_width(detail) - self.gauge.reserved_width("percent")
             detail = "percent"
         self.gauge.set_detail(detail)
@@ -415,7 +417,6 @@ class TopBar(Themed, QWidget):
         line = self.layout()
         if line is not None:
             line.setSpacing(3 if form == "icons" else 8)
-        fits = form == "full" or (form == "words" and names - word >= min_width * scale)
         self.mode.set_detail("word" if fits else "icon")
         has_buttons = form != "icons" or names >= _TITLE_PX * scale
         for button in (self.compact, self.inspector):

@@ -51,8 +51,8 @@ def test_headers_secrets_and_fields_come_out_as_they_were_filled_in(qtbot: QtBot
     [
         ("Authorization", "", "carries the API key"),
         ("", "[1, 2]", "JSON object"),
-        ("", '{"messages": []}', "Helix makes the request"),
-        ("", '{"stream": false}', "Helix makes the request"),
+        ("", '{"messages": []}', "Helix sets it"),
+        ("", '{"stream": false}', "Helix sets it"),
     ],
 )
 def test_a_provider_is_not_saved_with_what_breaks_requests(

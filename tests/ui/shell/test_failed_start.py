@@ -8,6 +8,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from helix_desktop.app.failed_start import show_failed_start
+from tests.support.window.buttons import press
 
 
 def test_a_failed_start_is_shown_and_its_text_can_be_copied(
@@ -17,15 +18,15 @@ def test_a_failed_start_is_shown_and_its_text_can_be_copied(
     monkeypatch.setenv("DISPLAY", ":0")
     shown: list[str] = []
 
-    def press(name: str) -> None:
+    def answer(name: str) -> None:
         box = qapp.activeModalWidget()
         assert isinstance(box, QMessageBox)
         shown.append(f"{box.text()}|{box.informativeText()}")
-        next(button for button in box.buttons() if button.text() == name).click()
+        press(box, name)
 
     def copy() -> None:
-        QTimer.singleShot(0, lambda: press("Close"))
-        press("Copy")
+        QTimer.singleShot(0, lambda: answer("close"))
+        answer("copy")
 
     QTimer.singleShot(0, copy)
     show_failed_start("It failed.", "No library.", "Install it.")

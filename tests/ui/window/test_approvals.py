@@ -227,9 +227,10 @@ async def _check_always(rig: WindowRig) -> None:
     async with ChatServer(wants_to_run) as server:
         await _ask(rig, server, "always")
         rig.type_message("Go")
-        sentence = (await rig.answer_approval("always")).offers[0]
-        assert sentence.startswith("Run: echo done > made.txt")
+        offer = (await rig.answer_approval("always")).offers[0]
+        assert offer == "Run: echo done > made.txt"
         await rig.wait_for_turn_end()
+        sentence = f"{offer}, in the sandbox"
         assert saved_rules(rig) == [sentence]
         for _ in range(2):
             await rig.run_turn("Again")
