@@ -8,11 +8,14 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.provider_cache_lifetime import LONG_S
+from helix_desktop.context.window.provider_cache_misses import MINIMUM_TOKENS
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import call_cost
 from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.messages import ModelInfo, Usage
+
+_REPORTS = 4  # of which at least two could have been read from a cache, whatever a rewrite did to one
 
 
 class RequestCost(msgspec.Struct, frozen=True):
@@ -53,10 +56,20 @@ def next_request_cost(
 
 
 def reports_cache(transcript: Transcript) -> bool:
-    """Return True if the newest reported request says how much of it was cached, or none was reported yet."""
-    newest = transcript.reported_items[-1].event if transcript.reported_items else None
-    usage = newest.usage if isinstance(newest, AssistantSpoke) else None
-    return usage is None or usage.reports_cache or usage.cached > 0
+    """Return True if a session's provider says what it had cached, as far as its newest reports show.
+
+    One that says 0 of every long request has no cache, or not for this model.
+    """
+    events = (item.event for item in transcript.reported_items[-_REPORTS:])
+    usages = [event.usage for event in events if isinstance(event, AssistantSpoke) and event.usage]
+    if not usages:
+        return True
+    if not (usages[-1].reports_cache or usages[-1].cached):
+        return False
+    is_empty = all(
+        usage.input >= MINIMUM_TOKENS and not usage.cached + usage.cache_writes for usage in usages
+    )
+    return len(usages) < _REPORTS or not is_empty
 
 
 def cost_after(cost: RequestCost, saved: int, resent: int, info: ModelInfo) -> RequestCost:

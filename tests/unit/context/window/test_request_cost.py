@@ -20,6 +20,19 @@ def test_nothing_is_cached_by_a_provider_that_reports_no_cache() -> None:
     assert (cost.cached, cost.fresh) == (0, gauge.used)
 
 
+def test_nothing_is_cached_by_a_provider_that_had_nothing_of_long_requests() -> None:
+    simulator = build_history(2)
+    cached = []
+    for _ in range(5):
+        simulator.step("Reading.", 1, usage_ratio=1.0)
+        simulator.answer_call(0, "output " * 2_000)
+        window = simulator.window()
+        gauge = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
+        cost = next_request_cost(window, gauge, simulator.transcript, MODEL, is_cold=False)
+        cached.append(cost.cached > 0)
+    assert cached == [True, True, True, True, False], "the first one was short"
+
+
 @pytest.mark.parametrize("earlier_ratio", [0.5, 1.5])
 def test_what_the_provider_reported_last_is_cached(earlier_ratio: float) -> None:
     """Although earlier reports differ from our count by another ratio; what came since is new."""
