@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
+from helix_desktop.domain.permissions.shell_names import OTHER_RUNNERS, SHELLS, WRAPPERS
+
 Match = Literal["no", "maybe", "yes"]
 """`maybe`: a part that only the shell resolves, such as a variable, could be the command."""
 
@@ -22,12 +24,9 @@ _SPACES = re.compile(r"[<>\s]+")
 _FINER = re.compile(r"[<>\s=!,\[\]]+")  # also parts of words: an alias, a list of arguments
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _VERSION = re.compile(r"(?<=[a-z])-?\d[\d.]*$|\.(?:exe|cmd|bat)$")
-_SHELLS = frozenset({"ash", "bash", "busybox", "dash", "fish", "ksh", "sh", "zsh"})
-_PREFIXES = frozenset({
-    "builtin", "chroot", "command", "do", "doas", "elif", "else", "env", "eval", "exec", "flock", "if",
-    "ionice", "nice", "nohup", "parallel", "setsid", "source", "ssh", "stdbuf", "sudo", "then", "time",
-    "timeout", "until", "watch", "while", "xargs", *_SHELLS,
-})  # fmt: skip
+_SHELLS = SHELLS | {"busybox"}
+_KEYWORDS = frozenset({"do", "elif", "else", "if", "then", "until", "while"})
+_PREFIXES = _KEYWORDS | SHELLS | WRAPPERS | OTHER_RUNNERS
 _REMEMBERED = 512  # commands: each rule asks about the same one
 
 

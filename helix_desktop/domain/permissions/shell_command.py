@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 
 from helix_desktop.domain.permissions.possible_match import Match, match_anywhere
+from helix_desktop.domain.permissions.shell_names import OTHER_RUNNERS, SHELLS, WRAPPERS
 from helix_desktop.domain.tools import ANY
 
 _SAFE = frozenset("%+,-./:=@_^~")
 _QUOTED_DANGER = frozenset('$`\\!"')
-_WRAPPERS = frozenset({
-    "bash", "busybox", "command", "dash", "doas", "env", "eval", "exec", "ksh", "nice", "nohup", "parallel",
-    "setsid", "sh", "ssh", "stdbuf", "sudo", "time", "timeout", "watch", "xargs", "zsh",
-})  # fmt: skip
+_RUNNERS = SHELLS | WRAPPERS | OTHER_RUNNERS
 
 
 def parse_simple_command(command: str) -> tuple[str, ...] | None:
@@ -76,7 +74,7 @@ def _split_pattern(pattern: str) -> tuple[tuple[str, ...], bool]:
 def suggest_pattern(command: str) -> str:
     """Return the pattern to offer for a command: program and subcommand; empty if any would be too broad."""
     words = parse_simple_command(command)
-    if words is None or words[0] in _WRAPPERS or any(set(word) & {ANY, " ", "\t"} for word in words[:3]):
+    if words is None or words[0] in _RUNNERS or any(set(word) & {ANY, " ", "\t"} for word in words[:3]):
         return ""
     if "=" in words[0] or not all(words[:3]):
         return ""

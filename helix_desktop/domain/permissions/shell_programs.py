@@ -10,6 +10,8 @@ from itertools import pairwise
 
 import msgspec
 
+from helix_desktop.domain.permissions.shell_names import SHELLS, WRAPPERS
+
 ANYTHING = "**"
 """An argument that only the shell knows; within a path: any folders."""
 
@@ -18,13 +20,8 @@ _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n(.*?)\n\s*\2(?=\s|$)", r
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
 _VARIABLE = re.compile(r"\$\{?(\w+|[@*?#!])[^}/\s]*\}?|\$(?=$)")
 _NESTED = re.compile(r"\$\((.*)\)|`(.*)`", re.S)
-_SHELLS = frozenset({"ash", "bash", "dash", "fish", "ksh", "sh", "zsh"})
 _INTERPRETERS = re.compile(r"(?:python[\d.]*|node|perl|ruby|bun|deno|php)")
 _KEYWORDS = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "done", "fi"})
-_WRAPPERS = frozenset({
-    "builtin", "busybox", "command", "doas", "env", "exec", "flock", "ionice", "nice", "nohup", "setsid",
-    "stdbuf", "sudo", "time", "timeout", "xargs",
-})  # fmt: skip
 _OUTSIDE = {"HOME": "/nonexistent", "TMPDIR": "/tmp", "PWD": "."}
 _MAX_DEPTH = 4  # commands within commands
 
@@ -78,7 +75,7 @@ class _Reader:
         """Return what stays of a command whose input is in it: input that is run is read as a program."""
         words = re.split(r"[;&|\n]", head)[-1].split()
         name = posixpath.basename(words[0]) if words else ""
-        if name in _SHELLS:
+        if name in SHELLS:
             self.programs += find_programs(found[4], self._folder, self._depth + 1)
         elif _INTERPRETERS.fullmatch(name):
             self.programs.append(Program(name, folder=self._folder, code=found[4]))
@@ -128,11 +125,11 @@ class _Reader:
         if name in ("cd", "pushd"):
             self._folder = posixpath.join(self._folder, arguments[0] if arguments else _OUTSIDE["HOME"])
             return None
-        if name in _SHELLS or name == "eval":
+        if name in SHELLS or name == "eval":
             script = " ".join(arguments) if name == "eval" else _script(arguments)
             self.programs += find_programs(script, self._folder, self._depth + 1)
             return None
-        if name in _WRAPPERS:
+        if name in WRAPPERS:
             return self._note_wrapped(arguments, outputs, is_fed=name == "xargs")
         code = _code(arguments) if _INTERPRETERS.fullmatch(name) else ""
         program = Program(name, arguments, self._folder, outputs, code)
