@@ -24,7 +24,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
 

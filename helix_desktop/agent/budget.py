@@ -16,7 +16,7 @@ from helix_desktop.domain.errors import BudgetExhausted
 from helix_desktop.domain.events.choices import BudgetNeared, BudgetSet
 from helix_desktop.domain.events.session import Event
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.wire_request import WireRequest
 
 text = TextContext("Agent")
@@ -107,7 +107,7 @@ class SessionBudget:
         await self._session.record(BudgetSet(limit.tokens, limit.cost))
 
 
-def _usage(budget: Budget, spent: Spending) -> UserText:
+def _usage(budget: Budget, spent: Spending) -> TranslatableText:
     """Return how much of a budget is used, for each of its limits."""
     cost, limit = format_usd(spent.cost), format_usd(budget.cost)
     if not budget.cost:

@@ -15,7 +15,7 @@ from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
+from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
 
 _text = TextContext("Agent")
 

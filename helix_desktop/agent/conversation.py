@@ -49,8 +49,8 @@ from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.question import Question, QuestionReply, late_reply_text
 from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import repair_surrogates
-from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
 

@@ -47,7 +47,7 @@ from helix_desktop.domain.messages import (
     TurnOutcome,
 )
 from helix_desktop.domain.text_format import title_line
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
 

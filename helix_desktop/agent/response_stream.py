@@ -26,7 +26,7 @@ from helix_desktop.domain.messages import (
     TextDelta,
     no_wait,
 )
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
 _log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest
-from helix_desktop.domain.user_text import OptionalText, TextContext
+from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 _text = TextContext("Agent")
 

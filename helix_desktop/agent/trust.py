@@ -10,7 +10,7 @@ from helix_desktop.domain.errors import ToolError, WorkspaceUntrusted
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.wire_request import WireRequest
 
 text = TextContext("Agent")

@@ -13,7 +13,7 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.progress import OnProgress
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.store.files.owner_lock import OwnerLock
 from helix_desktop.store.files.store_files import StoreFiles
 from helix_desktop.system.clock import wall_clock_ms
@@ -61,7 +61,7 @@ def exclusive_access(data: DataDir, timeout_s: float) -> Iterator[None]:
         window.unlock()
 
 
-def _in_use_error(reason: UserText) -> StoreLocked:
+def _in_use_error(reason: TranslatableText) -> StoreLocked:
     return StoreLocked(
         text("The data directory is in use."),
         None,

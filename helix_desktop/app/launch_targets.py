@@ -12,8 +12,8 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.store.archive_suffix import SUFFIX
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
-from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.links import MAX_LENGTH, is_link
 
 text = TextContext("Start")

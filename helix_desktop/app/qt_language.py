@@ -19,7 +19,7 @@ from PySide6.QtCore import (
 )
 
 from helix_desktop.domain.errors import SettingsDamaged
-from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, english_fact
+from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, english_fact
 from helix_desktop.words.direction import isolate
 
 text = TextContext("Start")
@@ -39,7 +39,7 @@ class QtLanguage:
         self._collator = QCollator(self._locale)
         self._day_format = _without_year(self._locale.dateFormat(QLocale.FormatType.ShortFormat))
 
-    def find(self, text: UserText) -> str:
+    def find(self, text: TranslatableText) -> str:
         """Return the template of a text in the form for its count; the English one if none is there."""
         count = text.number if text.singular else -1
         found = self._translator.translate(text.context, text.source, text.comment or None, count)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from helix_desktop.app.window_frame import WindowFrame
 from helix_desktop.app.window_state import WindowStateFile
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.shell_data import error_banner

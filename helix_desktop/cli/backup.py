@@ -14,7 +14,7 @@ from helix_desktop.cli.workspace_command import with_services, with_workspace
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store.archive_report import ExportResult
 from helix_desktop.domain.store.archive_suffix import SUFFIX
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.numbers import format_size

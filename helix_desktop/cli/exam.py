@@ -13,7 +13,7 @@ from helix_desktop.cli.replay import load_policy
 from helix_desktop.cli.run import requested_model
 from helix_desktop.cli.workspace_command import with_services
 from helix_desktop.domain.errors import HelixError, InvalidInput, ModelError
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.exam.examiner import CONDITIONS, Examiner, ExamPart, QuestionResult, plan_exam
 from helix_desktop.exam.questions import read_questions
 from helix_desktop.exam.report import format_table, to_document

@@ -40,7 +40,7 @@ from helix_desktop.domain.errors import (
     WorkspaceMissing,
     WorkspaceUntrusted,
 )
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, use_language
 

@@ -12,7 +12,7 @@ from helix_desktop import __version__
 from helix_desktop.cli.output import print_err, print_notice, print_out
 from helix_desktop.cli.workspace_command import resolve_workspace, with_services
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.cache_server.lazy_store import LazyStore
 from helix_desktop.services.cache_server.tools import CacheServerTools

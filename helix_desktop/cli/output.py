@@ -35,8 +35,8 @@ from helix_desktop.domain.events.session import (
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, ObservationsPlaced
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.repair_report import LostContent
+from helix_desktop.domain.translatable_text import join_sentences, plain_text
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import join_sentences, plain_text
 from helix_desktop.words.costs import price_text
 from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.file_changes import line_counts_texts, recorded_changes_text

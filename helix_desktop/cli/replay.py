@@ -12,7 +12,7 @@ from pathlib import Path
 from helix_desktop.cli.output import print_err, print_out
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.user_text import TextContext, error_reason, system_reason
+from helix_desktop.domain.translatable_text import TextContext, error_reason, system_reason
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.app_prompt import count_app_prompt
 from helix_desktop.replay.measure import MeasureOptions

@@ -29,7 +29,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text, trigger_text
 from helix_desktop.words.summary_coverage import coverage_text
 from helix_desktop.words.translation import Translator

@@ -29,8 +29,8 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.events.session import NEW_TITLE, Attachment, SessionStarted
 from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.slash_command import SLASH, parse_slash_input
+from helix_desktop.domain.translatable_text import TextContext, change_facts
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import TextContext, change_facts
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.attached_paths import attach_path
 from helix_desktop.words.prompt_files import prompt_warnings

@@ -15,8 +15,8 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.store.session_tree import TreeRow, session_tree
 from helix_desktop.domain.text_format import ellipsize_title
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, translate
@@ -73,7 +73,7 @@ def branch(args: argparse.Namespace) -> int:
     return with_workspace(args, work)
 
 
-async def find_session(workspace: OpenWorkspace, session_prefix: str, hint: UserText) -> str:
+async def find_session(workspace: OpenWorkspace, session_prefix: str, hint: TranslatableText) -> str:
     """Return the session whose id begins so, or the last one. Raises InvalidInput for none or several."""
     sessions = await workspace.sessions()
     latest = [session.id for session in sorted(sessions, key=lambda session: session.archived)][:1]

@@ -21,7 +21,7 @@ from helix_desktop.cli.output import ProgressPrinter, print_notice
 from helix_desktop.cli.terminal_approver import TerminalApprover
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import InvalidInput, WorkspaceMissing, WorkspaceUntrusted
-from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.instructions import RunInstructions

@@ -9,7 +9,7 @@ from pathlib import Path
 from helix_desktop import __version__
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import SettingsDamaged
-from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, verbatim
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, verbatim
 
 _text = TextContext("Settings")
 
@@ -31,7 +31,7 @@ class Build:
     releases: str = ""
 
     @property
-    def origin(self) -> UserText:
+    def origin(self) -> TranslatableText:
         """Return the origin for display: `deb, commit 0123456789ab, 2026-11-20`."""
         sha, changed, _ = self.commit.partition("+")
         commit: OptionalText = ""
@@ -47,7 +47,7 @@ class Build:
         return origin
 
     @property
-    def text(self) -> UserText:
+    def text(self) -> TranslatableText:
         """Return version and origin on one line."""
         return _text("Helix Desktop {version} ({origin})", version=self.version, origin=self.origin)
 
@@ -73,10 +73,10 @@ def current_build(resources: Path | None = None) -> Build:
     return Build(**values)
 
 
-def _unusable_error(path: Path, why: UserText) -> SettingsDamaged:
+def _unusable_error(path: Path, why: TranslatableText) -> SettingsDamaged:
     return SettingsDamaged(_text("{file} can't be used.", file=path), why, _text("Reinstall Helix Desktop."))
 
 
-def _source_origin() -> UserText:
+def _source_origin() -> TranslatableText:
     checkout = Path(__file__).resolve().parents[2] / "pyproject.toml"
     return _text("from source") if checkout.is_file() else _text("from a Python package")

@@ -17,7 +17,7 @@ from pathlib import Path
 from helix_desktop.config.data_dir_pointer import POINTER_FILE, read_pointer, write_pointer
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InvalidInput
 from helix_desktop.domain.progress import OnProgress
-from helix_desktop.domain.user_text import ByteSize, TextContext, folder_reason
+from helix_desktop.domain.translatable_text import ByteSize, TextContext, folder_reason
 from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Settings")

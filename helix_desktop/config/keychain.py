@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Protocol, TypeVar, cast
 
-from helix_desktop.domain.user_text import TextContext, UserText, verbatim
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
 
 _text = TextContext("Settings")
 
@@ -43,7 +43,7 @@ _T = TypeVar("_T")
 class KeychainUnavailable(Exception):
     """There is no keychain, or it does not answer; `reason` says so within a sentence."""
 
-    def __init__(self, reason: UserText) -> None:
+    def __init__(self, reason: TranslatableText) -> None:
         super().__init__(reason)
         self.reason = reason
 

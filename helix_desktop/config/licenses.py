@@ -17,7 +17,7 @@ from typing import Any
 from helix_desktop import __version__
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import SettingsDamaged
-from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.domain.translatable_text import TextContext, verbatim
 
 _text = TextContext("Settings")
 

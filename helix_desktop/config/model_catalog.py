@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from helix_desktop.domain.model_spec import DialectName, ModelSpec, SourcedSpec
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("Providers")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from helix_desktop.config.data_dir_pointer import POINTER_FILE, resolve_data_dir
 from helix_desktop.domain.errors import DataDirUnavailable
-from helix_desktop.domain.user_text import TextContext, folder_reason
+from helix_desktop.domain.translatable_text import TextContext, folder_reason
 from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Settings")

@@ -18,7 +18,7 @@ from helix_desktop.config.keychain import (
     system_keychain,
 )
 from helix_desktop.config.settings import key_variable
-from helix_desktop.domain.user_text import OptionalText
+from helix_desktop.domain.translatable_text import OptionalText
 
 KEYCHAIN_TIMEOUT_S = 20.0
 """Seconds to wait for a keychain, which may be asking the user to unlock it."""

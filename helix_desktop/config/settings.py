@@ -24,7 +24,7 @@ from helix_desktop.domain.model_spec import (
     resolve_spec,
 )
 from helix_desktop.domain.request_extras import RequestExtras
-from helix_desktop.domain.user_text import TextContext, plain_text, system_reason, verbatim
+from helix_desktop.domain.translatable_text import TextContext, plain_text, system_reason, verbatim
 
 text = TextContext("Settings")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from helix_desktop.domain.errors import SettingsDamaged
-from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
+from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
 from helix_desktop.system.files import replace_text
 
 _text = TextContext("Settings")

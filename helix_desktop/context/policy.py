@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
 _text = TextContext("Settings: Policy")
 
@@ -117,7 +117,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         )
 
 
-def _between(field: str, low: str, high: str) -> UserText:
+def _between(field: str, low: str, high: str) -> TranslatableText:
     return _text("{field} must be between {low} and {high}", field=field, low=low, high=high)
 
 
@@ -221,7 +221,7 @@ PROFILES: Mapping[str, ContextPolicy] = {
 def policy_from(fields: Mapping[str, Any]) -> ContextPolicy:
     """Return the policy of a mapping (one TOML file): its profile's numbers, then its own.
 
-    Raise ValueError that says, mostly as a UserText, which field is unknown or wrong.
+    Raise ValueError that says, mostly as a TranslatableText, which field is unknown or wrong.
     """
     profile = fields.get("profile", "balanced")
     if not isinstance(profile, str) or profile not in PROFILES:

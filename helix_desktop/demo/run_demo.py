@@ -26,7 +26,7 @@ from helix_desktop.demo.screenshots import PictureOptions, ScreenshotWriter
 from helix_desktop.demo.session_checks import DemoCheck
 from helix_desktop.demo.tour import DemoTour
 from helix_desktop.domain.errors import InvalidInput, SettingsDamaged
-from helix_desktop.domain.user_text import TextContext, folder_reason
+from helix_desktop.domain.translatable_text import TextContext, folder_reason
 from helix_desktop.system.files import non_folder_in
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.words.times import format_exact_duration

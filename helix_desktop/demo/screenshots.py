@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from helix_desktop.ui.chat.row_key import RowKey

@@ -20,7 +20,7 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.diagnostics.checks import bundled, machine, subprocesses
 from helix_desktop.diagnostics.checks.rendering import run_render_checks
 from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.domain.user_text import TextContext, join_sentences, plain_text
+from helix_desktop.domain.translatable_text import TextContext, join_sentences, plain_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Self-check")

@@ -31,7 +31,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helix_desktop.domain.error_remedies import Remedy
-from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences, verbatim
+from helix_desktop.domain.translatable_text import (
+    OptionalText,
+    TextContext,
+    TranslatableText,
+    join_sentences,
+    verbatim,
+)
 
 if TYPE_CHECKING:  # the window's first frame needs the errors, not the structs of messages and tools
     from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
@@ -51,7 +57,7 @@ class HelixError(Exception):
 
     def __init__(
         self,
-        what: UserText,
+        what: TranslatableText,
         why: OptionalText = "",
         fix: OptionalText = "",
         *,
@@ -115,7 +121,11 @@ class RevertRefused(HelixError):
     """Files could not be reverted; none of them was changed. `paths` are those that stood in the way."""
 
     def __init__(
-        self, what: UserText, why: OptionalText = "", fix: OptionalText = "", paths: tuple[str, ...] = ()
+        self,
+        what: TranslatableText,
+        why: OptionalText = "",
+        fix: OptionalText = "",
+        paths: tuple[str, ...] = (),
     ) -> None:
         super().__init__(what, why, fix)
         self.paths = paths
@@ -125,7 +135,7 @@ class StoreLocked(StoreError):
     """Another process owns the store."""
 
     def __init__(
-        self, what: UserText, owner_pid: int | None, why: OptionalText = "", fix: OptionalText = ""
+        self, what: TranslatableText, owner_pid: int | None, why: OptionalText = "", fix: OptionalText = ""
     ) -> None:
         super().__init__(what, why, fix)
         self.owner_pid = owner_pid
@@ -155,7 +165,11 @@ class DigestUnknown(StoreError):
     """This workspace holds no content of that digest."""
 
     def __init__(
-        self, what: UserText, why: OptionalText = "", fix: OptionalText = "", near: tuple[str, ...] = ()
+        self,
+        what: TranslatableText,
+        why: OptionalText = "",
+        fix: OptionalText = "",
+        near: tuple[str, ...] = (),
     ) -> None:
         super().__init__(what, why, fix)
         self.near = near
@@ -169,7 +183,11 @@ class DigestAmbiguous(StoreError):
     """A digest prefix fits several contents."""
 
     def __init__(
-        self, what: UserText, why: OptionalText = "", fix: OptionalText = "", near: tuple[str, ...] = ()
+        self,
+        what: TranslatableText,
+        why: OptionalText = "",
+        fix: OptionalText = "",
+        near: tuple[str, ...] = (),
     ) -> None:
         super().__init__(what, why, fix)
         self.near = near
@@ -211,7 +229,11 @@ class ImagesRejected(ModelRequestRejected):
     remedies: tuple[Remedy, ...] = ("send_without_images", "choose_model")
 
     def __init__(
-        self, what: UserText, why: OptionalText = "", fix: OptionalText = "", seqs: tuple[int, ...] = ()
+        self,
+        what: TranslatableText,
+        why: OptionalText = "",
+        fix: OptionalText = "",
+        seqs: tuple[int, ...] = (),
     ) -> None:
         super().__init__(what, why, fix)
         self.seqs = seqs
@@ -227,7 +249,7 @@ class ContextWindowExceeded(ModelError):
 
     def __init__(
         self,
-        what: UserText,
+        what: TranslatableText,
         why: OptionalText = "",
         fix: OptionalText = "",
         *,
@@ -306,7 +328,7 @@ class CompactionRefused(HelixError):
 class SummaryRefused(CompactionRefused):
     """A model's summary says too little of what it would stand for; `text` is what the model wrote."""
 
-    def __init__(self, problem: SummaryProblem, text: str, why: UserText) -> None:
+    def __init__(self, problem: SummaryProblem, text: str, why: TranslatableText) -> None:
         super().__init__(
             _text("The model's summary wasn't used."), why, _text("Try again, or choose another model.")
         )

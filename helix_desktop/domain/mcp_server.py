@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.domain.user_text import OptionalText, TextContext
+from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 _text = TextContext("MCP")
 

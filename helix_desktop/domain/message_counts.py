@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
 _text = TextContext("Session")
 
@@ -16,7 +16,7 @@ class MessageCounts(msgspec.Struct, frozen=True):
     calls: int = 0
 
     @property
-    def text(self) -> UserText:
+    def text(self) -> TranslatableText:
         """Return both in words: `6 messages, 21 tool calls`; calls only where there are any."""
         messages = _text.plural(self.messages, "%n message", "%n messages")
         if not self.calls:

@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.domain.effort import EffortLevel
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("Providers")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.domain.user_text import OptionalText, TextContext
+from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 text = TextContext("Providers")
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Store")
 

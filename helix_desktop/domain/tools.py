@@ -12,7 +12,7 @@ from helix_desktop.domain.files.version import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.question import QuestionReply
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
 _text = TextContext("Tools")
 
@@ -130,7 +130,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
         return self.effect == "deny"
 
     @property
-    def text(self) -> UserText:
+    def text(self) -> TranslatableText:
         """The rule as a sentence for the user; its English words are the name that events know it by."""
         allowed, action = self._exact_texts() if self.kind == "exact" else self._texts()
         match self.effect:
@@ -141,7 +141,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
             case "deny":
                 return _text("Never: {action}", action=action)
 
-    def _texts(self) -> tuple[UserText, UserText]:
+    def _texts(self) -> tuple[TranslatableText, TranslatableText]:
         """Return what it allows, alone and after a colon."""
         subject = self.subject
         match self.kind:
@@ -165,7 +165,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
                 return _text("Fetch from {host}", host=subject), _text("fetch from {host}", host=subject)
         return _text("Change any file"), _text("change any file")
 
-    def _server_texts(self) -> tuple[UserText, UserText]:
+    def _server_texts(self) -> tuple[TranslatableText, TranslatableText]:
         if self.tool == ANY:
             return (
                 _text("Use any tool of the MCP server {server}", server=self.subject),
@@ -176,7 +176,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
             _text("use {tool} of the MCP server {server}", tool=self.tool, server=self.subject),
         )
 
-    def _exact_texts(self) -> tuple[UserText, UserText]:
+    def _exact_texts(self) -> tuple[TranslatableText, TranslatableText]:
         tool, subject = self.tool, self.subject
         if subject == ANY:
             return self._any_use_texts()
@@ -187,7 +187,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
             _text("use {tool}: {subject}", tool=tool, subject=subject),
         )
 
-    def _any_use_texts(self) -> tuple[UserText, UserText]:
+    def _any_use_texts(self) -> tuple[TranslatableText, TranslatableText]:
         match self.tool:
             case "run_command":
                 return _text("Run any command"), _text("run any command")

@@ -21,7 +21,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.domain.errors import InvalidInput, RequestTooLarge
 from helix_desktop.domain.messages import Message, ModelRequest
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.exam.interview import Answer, ExamCall, Interview, request_tokens
 from helix_desktop.exam.prompts import judge_text, question_text
 from helix_desktop.exam.questions import ExamQuestion, Kind, QuestionFile

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.user_text import TextContext, error_reason, system_reason
+from helix_desktop.domain.translatable_text import TextContext, error_reason, system_reason
 
 text = TextContext("Exam")
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.exam.examiner import Condition, QuestionResult
 from helix_desktop.exam.interview import MAX_CALLS
 from helix_desktop.exam.totals import ExamTotals, exam_totals
@@ -17,12 +17,12 @@ from helix_desktop.words.translation import current_language, translate
 
 text = TextContext("Exam")
 
-_CONDITION_NAMES: Mapping[Condition, UserText] = {
+_CONDITION_NAMES: Mapping[Condition, TranslatableText] = {
     "recall": text("context with recall"),
     "no_recall": text("same context, no recall"),
     "whole_history": text("whole history"),
 }
-_KIND_NAMES: Mapping[str, UserText] = {
+_KIND_NAMES: Mapping[str, TranslatableText] = {
     "artifact": text("artifacts"),
     "decision": text("decisions"),
     "fact": text("facts"),

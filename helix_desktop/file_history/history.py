@@ -19,7 +19,7 @@ from helix_desktop.domain.file_history.coverage import CoverageSettings, FileCov
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.opened_history import OpenedHistory
 from helix_desktop.file_history.tree.rules import included_place
 from helix_desktop.system.task_scope import TaskScope

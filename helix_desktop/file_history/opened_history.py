@@ -26,7 +26,7 @@ from helix_desktop.domain.file_history.coverage import CoverageSettings, FileCov
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
-from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.revert.reverts import Reverts
 from helix_desktop.file_history.tree.captures import Captures

@@ -12,7 +12,7 @@ from helix_desktop.domain.errors import StoreRepaired
 from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryCleanup, HistoryTotals
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.database.check import check, repair
 from helix_desktop.file_history.database.cleanup import clean_up, plan_clean_up
 from helix_desktop.file_history.database.database import HistoryDatabase

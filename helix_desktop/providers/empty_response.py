@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.domain.errors import InvalidModelResponse, ModelRequestRejected
 from helix_desktop.domain.messages import StopReason
-from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.domain.translatable_text import TextContext, verbatim
 
 text = TextContext("Providers")
 

@@ -21,7 +21,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.domain.request_extras import header_fault
-from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, verbatim
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, verbatim
 from helix_desktop.domain.wire_request import API_KEY, WireHeader, WireRequest
 from helix_desktop.providers.error_classification import (
     extract_error_text,
@@ -39,7 +39,7 @@ _text = TextContext("Providers")
 ANTHROPIC_VERSION = "2023-06-01"
 """The version of the Messages API, as sent in its header."""
 
-_BROKEN_OFF_TEXTS: Mapping[HttpErrorKind, UserText] = {
+_BROKEN_OFF_TEXTS: Mapping[HttpErrorKind, TranslatableText] = {
     "cut": _text("The response stopped early"),
     "stalled": _text("The server stopped responding"),
     "idle": _text("The server kept the connection open but sent nothing"),
@@ -75,10 +75,10 @@ class Endpoint:
         key: str,
         http: HttpClient,
         dialect: DialectName = "openai-chat",
-        key_advice: UserText = KEY_ADVICE,
+        key_advice: TranslatableText = KEY_ADVICE,
         headers: Mapping[str, str] = MappingProxyType({}),
         secret_headers: Mapping[str, str] = MappingProxyType({}),
-        header_advice: Callable[[str], UserText] = lambda _: HEADER_ADVICE,
+        header_advice: Callable[[str], TranslatableText] = lambda _: HEADER_ADVICE,
     ) -> None:
         self.provider, self._key_advice = provider, key_advice
         self.dialect: DialectName = dialect
@@ -175,7 +175,7 @@ class Endpoint:
             text = text.replace(secret, mark) if secret else text
         return text
 
-    def redact_text(self, text: UserText) -> UserText:
+    def redact_text(self, text: TranslatableText) -> TranslatableText:
         """Remove the same from a text for the user."""
         redacted = self.redact(text)
         return text if redacted == text else verbatim(redacted)
@@ -257,7 +257,7 @@ class Endpoint:
         return self._refused_error(status, message, headers, model)
 
     def _refused_error(
-        self, status: int, message: UserText, headers: Mapping[str, str], model: str
+        self, status: int, message: TranslatableText, headers: Mapping[str, str], model: str
     ) -> ModelRequestRejected:
         if status == HTTPStatus.UNAUTHORIZED:
             if self._key:

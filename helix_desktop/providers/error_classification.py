@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.user_text import TextContext, UserText, verbatim
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
 
 text = TextContext("Providers")
 
@@ -168,7 +168,7 @@ def status_text(status: int) -> str:
         return f"HTTP {status}"
 
 
-def extract_error_text(body: str) -> UserText:
+def extract_error_text(body: str) -> TranslatableText:
     """Extract the message from a body of unknown form, as one short line."""
     try:
         message = _find_message(msgspec.json.decode(body))
@@ -184,7 +184,7 @@ def is_html(body: str) -> bool:
     return body.lstrip()[:15].lower().startswith(("<!doctype", "<html", "<head"))
 
 
-def body_excerpt(body: str) -> UserText:
+def body_excerpt(body: str) -> TranslatableText:
     """Quote the beginning of what a server sent instead of an answer, as a sentence."""
     if is_html(body):
         return text("The server sent a web page.")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from helix_desktop.domain.user_text import OptionalText, TextContext
+from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 _text = TextContext("Providers")
 

@@ -16,7 +16,7 @@ import msgspec
 from helix_desktop.domain.effort import EffortLevel
 from helix_desktop.domain.local_server import LocalModel, LocalServer, ServerKind
 from helix_desktop.domain.model_spec import ModelSpec
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.providers.http import HttpClient, HttpError
 from helix_desktop.providers.reported_specs import parse_model_list
 
@@ -189,11 +189,11 @@ async def _other(probe: _Probe) -> tuple[LocalModel, ...] | None:
     return await _listed_models(probe, text("From the server's list of models"))
 
 
-async def _listed_models(probe: _Probe, source: UserText) -> tuple[LocalModel, ...]:
+async def _listed_models(probe: _Probe, source: TranslatableText) -> tuple[LocalModel, ...]:
     return tuple(LocalModel(name, spec, source) for name, spec in (await probe.list_models()).items())
 
 
-def _window_source(title: str, is_loaded: bool, max_window: int) -> UserText:
+def _window_source(title: str, is_loaded: bool, max_window: int) -> TranslatableText:
     if is_loaded:
         return text("{server}: loaded with this size", server=title)
     if max_window <= DEFAULT_WINDOW:

@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from helix_desktop.domain.errors import InvalidModelResponse, ModelError
 from helix_desktop.domain.model_spec import DialectName, ModelSpec
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.error_classification import body_excerpt
 from helix_desktop.providers.http import HttpError

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from helix_desktop.domain.errors import ModelError
-from helix_desktop.domain.user_text import TextContext, UserText, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 
 _text = TextContext("Providers")
 
@@ -31,7 +31,9 @@ PATIENCE_S = 600.0
 class TransientError(Exception):
     """A call failed in a way that may pass; `error` is shown to the user if it does not."""
 
-    def __init__(self, reason: UserText, error: ModelError, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self, reason: TranslatableText, error: ModelError, retry_after_s: float | None = None
+    ) -> None:
         super().__init__(reason)
         self.reason, self.error, self.retry_after_s = reason, error, retry_after_s
 
@@ -145,6 +147,6 @@ def _number(text: str) -> float | None:
     return value if 0 <= value < float("inf") else None
 
 
-def _duration(seconds: float) -> UserText:
+def _duration(seconds: float) -> TranslatableText:
     minutes = round(seconds / 60)
     return _text("{number} min", number=minutes) if minutes else _text("{number} s", number=round(seconds))

@@ -21,7 +21,7 @@ from helix_desktop.domain.messages import (
     RetryScheduled,
     StreamItem,
 )
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.wire_request import WireRequest
 from helix_desktop.providers.dialect import AnswerAssembler, Dialect, Exchange, StreamedError
 from helix_desktop.providers.endpoint import Endpoint
@@ -230,7 +230,7 @@ class StreamedModel:
             has_images=has_images,
         )
 
-    def _nonsense_error(self, why: UserText) -> InvalidModelResponse:
+    def _nonsense_error(self, why: TranslatableText) -> InvalidModelResponse:
         return InvalidModelResponse(
             _text("Invalid response from {provider}.", provider=self._info.provider),
             self._endpoint.redact_text(why),

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.replay.measure import MeasureOptions, measure_file
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Replay

@@ -18,7 +18,7 @@ import msgspec
 
 from helix_desktop.domain.errors import InvalidRecording
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.domain.user_text import TextContext, UserText, system_reason
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 from helix_desktop.replay.ports import RawMessage
 
 text = TextContext("Replay")
@@ -194,7 +194,7 @@ def _unusable_error(path: Path, number: int, reason: str) -> InvalidRecording:
 class _OrderError(Exception):
     """A message is out of order."""
 
-    def __init__(self, reason: UserText) -> None:
+    def __init__(self, reason: TranslatableText) -> None:
         super().__init__(reason)
         self.reason = reason
 

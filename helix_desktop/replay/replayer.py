@@ -42,7 +42,7 @@ from helix_desktop.domain.messages import (
 )
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import ToolResult
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.model import write_summary
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Counts

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.replay.app_prompt import AppPrompt
 from helix_desktop.replay.results import MeasuredRecording, RecordingResult
 from helix_desktop.replay.totals import HeavyTotals, Totals, group_by_source, totals_of

@@ -24,7 +24,7 @@ from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import HelixError, WorkspaceMissing
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.progress import OnProgress, no_progress
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter

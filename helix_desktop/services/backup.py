@@ -11,7 +11,7 @@ from pathlib import Path
 from helix_desktop.domain.errors import ArchiveWriteFailed
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ArchiveInfo, ExportResult, ImportResult
-from helix_desktop.domain.user_text import TextContext, folder_reason
+from helix_desktop.domain.translatable_text import TextContext, folder_reason
 from helix_desktop.store.archive.archive_format import file_name
 from helix_desktop.store.archive.reader import read_info
 from helix_desktop.store.remote.client import RemoteStore

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from helix_desktop.config.build_info import Build, current_build
 from helix_desktop.config.licenses import LicensedComponent, all_components
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.providers.http import HttpClient, HttpError, HttpResponse, Timeouts, is_loopback
 from helix_desktop.services.update_check import Release, parse_release
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from helix_desktop.domain.errors import HelixError, ToolError
 from helix_desktop.domain.files.fuzzy_search import FuzzyPaths, PathMatch
 from helix_desktop.domain.files.mention import Mention, find_mentions
-from helix_desktop.domain.user_text import OptionalText, TextContext, verbatim
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, verbatim
 from helix_desktop.tools.files.find import list_files
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path

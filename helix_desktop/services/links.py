@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from helix_desktop.domain.digest import HEX_DIGITS
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
-from helix_desktop.domain.user_text import TextContext
 
 text = TextContext("Services")
 

@@ -27,7 +27,7 @@ from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import SourcedSpec
 from helix_desktop.domain.request_extras import NO_EXTRAS
-from helix_desktop.domain.user_text import OptionalText, TextContext, UserText
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
@@ -311,14 +311,14 @@ def _split_label(label: str) -> tuple[str, str]:
     return parse_label(label) if "/" in label else (_ADHOC_PROVIDER, label)
 
 
-def _key_advice(provider: str, *, is_for_form: bool) -> UserText:
+def _key_advice(provider: str, *, is_for_form: bool) -> TranslatableText:
     variable = key_variable(provider)
     if is_for_form:
         return text("Enter a valid key, or set {variable}.", variable=variable)
     return text("Enter the key in Settings → Providers, or set {variable}.", variable=variable)
 
 
-def _header_advice(provider: str, name: str, *, is_for_form: bool) -> UserText:
+def _header_advice(provider: str, name: str, *, is_for_form: bool) -> TranslatableText:
     variable = key_variable(f"{provider}/{name}")
     if is_for_form:
         return text("Enter its value under Extra headers and fields, or set {variable}.", variable=variable)

@@ -11,7 +11,7 @@ from helix_desktop.config.secrets import NO_SECRET_HEADERS, SecretHeaders
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.local_server import LocalServer
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.workspaces.record import MODEL_ROLES
 

@@ -22,7 +22,7 @@ from helix_desktop.domain.messages import (
     ToolSpec,
 )
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, join_sentences
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, is_loopback
 from helix_desktop.providers.model_list import LIST_PATHS, as_model_error
@@ -207,7 +207,7 @@ class ProviderCheck:
             self._mark("tools", "ok", text("Called {tool} as asked.", tool=_TOOL.name), has_tools=True)
 
 
-def _answer_text(duration_ms: int) -> UserText:
+def _answer_text(duration_ms: int) -> TranslatableText:
     if duration_ms < 1_000:  # noqa: PLR2004 - milliseconds of a second
         return text("Answered in {duration} ms.", duration=duration_ms)
     return text("Answered in {seconds} s.", seconds=f"{duration_ms / 1_000:.1f}")

@@ -16,7 +16,7 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.saved_filter import SavedFilter
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.storage import HistoryStorage
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry

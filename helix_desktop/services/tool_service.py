@@ -12,7 +12,7 @@ from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.tools import CountTokens
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.file_index import FileIndex
 from helix_desktop.services.sample_python import with_sample_python
 from helix_desktop.services.user_instructions import INSTRUCTIONS_FILE

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import first_hidden
-from helix_desktop.domain.user_text import TextContext
 from helix_desktop.words.translation import Translator
 
 tr = Translator("About")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.translatable_text import ByteSize, TextContext, system_reason
 from helix_desktop.domain.unicode_safety import repair_surrogates
-from helix_desktop.domain.user_text import ByteSize, TextContext, system_reason
 from helix_desktop.system.files import replace_text
 from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES
 

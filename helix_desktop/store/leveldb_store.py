@@ -19,7 +19,7 @@ from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import Clock, check_commit, now_ms
 from helix_desktop.store.core.entry_query import EntryQuery

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, TypeAlias, get_args
 
 from helix_desktop.domain.error_remedies import Remedy
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.translation import translate
 
 text = TextContext("Actions")
@@ -32,7 +32,7 @@ ActionName: TypeAlias = (
 )
 
 _RETRY = text("Retry")
-_LABELS: dict[ActionName, UserText] = {
+_LABELS: dict[ActionName, TranslatableText] = {
     "choose_model": text("Choose model…"),
     "compact": text("Compact conversation…"),
     "compact_again": _RETRY,

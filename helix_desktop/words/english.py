@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from helix_desktop.domain.user_text import UserText, english_fact
+from helix_desktop.domain.translatable_text import TranslatableText, english_fact
 
 _GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -18,7 +18,7 @@ class English:
     code = "en"
     is_right_to_left = False
 
-    def find(self, text: UserText) -> str:
+    def find(self, text: TranslatableText) -> str:
         """Return the English template of a text in the form for its count."""
         return text.singular if text.singular and text.number == 1 else text.source
 

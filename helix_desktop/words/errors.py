@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.words.translation import translate
 
 

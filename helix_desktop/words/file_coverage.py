@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredReason
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Changes")
@@ -12,7 +12,7 @@ text = TextContext("Changes")
 
 _LISTED = 3  # places that the line names
 _DETAILED = 30  # places with their reasons
-_REASONS: dict[UncoveredReason, UserText] = {
+_REASONS: dict[UncoveredReason, TranslatableText] = {
     "pending": text("Not copied yet"),
     "ignored": text("Ignored by git, or a build folder"),
     "secret": text("May hold a secret: only its digest is stored"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.context.window.provider_cache_misses import MissCause, MissKind
 from helix_desktop.domain.messages import Usage
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator, translate
 
@@ -12,7 +12,7 @@ tr = Translator("Provider cache")
 text = TextContext("Provider cache")
 
 _MINUTE, _HOUR = 60, 3_600  # seconds
-_CAUSES: dict[MissKind, UserText] = {
+_CAUSES: dict[MissKind, TranslatableText] = {
     "first": text("First request of the session."),
     "unreported": text("The provider doesn't report its cache."),
     "tools": text("The tools changed."),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertProblem, RevertStatus
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Changes")
 text = TextContext("Changes")
 
-_PROBLEMS: dict[RevertProblem, UserText] = {
+_PROBLEMS: dict[RevertProblem, TranslatableText] = {
     "not_covered": text("The previous content isn't stored."),
     "content_removed": text("The previous content was removed from the file history."),
     "folder_gone": text("Its folder is gone."),
@@ -21,7 +21,7 @@ _PROBLEMS: dict[RevertProblem, UserText] = {
     "outside": text("A link leads out of the workspace."),
     "busy": text("A command that may change it is running."),
 }
-_STATUSES: dict[RevertStatus, UserText] = {
+_STATUSES: dict[RevertStatus, TranslatableText] = {
     "conflict": text("Changed since, in conflict"),
     "merge": text("Changed since in other lines"),
     "blocked": text("Can't be reverted"),

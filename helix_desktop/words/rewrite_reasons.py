@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.numbers import format_percent
 from helix_desktop.words.translation import Translator, translate
 
@@ -13,14 +13,14 @@ text = TextContext("Compaction")
 _CONTEXT_FULL = text("context was full")
 _CACHE_COLD = text("provider cache had expired")
 _MANUAL = text("manual")
-_PLACEMENTS: dict[PlacementReason, UserText] = {
+_PLACEMENTS: dict[PlacementReason, TranslatableText] = {
     PlacementReason.IMMEDIATE: text("as soon as ready"),
     PlacementReason.COLD: _CACHE_COLD,
     PlacementReason.REWRITE: text("together with another change"),
     PlacementReason.OVERFLOW: _CONTEXT_FULL,
     PlacementReason.MANUAL: _MANUAL,
 }
-_SWEEPS: dict[SweepReason, UserText] = {
+_SWEEPS: dict[SweepReason, TranslatableText] = {
     SweepReason.COLD: _CACHE_COLD,
     SweepReason.FOLD: text("together with a note"),
     SweepReason.OBSERVATIONS: text("together with noted facts"),

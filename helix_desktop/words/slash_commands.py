@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from helix_desktop.domain.slash_command import command_key
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
 text = TextContext("Slash commands")
 
@@ -19,7 +19,7 @@ class SlashCommand:
 
     name: str
     action: str
-    summary: UserText
+    summary: TranslatableText
     arguments: str = ""
     also: tuple[str, ...] = ()
 

@@ -11,8 +11,8 @@ from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.repair_report import LostContent, RepairReport, TruncatedSession
 from helix_desktop.domain.store.retention import CleanupPlan
+from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, join_sentences
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, translate
 
@@ -49,7 +49,7 @@ def lost_content_text(content: LostContent) -> str:
     )
 
 
-def truncated_session_text(session: TruncatedSession) -> UserText:
+def truncated_session_text(session: TruncatedSession) -> TranslatableText:
     """Return the name of a session, and how much of its log is left."""
     title = escape_hidden_name(session.title) or session.session[:8]
     return text(
@@ -57,7 +57,7 @@ def truncated_session_text(session: TruncatedSession) -> UserText:
     )
 
 
-def _losses(report: RepairReport) -> list[UserText]:
+def _losses(report: RepairReport) -> list[TranslatableText]:
     if report.is_lossless:
         return [text("Nothing was lost.")]
     sentences = []
@@ -94,7 +94,7 @@ def _losses(report: RepairReport) -> list[UserText]:
     return sentences
 
 
-def _advice(report: RepairReport) -> list[UserText]:
+def _advice(report: RepairReport) -> list[TranslatableText]:
     sentences = []
     if report.contents:
         sentences.append(text("Run the tool again to get a lost output back."))

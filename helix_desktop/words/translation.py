@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Protocol
 
-from helix_desktop.domain.user_text import TextContext, UserText, english_fact, fill
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, english_fact, fill
 from helix_desktop.words.english import English
 
 
@@ -26,7 +26,7 @@ class Language(Protocol):
         """Return True if its lines run from right to left."""
         ...
 
-    def find(self, text: UserText) -> str:
+    def find(self, text: TranslatableText) -> str:
         """Return the template of a text in the form for its count; the English one if none is there."""
         ...
 
@@ -99,13 +99,13 @@ def current_language() -> Language:
 
 def translate(text: str) -> str:
     """Return a text in the user's language; one without an entry in the catalog stays as it is."""
-    if not isinstance(text, UserText) or isinstance(_language, English):
+    if not isinstance(text, TranslatableText) or isinstance(_language, English):
         return text
     return fill(_language.find(text), text.facts, text.number, _show)
 
 
 def _show(fact: object) -> str:
-    if isinstance(fact, UserText):
+    if isinstance(fact, TranslatableText):
         return translate(fact)
     if isinstance(fact, tuple):
         return _language.show_fact(tuple(_show(part) for part in fact))

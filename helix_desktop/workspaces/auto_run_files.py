@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
 text = TextContext("Workspaces")
 
-_KNOWN_FILES: tuple[tuple[str, UserText], ...] = (
+_KNOWN_FILES: tuple[tuple[str, TranslatableText], ...] = (
     (".envrc", text("sets the environment of every shell in the folder")),
     (".githooks", text("programs that git runs if configured")),
     (".husky", text("programs that git runs on commits")),

@@ -10,7 +10,7 @@ from typing import Any
 
 from helix_desktop.context.policy import ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
-from helix_desktop.domain.user_text import TextContext, UserText, error_reason
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, error_reason
 from helix_desktop.workspaces.toml_storage import TomlStorage, save_error
 
 text = TextContext("Workspaces")
@@ -18,7 +18,7 @@ text = TextContext("Workspaces")
 POLICY_FILE, CHANGES_FILE = "policy.toml", "policy-changes.toml"
 _WRONG_TYPE = re.compile(r"^Expected `(.+?)`, got `(.+?)` - at `\$\.(\w+)`$")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(\w+)`$")
-_TYPES: Mapping[str, UserText] = {
+_TYPES: Mapping[str, TranslatableText] = {
     "int": text("a whole number"),
     "float": text("a number"),
     "bool": text("true or false"),
@@ -138,7 +138,7 @@ def _is_valid_policy(profile: str, fields: Mapping[str, Any]) -> bool:
         return False
 
 
-def _explain(error: ValueError) -> tuple[UserText, str]:
+def _explain(error: ValueError) -> tuple[TranslatableText, str]:
     """Explain an error of a policy's fields; return a sentence and the field's name, or the first word."""
     reason = error_reason(error)
     message = str(reason)

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, WorkspaceMissing
-from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.workspaces.policy_file import PolicyFile
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.toml_storage import TomlStorage, save_error

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import TextContext, UserText, system_reason
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 
 text = TextContext("Workspaces")
 
@@ -35,7 +35,7 @@ class TomlStorage(Protocol):
         ...
 
 
-def save_error(what: UserText, folder: Path, error: OSError) -> HelixError:
+def save_error(what: TranslatableText, folder: Path, error: OSError) -> HelixError:
     """Return the error for something that could not be saved and is unchanged."""
     return HelixError(
         what,

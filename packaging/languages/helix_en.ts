@@ -14688,17 +14688,17 @@
     <context>
         <name>Sentences</name>
         <message>
-            <location filename="../../helix_desktop/domain/user_text.py" />
+            <location filename="../../helix_desktop/domain/translatable_text.py" />
             <source>It isn't a folder.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/domain/user_text.py" />
+            <location filename="../../helix_desktop/domain/translatable_text.py" />
             <source>{path} isn't a folder.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/domain/user_text.py" />
+            <location filename="../../helix_desktop/domain/translatable_text.py" />
             <source>{text} {sentence}</source>
             <translation type="unfinished" />
         </message>

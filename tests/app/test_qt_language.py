@@ -18,7 +18,7 @@ from update_texts import LRELEASE
 from helix_desktop.app.qt_language import QtLanguage, load_language
 from helix_desktop.config.languages import find_catalog, unknown_language
 from helix_desktop.domain.errors import SettingsDamaged
-from helix_desktop.domain.user_text import TextContext, change_facts
+from helix_desktop.domain.translatable_text import TextContext, change_facts
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.help.guide_messages import commands_sections
 from helix_desktop.words.costs import parse_tokens, parse_usd

@@ -23,7 +23,7 @@ from helix_desktop.domain.digest import marker
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.tools import ToolResult
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.mcp.client.exposed_tool import exposed_name
 from helix_desktop.mcp.server.cache_server import cache_server
 from helix_desktop.services.web_fetcher import WebFetcher, resolve

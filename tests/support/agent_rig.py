@@ -31,7 +31,7 @@ from helix_desktop.domain.tools import (
     ToolResult,
     ignore_output,
 )
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.tools.ask_user import AskUser
 from helix_desktop.tools.registry import ToolRegistry

@@ -16,7 +16,7 @@ from helix_desktop.domain.file_history.coverage import FileCoverage
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.memory_files import MemoryFiles
 
 MODE = 0o644

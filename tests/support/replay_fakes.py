@@ -8,7 +8,7 @@ from typing import Any
 
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import DigestUnknown, ToolError
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.ports import Counts, RawMessage
 
 

@@ -26,7 +26,13 @@ from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, ChangedFile
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.domain.tools import ApprovalRequest
-from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences, verbatim
+from helix_desktop.domain.translatable_text import (
+    OptionalText,
+    TextContext,
+    TranslatableText,
+    join_sentences,
+    verbatim,
+)
 
 _text = TextContext("Changes")
 T = TypeVar("T")
@@ -217,7 +223,7 @@ class ChangeRecorder:
             self._report(verbatim(f"{type(error).__name__}: {error}".removesuffix(": ")))
         return None
 
-    def _report(self, why: UserText, fix: OptionalText = "") -> None:
+    def _report(self, why: TranslatableText, fix: OptionalText = "") -> None:
         if why not in self._causes:
             self._causes.add(why)
             what = _text("What the agent changes now can't be undone.")

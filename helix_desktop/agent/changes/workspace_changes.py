@@ -37,7 +37,7 @@ from helix_desktop.domain.file_history.session_changes import (
     SessionChanges,
 )
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Changes")
 _MAX_CHANGES = 50_000  # changes whose lists stay in memory: some 50 MB

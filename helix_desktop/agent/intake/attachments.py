@@ -21,8 +21,8 @@ from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import count_lines, ellipsize
+from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
-from helix_desktop.domain.user_text import ByteSize, TextContext, UserText
 
 _text = TextContext("Agent")
 
@@ -172,7 +172,7 @@ def _content(attachment: Attachment, data: bytes, text: str, tokens: int) -> Con
     return Content(attachment.digest, data, tool, attachment.label, describe_text(text), tokens)
 
 
-def _not_attached(name: str) -> UserText:
+def _not_attached(name: str) -> TranslatableText:
     return _text("Couldn't attach {file}.", file=name)
 
 
@@ -185,7 +185,7 @@ def _require_size(name: str, size: int, limit: int) -> None:
         )
 
 
-def _refusal(error: PdfRefused) -> tuple[UserText, UserText]:
+def _refusal(error: PdfRefused) -> tuple[TranslatableText, TranslatableText]:
     """Return why a PDF gives no text, and what to do."""
     match error.reason:
         case "password":

@@ -22,7 +22,7 @@ from helix_desktop.context.intake.output_extract import (
     truncate_output,
 )
 from helix_desktop.domain.errors import ContextWindowExceeded, ModelError
-from helix_desktop.domain.user_text import TextContext, UserText, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 
 _text = TextContext("Agent")
 
@@ -169,6 +169,6 @@ def _input_capacity(model: Model) -> int:
     return int(model.info.window * _WINDOW_SHARE) - model.info.reserve - _PROMPT_TOKENS
 
 
-def _fallback_reason(first: Model, error: ModelError | None) -> UserText:
+def _fallback_reason(first: Model, error: ModelError | None) -> TranslatableText:
     reason = error.what if error is not None else _text("The output doesn't fit its context window.")
     return join_sentences(_text("{model} couldn't write it.", model=first.info.label), reason)

@@ -27,7 +27,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
 from helix_desktop.domain.messages import Message, ModelRequest, Usage
 from helix_desktop.domain.text_format import count_lines
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
 

@@ -15,7 +15,7 @@ from helix_desktop.context.window.window import output_text
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import ToolAnswered
-from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.domain.translatable_text import TextContext, verbatim
 
 _text = TextContext("Agent")
 

@@ -22,7 +22,7 @@ from helix_desktop.domain.cost import call_cost
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, ToolAnswered
 from helix_desktop.domain.messages import Usage
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 
 text = TextContext("Agent")
 

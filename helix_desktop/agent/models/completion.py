@@ -18,7 +18,7 @@ from helix_desktop.domain.messages import (
     StreamItem,
     Usage,
 )
-from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.domain.translatable_text import TextContext, verbatim
 
 _text = TextContext("Agent")
 

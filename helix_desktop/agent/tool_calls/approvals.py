@@ -45,7 +45,7 @@ class ApprovalOutcome(msgspec.Struct, frozen=True):
     decision: ApprovalDecision
     rule: str = ""
     mode: Literal["", "plan", "auto"] = ""
-    user_text: str = ""
+    user_reason: str = ""
     rule_to_save: PermissionRule | None = None
     model_text: str = ""
 
@@ -162,14 +162,14 @@ def _automatic_outcome(decision: PermissionDecision) -> ApprovalOutcome:
 
 
 def _user_outcome(reply: ApprovalReply, ask: ApprovalRequest) -> ApprovalOutcome:
-    user_text = " ".join(reply.reason.split())
-    model_text = f"{DENIED} The user says: {user_text}" if user_text else DENIED
+    user_reason = " ".join(reply.reason.split())
+    model_text = f"{DENIED} The user says: {user_reason}" if user_reason else DENIED
     if reply.decision in ("session", "always"):
         scope = "session" if reply.decision == "session" else "workspace"
         rule = msgspec.structs.replace(reply.rule or ask.rule, scope=scope)
         return ApprovalOutcome(reply.decision, rule_to_save=rule)
     return ApprovalOutcome(
-        reply.decision, user_text=user_text, rule_to_save=reply.rule, model_text=model_text
+        reply.decision, user_reason=user_reason, rule_to_save=reply.rule, model_text=model_text
     )
 
 

@@ -214,7 +214,7 @@ class ToolRunner:
                 outcome.decision,
                 outcome.rule,
                 outcome.mode,
-                outcome.user_text,
+                outcome.user_reason,
                 saved_rule,
             )
         )

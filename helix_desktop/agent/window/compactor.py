@@ -49,7 +49,7 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
 from helix_desktop.domain.events.session import Event, RecordedEvent
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, Section
-from helix_desktop.domain.user_text import OptionalText, TextContext
+from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 _text = TextContext("Agent")
 

@@ -13,7 +13,7 @@ from helix_desktop.context.window.exclusion import (
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.events.rewrite import Excluded
 from helix_desktop.domain.events.session import Event
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
 

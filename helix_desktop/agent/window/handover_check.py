@@ -18,7 +18,7 @@ from helix_desktop.context.summaries.handover import (
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
 

@@ -9,7 +9,7 @@ import msgspec
 from helix_desktop.context.summaries.coverage_check import CoveredFacts
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.domain.events.summary import HandoverMade, Section
-from helix_desktop.domain.user_text import OptionalText
+from helix_desktop.domain.translatable_text import OptionalText
 
 
 class HandoverDraft(msgspec.Struct, frozen=True):

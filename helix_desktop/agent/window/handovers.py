@@ -25,7 +25,7 @@ from helix_desktop.domain.cost import CostEstimate, Spending, SpendReply
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
 _MAX_CUTS = 200  # to choose from: each is priced, and nobody reads more

@@ -24,7 +24,7 @@ from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.errors import ContextWindowExceeded, RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import ModelRequest
-from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
+from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
 
 text = TextContext("Agent")
 

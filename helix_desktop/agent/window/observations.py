@@ -11,7 +11,7 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.domain.cost import SpendReply
 from helix_desktop.domain.errors import CompactionRefused
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("Agent")
 

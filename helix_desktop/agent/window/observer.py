@@ -39,7 +39,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsFailed,
     ObservationsMade,
 )
-from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.domain.translatable_text import TextContext, verbatim
 
 _text = TextContext("Agent")
 

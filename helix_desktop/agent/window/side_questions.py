@@ -27,8 +27,8 @@ from helix_desktop.domain.messages import (
     RetryScheduled,
     TextDelta,
 )
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import repair_surrogates
-from helix_desktop.domain.user_text import TextContext
 
 _text = TextContext("Agent")
 

@@ -33,7 +33,13 @@ from helix_desktop.domain.errors import (
     SummaryRefused,
 )
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta, Usage
-from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences, verbatim
+from helix_desktop.domain.translatable_text import (
+    OptionalText,
+    TextContext,
+    TranslatableText,
+    join_sentences,
+    verbatim,
+)
 
 _text = TextContext("Agent")
 
@@ -114,7 +120,7 @@ class _Attempt(Generic[T]):
     ) -> None:
         self._runtime, self._parse, self._on_partial_text = runtime, parse, on_partial_text
         self._calls, self.spent = 0, Spending()
-        self._problems: list[UserText] = []
+        self._problems: list[TranslatableText] = []
         self._rejection: SummaryRefused | None = None
         self._rejected_model, self._is_rejected_demo = "", False
         self._capacities: dict[str, int] = {}
@@ -191,7 +197,7 @@ class _Attempt(Generic[T]):
         return estimate_cost(model.info, round(input_tokens * ratio), calls * SUMMARY_TOKENS, calls)
 
     def _result(
-        self, value: T, model: Model, outcome: UserText, is_deviation: bool = False
+        self, value: T, model: Model, outcome: TranslatableText, is_deviation: bool = False
     ) -> SummaryResult[T]:
         problems = dict.fromkeys(self._problems)
         fallback = join_sentences(outcome, *problems) if is_deviation or problems else ""

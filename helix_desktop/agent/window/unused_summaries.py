@@ -9,7 +9,7 @@ from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import StoreError, StoreWriteFailed
 from helix_desktop.domain.events.summary import HandoverDiscarded
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
 

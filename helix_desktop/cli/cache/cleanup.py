@@ -16,8 +16,8 @@ from helix_desktop.domain.redaction.redaction import RedactionMatches, Redaction
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import CleanupPlan, RetentionRule
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import (

@@ -18,8 +18,8 @@ from helix_desktop.domain.store.entries import (
     HandoverHit,
     SearchResults,
 )
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.words.numbers import format_integer, format_size

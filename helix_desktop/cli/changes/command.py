@@ -20,7 +20,7 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.patch import patch_text
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.git.changes import select_paths
 from helix_desktop.words.translation import Translator

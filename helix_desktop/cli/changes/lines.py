@@ -8,8 +8,8 @@ from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.file_history.session_changes import RecordedChanges, SessionChanges
 from helix_desktop.domain.file_history.state import ChangeKind
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.words.revert_plans import effect_text, plan_status_text, problem_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -17,7 +17,7 @@ tr = Translator("Command line")
 text = TextContext("Command line")
 
 _SHORT_ID = 8  # digits of a step's id
-_KINDS: dict[ChangeKind, UserText] = {
+_KINDS: dict[ChangeKind, TranslatableText] = {
     "created": text("created"),
     "deleted": text("deleted"),
     "changed": text("changed"),

@@ -14,7 +14,7 @@ from helix_desktop.domain.file_history.session_changes import (
     RevertSelection,
     SessionChanges,
 )
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("Command line")
 

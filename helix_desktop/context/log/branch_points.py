@@ -25,7 +25,7 @@ from helix_desktop.domain.events.session import (
     UserSpoke,
 )
 from helix_desktop.domain.store.list_place import PLACE_EVENTS
-from helix_desktop.domain.user_text import OptionalText, TextContext
+from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 _text = TextContext("Context")
 

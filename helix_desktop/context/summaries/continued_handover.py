@@ -19,7 +19,7 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Quote, Section
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Context")
 

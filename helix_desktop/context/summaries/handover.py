@@ -26,7 +26,7 @@ from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Quote, Section
 from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.text_format import pluralize
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Context")
 

@@ -18,7 +18,7 @@ from helix_desktop.context.summaries.transcript_lines import TranscriptLine, obs
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Context")
 

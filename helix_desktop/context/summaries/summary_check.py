@@ -14,7 +14,7 @@ from helix_desktop.domain.errors import SummaryRefused
 from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade, Section
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Context")
 

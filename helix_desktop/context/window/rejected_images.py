@@ -7,7 +7,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.errors import ImagesRejected
 from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("Context")
 

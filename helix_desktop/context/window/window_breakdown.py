@@ -33,7 +33,7 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.identifiers import names_in_line
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.text_format import ellipsize, plain_line
-from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, verbatim
+from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, verbatim
 
 text = TextContext("Inspector")
 
@@ -74,7 +74,7 @@ WindowItemState = Literal[
 ]
 """In which form a part of the request is sent."""
 
-_FOLD_NAMES: dict[FoldKind, UserText] = {
+_FOLD_NAMES: dict[FoldKind, TranslatableText] = {
     "fold": text("Noted steps"),
     "condense": text("Merged notes"),
     "truncate": text("Removed steps"),
@@ -96,7 +96,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     name: str
     tokens: int
     state: WindowItemState
-    why: UserText
+    why: TranslatableText
     changed_since: int = 0
     text: str = ""
     part: int = 0
@@ -185,14 +185,14 @@ def _tool_items(frame: PromptFrame) -> list[WindowItem]:
     return rows
 
 
-_STANDING_NAMES: dict[StandingKind, UserText] = {
+_STANDING_NAMES: dict[StandingKind, TranslatableText] = {
     "environment": text("Environment"),
     "personal": text("For all workspaces"),
     "workspace": text("For this workspace"),
     "run": text("For this run"),
 }
 _STANDING_STATES: dict[StandingProblem, WindowItemState] = {"": "fixed", "cut": "cut", "gone": "fixed"}
-_PROBLEMS: dict[StandingProblem, UserText] = {
+_PROBLEMS: dict[StandingProblem, TranslatableText] = {
     "gone": text("The file was deleted"),
     "refused": text("A link leads out of the workspace, or the agent may not read it"),
     "no_room": text("The instructions before it take all the room there is for them"),
@@ -343,7 +343,7 @@ def _output_item(
     return WindowItem(item.seq, "output", name, tokens, "extract" if form == "compact" else "preview", why)
 
 
-def _chooser_text(answer: ToolAnswered, chosen_form: FormChosen | None) -> UserText:
+def _chooser_text(answer: ToolAnswered, chosen_form: FormChosen | None) -> TranslatableText:
     """Return who chose the form of an output not shown in full, and for what instructions."""
     instructions = _short(chosen_form.asked if chosen_form else answer.asked)
     by_user = bool(chosen_form) or answer.chosen == "user"
@@ -361,7 +361,7 @@ def _chooser_text(answer: ToolAnswered, chosen_form: FormChosen | None) -> UserT
     return text("Over the size limit")
 
 
-def _step_text(item: LogItem) -> UserText:
+def _step_text(item: LogItem) -> TranslatableText:
     return text("Step {number}", number=item.step)
 
 

@@ -8,7 +8,7 @@ import platform
 from helix_desktop.config.build_info import current_build
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("Self-check")
 

@@ -17,7 +17,7 @@ from helix_desktop.config.keychain import Keychain, system_keychain
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 
 text = TextContext("Self-check")
 

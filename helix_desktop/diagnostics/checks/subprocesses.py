@@ -18,7 +18,7 @@ from helix_desktop.config.languages import LANGUAGE_VARIABLE
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.diagnostics.checks.rendering import CHECK_NAMES
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import TextContext, join_sentences, verbatim
+from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
 from helix_desktop.services.app_command import app_command, is_frozen
 from helix_desktop.services.sample_python import with_sample_python
 

@@ -19,7 +19,7 @@ from helix_desktop.domain.permissions.shell_command import (
     suggest_pattern,
 )
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule, RuleEffect, RuleKind
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Tools")
 

@@ -42,7 +42,7 @@ from helix_desktop.domain.redaction.text_variants import encoded_variants, witho
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
 from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.domain.text_format import utc_day
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Store")
 

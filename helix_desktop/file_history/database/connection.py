@@ -18,7 +18,7 @@ from helix_desktop.domain.errors import (
     StoreUnreadable,
     StoreWriteFailed,
 )
-from helix_desktop.domain.user_text import TextContext, UserText, system_reason, verbatim
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason, verbatim
 
 text = TextContext("Changes")
 
@@ -121,7 +121,7 @@ class Connection:
         """The file that says that damage was met: the next opening looks through the whole database."""
         return self.path.with_name(f"{self.path.name}.suspect")
 
-    def damaged(self, why: UserText) -> StoreDamaged:
+    def damaged(self, why: TranslatableText) -> StoreDamaged:
         """Return the error for what is not as it was written, and have the next opening repair it."""
         with suppress(OSError):
             self.suspicion.touch()
@@ -144,7 +144,7 @@ class Connection:
         return unreadable(verbatim(f"{error}."))
 
 
-def unreadable(why: UserText, fix: UserText | None = None) -> StoreUnreadable:
+def unreadable(why: TranslatableText, fix: TranslatableText | None = None) -> StoreUnreadable:
     """Return the error for a file that cannot be read, though nothing says that it is damaged."""
     return StoreUnreadable(
         text("The file history can't be read."),

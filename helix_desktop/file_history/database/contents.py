@@ -11,7 +11,7 @@ from helix_desktop.domain.digest import digest_of, is_digest_prefix
 from helix_desktop.domain.errors import ContentDamaged, ContentRedacted, DigestUnknown
 from helix_desktop.domain.store.retention import HOUR_MS
 from helix_desktop.domain.text_format import utc_day
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.database.connection import Connection, blob
 
 text = TextContext("Changes")

@@ -18,7 +18,7 @@ from helix_desktop.domain.file_history.capture import Capture
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches
-from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.schema import damaged_files, remove_database
 

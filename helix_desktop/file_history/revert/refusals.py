@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 
 from helix_desktop.domain.errors import RevertRefused
-from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, system_reason
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, system_reason
 from helix_desktop.file_history.revert.folders import FolderUnreachable
 
 text = TextContext("Changes")
@@ -21,7 +21,7 @@ class PathChanged(Exception):
         self.path = path
 
 
-def refused(why: UserText, fix: OptionalText = "", paths: tuple[str, ...] = ()) -> RevertRefused:
+def refused(why: TranslatableText, fix: OptionalText = "", paths: tuple[str, ...] = ()) -> RevertRefused:
     """Return the error with why nothing could be reverted."""
     return RevertRefused(text("The files can't be reverted. None of them was changed."), why, fix, paths)
 

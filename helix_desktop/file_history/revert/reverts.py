@@ -14,7 +14,7 @@ from helix_desktop.domain.file_history.capture import Capture, CapturedChanges
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.revert.current_paths import RevertTree

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import FileState
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.revert.current_paths import CurrentPathReader, RevertTree, is_alike
 from helix_desktop.file_history.revert.folder_checks import parents_of
 from helix_desktop.file_history.revert.folders import Folders

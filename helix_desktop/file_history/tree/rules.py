@@ -9,7 +9,7 @@ from contextlib import suppress
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.coverage import CoverageSettings, UncoveredReason
 from helix_desktop.domain.files.ignore_rules import IgnoreRules
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.tree.excluded_names import (
     BUILT_FOLDERS,
     BUILT_MARKERS,

@@ -12,8 +12,8 @@ import msgspec
 
 from helix_desktop.context.summaries.transcript_lines import escape_markers
 from helix_desktop.domain.messages import MCP_PREFIX, ToolSpec
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, verbatim
 from helix_desktop.domain.unicode_safety import first_hidden, is_hidden
-from helix_desktop.domain.user_text import OptionalText, TextContext, verbatim
 
 _text = TextContext("MCP")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import OptionalText, TextContext, system_reason, verbatim
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, system_reason, verbatim
 from helix_desktop.system.process_group import ProcessGroup
 
 text = TextContext("MCP")

@@ -16,7 +16,13 @@ import msgspec
 from helix_desktop.domain.errors import HelixError, ToolError
 from helix_desktop.domain.mcp_server import McpServerConfig, McpServerState
 from helix_desktop.domain.tools import OutputCallback, ToolResult
-from helix_desktop.domain.user_text import OptionalText, TextContext, UserText, join_sentences, verbatim
+from helix_desktop.domain.translatable_text import (
+    OptionalText,
+    TextContext,
+    TranslatableText,
+    join_sentences,
+    verbatim,
+)
 from helix_desktop.mcp.client.exposed_tool import ExposedTool, expose_tool, sanitize_text
 from helix_desktop.mcp.client.process import ProgramSpec, build_environment
 from helix_desktop.mcp.client.stderr_log import StderrLog
@@ -132,7 +138,7 @@ class ServerActor:
         """True if it can be called now."""
         return self._session is not None and self.status.state == "ready" and not self._disconnected.is_set()
 
-    async def _connect(self) -> UserText:
+    async def _connect(self) -> TranslatableText:
         """Keep one connection until it ends and return the reason, for the user."""
         self._ready_or_failed.clear()
         self._set_status(ServerStatus("starting"))
@@ -290,7 +296,7 @@ def _parse_arguments(arguments: str) -> dict[str, Any]:
     return args
 
 
-def _error_reason(error: BaseException) -> UserText:
+def _error_reason(error: BaseException) -> TranslatableText:
     """Describe an error in one sentence; of a group, the first."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

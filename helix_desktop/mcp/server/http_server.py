@@ -20,7 +20,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.domain.translatable_text import TextContext, system_reason
 
 text = TextContext("MCP")
 

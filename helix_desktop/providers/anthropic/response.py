@@ -16,7 +16,7 @@ from helix_desktop.domain.messages import (
     ToolCall,
     Usage,
 )
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.anthropic.request import DIALECT
 from helix_desktop.providers.dialect import AnswerDelta
 from helix_desktop.providers.empty_response import (

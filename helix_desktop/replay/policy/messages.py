@@ -6,7 +6,7 @@ import msgspec
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.events.session import RecordedEvent
-from helix_desktop.domain.user_text import plain_text
+from helix_desktop.domain.translatable_text import plain_text
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
 

@@ -13,7 +13,7 @@ from multiprocessing.context import SpawnProcess
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import RecordedEvent
-from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.replay.policy.messages import (
     AddEvents,
     EffectDone,

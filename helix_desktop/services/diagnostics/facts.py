@@ -11,7 +11,7 @@ import msgspec
 
 from helix_desktop.config.settings import Provider, Settings
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.diagnostics.report_names import ReportNames
 from helix_desktop.workspaces.record import MODEL_ROLES, WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry

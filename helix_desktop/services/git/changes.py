@@ -13,8 +13,8 @@ from helix_desktop.domain.file_history.diff import FileDiff, diff_states
 from helix_desktop.domain.file_history.patch import PatchFile, patch_text
 from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.domain.git import LINK_MODE, SUBMODULE_MODE, GitEntry, GitProblem
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.tools.environment.description import WorkspaceEnvironment
 from helix_desktop.tools.git.files import WorkingTreeFile, WorkingTreeFiles
 from helix_desktop.tools.git.objects import (
@@ -241,7 +241,7 @@ def _before(entry: GitEntry, stored: _StoredContents) -> FileState | None:
     return FileState("file", entry.before, size or 0, mode, stored=size is not None)
 
 
-def _reason(problem: GitProblem) -> UserText:
+def _reason(problem: GitProblem) -> TranslatableText:
     match problem:
         case "slow":
             return _text("Git didn't answer in time.")

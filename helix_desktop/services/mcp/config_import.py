@@ -13,7 +13,7 @@ import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, suggest_name
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("MCP")
 _SECRET = re.compile(

@@ -12,7 +12,7 @@ from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.mcp.client.hub import Hub
 from helix_desktop.mcp.client.server_actor import START_TIMEOUT_S, ServerContext
 from helix_desktop.services.mcp.config_import import ServerDraft

@@ -26,7 +26,7 @@ from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.store.archive_suffix import SUFFIX
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.user_text import TextContext, UserText, system_reason
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 
 text = TextContext("Store")
 
@@ -78,7 +78,7 @@ def file_name(name: str, stamp: str = "") -> str:
     return f"{short_name}{'-' if stamp else ''}{stamp}{SUFFIX}"
 
 
-def invalid_archive(why: UserText) -> InvalidArchive:
+def invalid_archive(why: TranslatableText) -> InvalidArchive:
     """Return the error for a file that is not what an export wrote."""
     return InvalidArchive(
         text("This file can't be imported."),
@@ -87,7 +87,7 @@ def invalid_archive(why: UserText) -> InvalidArchive:
     )
 
 
-def write_failed(path: Path, why: UserText) -> ArchiveWriteFailed:
+def write_failed(path: Path, why: TranslatableText) -> ArchiveWriteFailed:
     """Return the error for a file that the disk did not take."""
     return ArchiveWriteFailed(
         text("{file} wasn't written.", file=path),

@@ -30,7 +30,7 @@ from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ImportResult
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import Content, SessionSummary
-from helix_desktop.domain.user_text import ByteSize, TextContext, join_sentences
+from helix_desktop.domain.translatable_text import ByteSize, TextContext, join_sentences
 from helix_desktop.store.archive.archive_format import ArchiveManifest, unreadable_archive
 from helix_desktop.store.archive.reader import (
     ArchivedContent,

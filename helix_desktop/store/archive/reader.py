@@ -13,7 +13,7 @@ from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.events.session import RecordedEvent, digests_in
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveInfo, ArchiveTotals
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.archive.archive_format import (
     END,
     FORMAT,

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.archive.archive_format import invalid_archive
 
 text = TextContext("Store")

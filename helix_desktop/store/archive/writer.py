@@ -18,7 +18,7 @@ from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, InvalidAr
 from helix_desktop.domain.events.session import RecordedEvent, digests_in
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult
-from helix_desktop.domain.user_text import TextContext, UserText, folder_reason
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, folder_reason
 from helix_desktop.store.archive.archive_format import (
     END,
     FORMAT,
@@ -78,7 +78,7 @@ def write_archive(
     return ExportResult(str(path), size, totals)
 
 
-def _refusal(path: Path, error: OSError) -> UserText:
+def _refusal(path: Path, error: OSError) -> TranslatableText:
     """Return why the system didn't take the file."""
     folder = path.parent
     if os.path.isdir(path):

@@ -15,7 +15,7 @@ import msgspec
 import zstandard
 
 from helix_desktop.domain.text_format import format_bytes
-from helix_desktop.domain.user_text import plain_text
+from helix_desktop.domain.translatable_text import plain_text
 
 ROW_VERSION = 1
 MAX_CONTENT_BYTES = (

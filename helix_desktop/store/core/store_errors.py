@@ -15,11 +15,11 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import utc_day
-from helix_desktop.domain.user_text import (
+from helix_desktop.domain.translatable_text import (
     ByteSize,
     OptionalText,
     TextContext,
-    UserText,
+    TranslatableText,
     join_sentences,
     system_reason,
     verbatim,
@@ -102,7 +102,7 @@ def content_redacted(digest: str, at_ms: int, successor: str = "") -> ContentRed
     )
 
 
-def content_damaged(digest: str, why: UserText, quarantined_as: str = "") -> ContentDamaged:
+def content_damaged(digest: str, why: TranslatableText, quarantined_as: str = "") -> ContentDamaged:
     """Return the error for a content that is damaged; `quarantined_as` names the copy of its row."""
     return ContentDamaged(
         text("The cached output {digest} is damaged and was not used.", digest=digest),

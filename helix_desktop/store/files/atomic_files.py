@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from helix_desktop.domain.user_text import plain_text
+from helix_desktop.domain.translatable_text import plain_text
 from helix_desktop.system.files import replace
 
 T = TypeVar("T")

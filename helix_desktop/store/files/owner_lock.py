@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 from helix_desktop.domain.errors import DataDirUnavailable, StoreLocked
-from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.domain.translatable_text import TextContext, system_reason
 
 text = TextContext("Store")
 

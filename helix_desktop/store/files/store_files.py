@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.errors import DataDirUnavailable, StoreUnreadable
-from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.store.files.atomic_files import read_struct, sync_folder, write_struct
 from helix_desktop.store.files.repair_notes import RepairNotes
 from helix_desktop.store.files.sqlite_files import delete_database

@@ -15,7 +15,7 @@ from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.store.retention import must_revive
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys, row_codec, store_errors
 from helix_desktop.store.core.commit import check_digest
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, ROW_VERSION, RowDamaged

@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 import plyvel
 
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
-from helix_desktop.domain.user_text import (
+from helix_desktop.domain.translatable_text import (
     ByteSize,
     OptionalText,
     TextContext,
-    UserText,
+    TranslatableText,
     join_sentences,
     system_reason,
     verbatim,
@@ -258,14 +258,14 @@ def create_db(path: Path, rows: dict[bytes, bytes]) -> None:
         handle.close()
 
 
-def store_unreadable(why: OptionalText, fix: UserText = _BACKUP_HINT) -> StoreUnreadable:
+def store_unreadable(why: OptionalText, fix: TranslatableText = _BACKUP_HINT) -> StoreUnreadable:
     """Return the error for files that cannot be used as they are."""
     return StoreUnreadable(
         _text("The workspace data can't be read."), why, join_sentences(_text("Nothing was changed."), fix)
     )
 
 
-def store_damaged(why: UserText) -> StoreDamaged:
+def store_damaged(why: TranslatableText) -> StoreDamaged:
     """Return the error for files that are not what was written."""
     reason = store_unreadable(why)
     return StoreDamaged(reason.what, reason.why, reason.fix)
@@ -387,7 +387,7 @@ def _write_failed(why: OptionalText) -> StoreWriteFailed:
     )
 
 
-def _reason(error: Exception) -> UserText:
+def _reason(error: Exception) -> TranslatableText:
     """Return LevelDB's message as a sentence."""
     return verbatim(f"{_error_text(error)}.")
 

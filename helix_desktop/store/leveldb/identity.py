@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from helix_desktop.domain.errors import StoreUnreadable
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.store_files import CleanState, StoreFormat

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.store_errors import failure_reason

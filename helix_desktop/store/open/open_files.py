@@ -14,7 +14,7 @@ import msgspec
 from helix_desktop.domain.errors import DataDirUnavailable, StoreDamaged, StoreUnreadable
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.repair_report import RepairReport
-from helix_desktop.domain.user_text import TextContext, system_reason, verbatim
+from helix_desktop.domain.translatable_text import TextContext, system_reason, verbatim
 from helix_desktop.store.core.commit import Clock, now_ms
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.owner_lock import OwnerLock

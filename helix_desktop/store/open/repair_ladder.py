@@ -14,7 +14,7 @@ import msgspec
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.repair_report import RepairReport, TruncatedSession
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.store.core.commit import Clock
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.store_errors import failure_reason

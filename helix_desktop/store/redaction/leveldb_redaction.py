@@ -9,7 +9,7 @@ import msgspec
 from helix_desktop.domain.errors import StoreDamaged, StoreWriteFailed
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.tombstone import PendingDeletion
 from helix_desktop.store.core.write_batch import WriteBatch

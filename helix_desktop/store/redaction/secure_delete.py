@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.user_text import ByteSize, TextContext
+from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.tombstone import PendingDeletion

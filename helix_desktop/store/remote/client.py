@@ -20,7 +20,7 @@ from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
-from helix_desktop.domain.user_text import TextContext, UserText, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.store.core import store_errors
 from helix_desktop.store.core.commit import check_commit, now_ms
 from helix_desktop.store.core.entry_query import EntryQuery
@@ -280,7 +280,7 @@ class RemoteStore(StoreSearch):
                 await ended.close()
                 self.backend = await reopen()
 
-    def _not_answering(self, why: UserText) -> StoreClosed:
+    def _not_answering(self, why: TranslatableText) -> StoreClosed:
         return StoreClosed(
             _text("Lost the connection to the workspace data."),
             join_sentences(why, _text("The last change may not be saved.")),

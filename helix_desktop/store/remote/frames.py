@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from helix_desktop.domain.user_text import plain_text
+from helix_desktop.domain.translatable_text import plain_text
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 
 PROTOCOL_VERSION = 1

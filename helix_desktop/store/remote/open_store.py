@@ -9,7 +9,7 @@ from pathlib import Path
 
 from helix_desktop.domain.errors import StoreLocked, StoreUnreadable
 from helix_desktop.domain.progress import OnProgress, no_progress
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.store.core.commit import Clock, now_ms
 from helix_desktop.store.remote.client import Backend, RemoteStore, Reopen
 from helix_desktop.store.remote.connection import ConnectionClosed, OwnerConnection

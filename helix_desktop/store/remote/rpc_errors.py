@@ -6,7 +6,7 @@ import msgspec
 
 from helix_desktop.domain import errors
 from helix_desktop.domain.errors import DigestAmbiguous, DigestUnknown, HelixError, StoreError, StoreLocked
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 
 _VALUE_ERROR = "ValueError"
 # By the names they had when they first crossed the wire: programs of two releases interoperate.

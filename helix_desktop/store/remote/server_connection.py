@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.progress import OnProgress, no_progress
-from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.store.remote.frames import (
     HEAD_BYTES,
     MAX_ANSWER_BYTES,

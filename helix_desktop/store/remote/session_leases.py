@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 
 from helix_desktop.domain.errors import StoreLocked
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
 text = TextContext("Store")
 
@@ -49,7 +49,7 @@ class SessionLeases:
         if session in self._clients:
             raise self._session_locked(session, None)
 
-    def refusal(self, why: UserText) -> StoreLocked:
+    def refusal(self, why: TranslatableText) -> StoreLocked:
         """Return the error for a client that may not do something while this process owns the store."""
         return StoreLocked(
             text(

@@ -11,7 +11,7 @@ from typing import Any, Self
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.archive.transfer import export_store, import_store
 from helix_desktop.store.core.commit import Clock, now_ms
 from helix_desktop.store.leveldb_store import INDEX_AFTER_S, LevelDbStore

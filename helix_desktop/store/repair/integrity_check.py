@@ -7,7 +7,7 @@ import struct
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.repair_report import IntegrityReport, LostContent
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.contents import ContentStore

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.repair.leveldb_encoding import ByteReader, Malformed
 from helix_desktop.store.repair.leveldb_log import read_log
 

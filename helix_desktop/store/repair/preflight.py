@@ -6,7 +6,7 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import NamedTuple
 
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.files.store_files import CleanState
 from helix_desktop.store.repair.leveldb_log import find_gap, read_batch, read_log
 from helix_desktop.store.repair.leveldb_manifest import LevelDbManifest, read_current, read_newest

@@ -15,7 +15,7 @@ from typing import Any
 from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.repair_report import LostContent, TruncatedSession
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.quarantine import Quarantine

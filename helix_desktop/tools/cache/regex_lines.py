@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from helix_desktop.domain.errors import InvalidInput, ToolError
 from helix_desktop.domain.matching_lines import MatchingLines
-from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.tools.cache.paging import decode_lines, release_lines
 from helix_desktop.tools.process.ripgrep import Ripgrep
 from helix_desktop.tools.process.runner import ProcessResult

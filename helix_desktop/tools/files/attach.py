@@ -11,8 +11,8 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput, ToolError
 from helix_desktop.domain.files.pdf import PdfText
 from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, FileVersion
+from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import ByteSize, TextContext, UserText, join_sentences
 from helix_desktop.tools.files.changes import version_of
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.files.pdf_text import pdf_text
@@ -57,11 +57,11 @@ class JailedFileReader:
         return data, version
 
 
-def _not_attached(name: str) -> UserText:
+def _not_attached(name: str) -> TranslatableText:
     return _text("Couldn't attach {file}.", file=name)
 
 
-def _reason(error: ToolError) -> tuple[UserText, UserText]:
+def _reason(error: ToolError) -> tuple[TranslatableText, TranslatableText]:
     """Return why the jail did not open a file, and what to do."""
     cause = error.__cause__
     if isinstance(cause, FileNotFoundError | NotADirectoryError):

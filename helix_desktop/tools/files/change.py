@@ -10,8 +10,8 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.version import FileVersion
 from helix_desktop.domain.permissions.rules import suggest_edit_rules
 from helix_desktop.domain.tools import ApprovalRequest, ToolResult
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import TextContext
 from helix_desktop.tools.files.changes import version_of
 from helix_desktop.tools.files.diff import unified_diff
 from helix_desktop.tools.files.jail import FileStamp, Jail

@@ -16,8 +16,14 @@ from helix_desktop.domain.prompt_file import (
     parse_prompt_file,
 )
 from helix_desktop.domain.slash_command import FOLDER_MARK, command_key, is_command_name
+from helix_desktop.domain.translatable_text import (
+    ByteSize,
+    OptionalText,
+    TextContext,
+    TranslatableText,
+    verbatim,
+)
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import ByteSize, OptionalText, TextContext, UserText, verbatim
 from helix_desktop.tools.errors import PathRefused
 from helix_desktop.tools.files.jail import DirEntry, Jail
 
@@ -33,7 +39,7 @@ class UnusableFile:
     """A file among the prompt files that cannot be used, and why."""
 
     path: str
-    why: UserText
+    why: TranslatableText
     fix: OptionalText = ""
     name: str = ""
     """The key of its command, if it could be typed."""

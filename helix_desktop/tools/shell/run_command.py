@@ -16,8 +16,8 @@ import msgspec
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import suggest_command_rules
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import first_hidden
-from helix_desktop.domain.user_text import TextContext, UserText, join_sentences
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.files.ignore import IGNORE_FILE
 from helix_desktop.tools.files.jail import Jail
@@ -104,7 +104,7 @@ class RunCommand(Tool[RunCommandArguments]):
             has_network=network,
         )
 
-    def _ignore_sentence(self) -> tuple[UserText, ...]:
+    def _ignore_sentence(self) -> tuple[TranslatableText, ...]:
         """Return what the user has to know of a command where an ignore file says what tools may not read."""
         if not self._context.jail.limits.ignore_file.exists:
             return ()

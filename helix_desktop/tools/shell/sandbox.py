@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.tools.process.runner import ProcessSpec
 
 text = TextContext("Tools")
@@ -94,7 +94,7 @@ _LANDLOCK, _LANDLOCK_WITH_NETWORK = (
 )
 
 
-def describe_sandbox(kind: SandboxKind, network: bool, contains_home: bool = False) -> UserText:
+def describe_sandbox(kind: SandboxKind, network: bool, contains_home: bool = False) -> TranslatableText:
     """Return one sentence for the user: what a command run this way can access."""
     match kind:
         case "bubblewrap" if contains_home:

@@ -12,8 +12,8 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.permissions.rules import suggest_fetch_rules
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import TextContext
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.grants import CurrentGrants
 from helix_desktop.tools.tool import Tool

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.cache.rows import CacheColumn, CacheRow, short_digest
 from helix_desktop.ui.cache.state_labels import STATE_LABELS
 from helix_desktop.words.numbers import format_integer, format_size, format_tokens
@@ -39,12 +39,12 @@ class Column:
     """One column; widths in pixels at 100 %. The highest `rank` gives way first, rank 0 never."""
 
     key: ColumnKey
-    title: UserText
+    title: TranslatableText
     width: int
     rank: int
     style: CellStyle
     text: Callable[[CacheRow, int], str]  # of a row, at a time in milliseconds since 1970
-    tip: UserText
+    tip: TranslatableText
     stretch: int = 0
 
     @property

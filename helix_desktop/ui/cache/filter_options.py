@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter
 from helix_desktop.domain.text_format import ellipsize_title
-from helix_desktop.domain.user_text import ByteSize, TextContext
+from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.ui.cache.rows import CACHE_STATES, CacheState
 from helix_desktop.ui.cache.state_labels import STATE_LABELS
 from helix_desktop.words.translation import Translator, current_language, translate

@@ -11,7 +11,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.domain.user_text import TextContext, system_reason
+from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.services.entry_export import file_name
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheProgress, PreviewState
 from helix_desktop.ui.cache.source import WorkspaceCacheSource

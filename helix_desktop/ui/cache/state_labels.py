@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.cache.rows import CacheState
 
 text = TextContext("Cache")
 
-STATE_LABELS: dict[CacheState, UserText] = {
+STATE_LABELS: dict[CacheState, TranslatableText] = {
     "in_window": text("In context"),
     "pinned": text("Pinned"),
     "in_part": text("Partial"),
@@ -21,7 +21,7 @@ STATE_LABELS: dict[CacheState, UserText] = {
     "damaged": text("Damaged"),
     "in_trash": text("In trash"),
 }
-STATE_TIPS: dict[CacheState, UserText] = {
+STATE_TIPS: dict[CacheState, TranslatableText] = {
     "in_window": text("The model sees all of it."),
     "pinned": text("Pinned: always kept in context."),
     "in_part": text("The model sees a preview, an extract or some lines."),

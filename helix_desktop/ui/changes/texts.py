@@ -8,8 +8,8 @@ from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
 from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredReason
 from helix_desktop.domain.file_history.session_changes import ChangedFileStatus, RecordedChanges
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.domain.user_text import TextContext, UserText
 from helix_desktop.ui.changes.rows import (
     ChangeGroup,
     ChangesState,
@@ -44,7 +44,7 @@ KIND_ICONS: dict[RowKind, tuple[str, str]] = {
     "same": ("circle-check", "muted"),
 }
 """The icon of what happened to a file, and the token of its color."""
-_KINDS: dict[RowKind, UserText] = {
+_KINDS: dict[RowKind, TranslatableText] = {
     "created": text("created"),
     "changed": text("changed"),
     "deleted": text("deleted"),
@@ -54,17 +54,17 @@ _KINDS: dict[RowKind, UserText] = {
     "folder": text("folder"),
     "same": text("as before"),
 }
-_SOURCES: dict[ChangeSource, UserText] = {
+_SOURCES: dict[ChangeSource, TranslatableText] = {
     "tool": text("Edits"),
     "command": text("Commands"),
     "outside": text("You or another program"),
     "revert": text("Reverts"),
 }
-_REVERTS: dict[RevertScope, UserText] = {
+_REVERTS: dict[RevertScope, TranslatableText] = {
     "redo": text("Redo"),
     "rewind": text("Rewind"),
 }
-STATUSES: dict[ChangedFileStatus, tuple[UserText, Tone]] = {
+STATUSES: dict[ChangedFileStatus, tuple[TranslatableText, Tone]] = {
     "open": (text("Open"), "neutral"),
     "accepted": (text("Accepted"), "ok"),
     "reverted": (text("Reverted"), "warn"),

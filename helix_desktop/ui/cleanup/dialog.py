@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.file_history.storage import HistoryCleanup, HistoryTotals
 from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, RetentionRule
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.cleanup.entry_list import EntryList
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.fields import Combo

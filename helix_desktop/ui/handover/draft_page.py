@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPlainTextEdit, QStackedWidget, QWidget
 
 from helix_desktop.context.summaries.compare_handovers import ComparedSection
-from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row

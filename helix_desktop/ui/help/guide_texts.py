@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, get_args
 
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.help.guide_changes import changes_sections
 from helix_desktop.ui.help.guide_context import (
     cached_sections,
@@ -38,7 +38,7 @@ Topic = Literal[
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 
-_TITLES: dict[Topic, UserText] = {
+_TITLES: dict[Topic, TranslatableText] = {
     "context": text("How context works"),
     "cached": text("Cached"),
     "noted": text("Noted"),
@@ -51,7 +51,7 @@ _TITLES: dict[Topic, UserText] = {
     "commands": text("Slash commands"),
     "keys": text("Keyboard shortcuts"),
 }
-_LEADS: dict[Topic, UserText] = {
+_LEADS: dict[Topic, TranslatableText] = {
     "context": text("Helix Desktop keeps everything and shows the model only what fits."),
     "cached": text("An output is replaced by a marker. The whole output stays in the cache."),
     "noted": text("Old steps and messages are replaced by a short note of what happened."),

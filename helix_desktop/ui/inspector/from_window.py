@@ -18,7 +18,7 @@ from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import AssistantSpoke, MessageEvent, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.store.entries import StoreTotals
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.inspector.compaction_texts import compaction_text
 from helix_desktop.ui.inspector.request.document import message_body
 from helix_desktop.ui.inspector.rows import (
@@ -39,7 +39,7 @@ from helix_desktop.words.translation import Translator, translate
 text = TextContext("Inspector")
 tr = Translator("Inspector")
 
-_LABELS: dict[RowKind, UserText] = {
+_LABELS: dict[RowKind, TranslatableText] = {
     "system": text("System prompt"),
     "tools": text("Tools"),
     "mcp": text("MCP tools"),

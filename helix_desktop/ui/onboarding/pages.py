@@ -15,7 +15,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout, QLineEdit, QScrollArea, QWidget
 
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, key_label, label
 from helix_desktop.ui.design.layout.boxes import card, column, row

@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, QT
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QFrame, QWidget
 
-from helix_desktop.domain.user_text import UserText
+from helix_desktop.domain.translatable_text import TranslatableText
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import refocus
@@ -33,8 +33,8 @@ class TourStop:
     """
 
     name: str
-    title: UserText
-    words: UserText
+    title: TranslatableText
+    words: TranslatableText
     show: Callable[[], None]
     place: Callable[[], QRect]
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.domain.cost import Budget, tokens_by_purpose
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.user_text import TextContext, verbatim
+from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions

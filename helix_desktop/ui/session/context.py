@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import WorkspaceMissing
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.changes.view import ChangesPage

@@ -9,7 +9,7 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.choices import ModeChanged
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.permission_mode import PermissionMode
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.shell_data import Banner
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController

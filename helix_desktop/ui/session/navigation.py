@@ -18,7 +18,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import (
     ApplyRemedy,
     ControlTurn,

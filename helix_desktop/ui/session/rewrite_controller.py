@@ -13,7 +13,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import CompactionRefused, HelixError
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import EditHandover, Redo, RetrySummary, SessionAction, SummarizeUpTo, Undo
 from helix_desktop.ui.design.shell_data import REFUSED_COMPACTION
 from helix_desktop.ui.handover.compare_presenter import ComparePresenter

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.slash_command import SLASH
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.shell.actions import WindowActions
 from helix_desktop.words.slash_commands import SlashCommand
 

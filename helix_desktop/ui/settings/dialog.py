@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.page_stack import PageStack, StackedPage
 from helix_desktop.ui.design.sized_dialog import SizedDialog

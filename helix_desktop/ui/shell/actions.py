@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Window")
@@ -23,7 +23,7 @@ _NATIVE = QKeySequence.SequenceFormat.NativeText
 class ActionSpec:
     """Words of a menu entry, its keys as portable text, if it can be checked, and a hint instead of keys."""
 
-    text: UserText
+    text: TranslatableText
     keys: tuple[str, ...] = ()
     checkable: bool = False
     display_shortcut: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
-from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.focus import FocusReturn
 from helix_desktop.ui.design.labels import IconLabel, label

@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import QKeyCombination, QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence
 
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.shell.actions import SPECS, WindowActions, set_action_keys
 from helix_desktop.words.translation import Translator, translate
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QPainter, QPain
 from PySide6.QtWidgets import QMenu, QPushButton
 
 from helix_desktop.domain.permission_mode import PermissionMode
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style import fonts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.shell.actions import WindowActions, shortcut_lines
 from helix_desktop.words.translation import translate
 

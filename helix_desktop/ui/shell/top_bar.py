@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QButtonGroup, QLineEdit, QStackedWidget, QWidget
 
 from helix_desktop import APP_NAME
 from helix_desktop.domain.text_format import ellipsize_title
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.buttons import ICON_GAP_PX, IconButton, TabButton, TabList
 from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.labels import ElidedLabel
@@ -45,7 +45,7 @@ text = TextContext("Window")
 tr = Translator("Window")
 
 PageName = Literal["chat", "cache", "timeline", "changes"]
-PAGES: tuple[tuple[PageName, UserText, str], ...] = (
+PAGES: tuple[tuple[PageName, TranslatableText, str], ...] = (
     ("chat", text("Chat"), "message-square"),
     ("cache", text("Cache"), "database"),
     ("timeline", text("Timeline"), "history"),

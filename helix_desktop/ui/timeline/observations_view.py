@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.domain.text_format import utc_day
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.disclosure import (
@@ -45,7 +45,7 @@ text = TextContext("Timeline")
 tr = Translator("Timeline")
 
 _VITAL, _NORMAL, _MINOR = 1, 2, 3
-_PRIORITIES: dict[int, tuple[UserText, Tone, TextRole]] = {
+_PRIORITIES: dict[int, tuple[TranslatableText, Tone, TextRole]] = {
     _VITAL: (text("Vital", "priority of a fact"), "accent", "text"),
     _NORMAL: (text("Useful", "priority of a fact"), "neutral", "text"),
     _MINOR: (text("Minor", "priority of a fact"), "neutral", "muted"),

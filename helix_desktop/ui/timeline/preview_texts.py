@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.timeline.card_data import (
     FoldCard,
     HandoverCard,

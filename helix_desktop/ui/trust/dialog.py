@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QWidget
 
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row

@@ -17,7 +17,7 @@ from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.retention import RetentionRule
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.dialogs import pick_folder
 from helix_desktop.ui.design.shell_data import Banner

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.session.composer.controller import ComposerController

@@ -26,7 +26,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, Attachment, Reco
 from helix_desktop.domain.store.archive_report import ArchiveTotals
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store.archive.archive_format import ArchiveManifest, SessionHeader
 from helix_desktop.store.archive.reader import Stopped, check_archive
 from helix_desktop.store.archive.tar_stream import TarStreamWriter

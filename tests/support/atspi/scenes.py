@@ -20,7 +20,7 @@ from helix_desktop.domain.errors import HelixError, ImagesRejected
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnEnded, TurnRetried
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.todo import TodoItem
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,

@@ -16,7 +16,7 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary, StoreTotals
 from helix_desktop.domain.store.retention import CleanupPlan, EntryTotals, RetentionRule, TrashContents
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.cache_server.config_snippets import SharingState
 from helix_desktop.services.diagnostics.bundle import FILE_NAMES
 from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus

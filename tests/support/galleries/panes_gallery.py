@@ -21,7 +21,7 @@ from qasync import QEventLoop
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
 from helix_desktop.ui.cache.rows import CacheProgress, HandoverLink, PreviewState

@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.columns import COLUMNS
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.columns import COLUMN_INDEX
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheTotals

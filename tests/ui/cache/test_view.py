@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLineEdit, QMainWindow, QToolTip, QVBoxLayout, QWi
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.cache.columns import COLUMNS, column_widths, fitting_columns
 from helix_desktop.ui.cache.filter_options import state_option

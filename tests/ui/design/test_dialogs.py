@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.app.window_frame import set_application_identity
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.design.dialogs import (
     Choice,
     ErrorDialog,

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop

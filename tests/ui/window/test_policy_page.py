@@ -16,7 +16,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.choices import PolicyChosen
 from helix_desktop.domain.events.session import RecordedEvent
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard

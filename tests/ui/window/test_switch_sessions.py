@@ -16,7 +16,7 @@ from helix_desktop.domain.errors import DigestUnknown, StoreWriteFailed
 from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store.remote.open_store import connect
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog

@@ -17,7 +17,7 @@ from helix_desktop.domain.errors import CompactionRefused, HelixError, ModelUnre
 from helix_desktop.domain.events.session import MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelRequest
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (

@@ -15,7 +15,7 @@ from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.scripted_model import (
     SUMMARY,

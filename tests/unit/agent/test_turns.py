@@ -34,7 +34,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.redaction.redaction import RedactionRequest
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
     HALF_REPLY_THEN_RETRY,

@@ -24,7 +24,7 @@ from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.domain.request_extras import RequestExtras
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 
 LOCAL = Provider(
     name="local",

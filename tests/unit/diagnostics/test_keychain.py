@@ -8,7 +8,7 @@ from helix_desktop.config.keychain import Keychain, KeychainUnavailable
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.diagnostics.checks.machine import try_keychain
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 
 
 class Chain:

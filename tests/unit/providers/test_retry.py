@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import ModelUnreachable
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.providers.retry import (
     PATIENCE_S,
     QUICK_RETRY_POLICY,

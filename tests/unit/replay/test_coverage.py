@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.errors import RequestTooLarge
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.coverage import (
     Absence,
     Coverage,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.domain.errors import InvalidRecording, RequestTooLarge
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.measure import MeasureOptions, measure_file
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Counts

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.reachability import (
     OriginalOutputs,
     Reachability,

@@ -13,7 +13,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, S
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.search_query import normalize, parse_query
 from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.user_text import UserText
+from helix_desktop.domain.translatable_text import TranslatableText
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession
 
 WORDS = st.sampled_from(("Lexer", "parser", "Straße", "数据", "fix", "\u202etrap", "line\nbreak"))
@@ -72,7 +72,7 @@ async def test_a_branch_does_not_repeat_its_parent_and_damage_hides_nothing_else
     branch = [*log, RecordedEvent(4, 9_000, UserSpoke("fix the parser", 1))]
 
     async def fail() -> list[RecordedEvent]:
-        raise StoreUnreadable(UserText("The log is damaged."))
+        raise StoreUnreadable(TranslatableText("The log is damaged."))
 
     damaged = SearchedSession("w", SessionSummary(id="c", title="", created=0, updated=9), fail)
     below = searched("b", branch, updated=5, branch_of="a", branch_seq=3)

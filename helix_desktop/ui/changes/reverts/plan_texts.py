@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Changes")
 tr = Translator("Changes")
 
-_CHOICES: dict[RevertChoice, UserText] = {
+_CHOICES: dict[RevertChoice, TranslatableText] = {
     "merged": text("Merge both"),
     "present": text("Keep current"),
     "former": text("Restore previous"),

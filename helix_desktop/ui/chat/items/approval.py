@@ -9,7 +9,7 @@ from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.user_text import TextContext, UserText, change_facts
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, change_facts
 from helix_desktop.ui.chat.actions import Answer, ChooseOffer, Decide, ToggleFold
 from helix_desktop.ui.chat.items.changed_files import FileBlock
 from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
@@ -43,7 +43,7 @@ _PAD = 16.0
 _MAX_PLACES = 5  # places that a command destroys
 _ASKER = 32  # characters of a subagent's title
 _MARK = 22.0  # of an offer, with the gap behind it
-_LABELS: dict[Answer, UserText] = {
+_LABELS: dict[Answer, TranslatableText] = {
     "once": text("Allow once"),
     "deny": text("Deny"),
     "words": text("Deny with reason…"),

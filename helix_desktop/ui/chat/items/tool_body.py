@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.domain.user_text import TextContext, UserText, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.ui.chat.actions import CopyCode, OpenCacheEntry, ReadOriginal
 from helix_desktop.ui.chat.items.item import ItemTools
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
@@ -30,7 +30,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Chat")
 text = TextContext("Chat")
 
-_BADGE_SENTENCES: dict[Badge, UserText] = {
+_BADGE_SENTENCES: dict[Badge, TranslatableText] = {
     "cached": text("Replaced by a marker. The agent can recall it."),
     "excluded": text("Excluded by you. The agent can recall it."),
     "folded": text("Replaced by a note. The agent can recall it."),
@@ -41,7 +41,7 @@ _BADGE_SENTENCES: dict[Badge, UserText] = {
 }
 _ARGUMENTS_CACHED = text("The arguments of this call were replaced by markers.")
 _TOO_LARGE = text("Preview: over the size limit.")
-_CHOOSER_SENTENCES: dict[FormChooser, UserText] = {
+_CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
     "rule": _TOO_LARGE,
     "agent": text("The agent chose this form."),
     "timeout": _TOO_LARGE,  # the note says that the agent didn't choose in time

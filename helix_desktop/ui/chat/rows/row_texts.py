@@ -8,7 +8,7 @@ from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.todo import TodoItem
 from helix_desktop.domain.tools import Excerpt
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AskRow,
@@ -30,7 +30,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Chat")
 text = TextContext("Chat")
 
-STATE_TEXTS: dict[ToolState, UserText] = {
+STATE_TEXTS: dict[ToolState, TranslatableText] = {
     "waiting": text("waiting", "state of a tool call"),
     "approval": text("needs approval"),
     "question": text("needs your answer"),
@@ -41,11 +41,11 @@ STATE_TEXTS: dict[ToolState, UserText] = {
     "interrupted": text("interrupted", "state of a tool call"),
     "stopped": text("stopped", "state of a tool call"),
 }
-FORM_TEXTS: dict[Form, UserText] = {
+FORM_TEXTS: dict[Form, TranslatableText] = {
     "preview": text("preview", "form of an output"),
     "compact": text("extract", "form of an output"),
 }
-_BADGE_TEXTS: dict[Badge, UserText] = {
+_BADGE_TEXTS: dict[Badge, TranslatableText] = {
     "in_window": text("in context"),
     "cached": text("cached", "state of an output"),
     "excluded": text("excluded", "state of an output"),

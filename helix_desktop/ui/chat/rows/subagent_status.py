@@ -8,7 +8,7 @@ from typing import TypeAlias
 from helix_desktop.agent.session_updates import SubagentActivity, SubagentProgress
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.tools import SubagentUsage
-from helix_desktop.domain.user_text import TextContext, UserText
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.numbers import format_token_count, format_usd, format_whole_percent
 from helix_desktop.words.times import format_elapsed
 from helix_desktop.words.translation import Translator, translate
@@ -17,13 +17,13 @@ tr = Translator("Chat")
 text = TextContext("Chat")
 
 Phase: TypeAlias = SubagentActivity | TurnOutcome
-RUNNING_PHASE_TEXTS: dict[Phase, UserText] = {
+RUNNING_PHASE_TEXTS: dict[Phase, TranslatableText] = {
     "queued": text("Queued"),
     "thinking": text("Thinking"),
     "working": text("Working"),
     "waiting": text("Waiting for you"),
 }
-_ENDED_PHASE_TEXTS: dict[Phase, UserText] = {
+_ENDED_PHASE_TEXTS: dict[Phase, TranslatableText] = {
     "done": text("Done", "end of a subagent"),
     "stopped": text("Stopped", "end of a subagent"),
     "failed": text("Failed", "end of a subagent"),

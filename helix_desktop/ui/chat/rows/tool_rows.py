@@ -24,7 +24,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import parse_question
 from helix_desktop.domain.todo import TODO, parse_items
 from helix_desktop.domain.tools import Excerpt
-from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.changed_files import ChangedFilesContent
 from helix_desktop.ui.chat.rows.row_texts import excerpt_source

@@ -15,7 +15,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.session_changes import RevertSelection
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.file_opening import may_run
 from helix_desktop.ui.changes.places_dialog import PlacesDialog
 from helix_desktop.ui.changes.rows import FileRow

@@ -15,8 +15,8 @@ from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.prompt_file import PromptFile
 from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_input
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden
-from helix_desktop.domain.user_text import TextContext
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.design.shell_data import FAILED_WRITE, Banner
 from helix_desktop.ui.session.composer.attachments import DraftAttachments

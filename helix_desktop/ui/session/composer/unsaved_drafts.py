@@ -8,7 +8,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.text_format import ellipsize_title
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.shell_data import error_banner
 from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.words.sessions import session_title

@@ -12,7 +12,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.dialogs import Choice, ask
 from helix_desktop.ui.inspector.from_window import window_rows
 from helix_desktop.ui.inspector.row_actions import price_text, recall_price_text

@@ -12,7 +12,7 @@ from PySide6.QtCore import qVersion
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.diagnostics.bundle import FILE_NAMES, Diagnostics, DiagnosticsFile, write_bundle
 from helix_desktop.system.task_scope import TaskScope

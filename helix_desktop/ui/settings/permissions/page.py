@@ -9,7 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.tools import RuleEffect, RuleKind
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import IconLabel, label, show_text

@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
-from helix_desktop.domain.user_text import join_sentences
+from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
-from helix_desktop.domain.user_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.provider_check_result import (
     UNTESTED_STEPS,
     CheckStep,

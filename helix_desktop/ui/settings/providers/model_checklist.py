@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.domain.model_spec import ResolvedModelSpec
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import CheckBoxDelegate, SearchField
 from helix_desktop.ui.design.labels import label

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedValue, SpecOrigin
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator, translate

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.effort import Effort, EffortLevel, sort_levels
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import ElidedLabel, label

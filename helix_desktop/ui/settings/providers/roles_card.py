@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QWidget
 from helix_desktop.config.role_suggestions import FILLED_ROLES, FilledRole
 from helix_desktop.domain.effort import EFFORT_LEVELS, Effort
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row

@@ -19,7 +19,7 @@ from helix_desktop.domain.errors import (
     ModelRequestRejected,
 )
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.scripted_model import (
     ScriptedModel,
     ScriptedReply,

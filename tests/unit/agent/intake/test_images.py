@@ -12,7 +12,7 @@ from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, GatedStore, ScriptedTools
 from tests.support.image_bytes import png
 from tests.support.scripted_model import ScriptedModel, WordCounter, replies_in_order, tool_call_reply

@@ -16,7 +16,7 @@ from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
 from helix_desktop.domain.tools import ToolResult
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.intake_rig import MAIN, POLICY, IntakeRig, large_output
 from tests.support.scripted_model import (

@@ -18,7 +18,7 @@ from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, Tool
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.intake_rig import (
     POLICY,
     IntakeRig,

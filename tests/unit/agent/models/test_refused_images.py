@@ -13,7 +13,7 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import Attachment, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.image_bytes import png
 from tests.support.scripted_model import ScriptedModel, ScriptedReply, text_reply

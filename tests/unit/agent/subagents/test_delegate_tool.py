@@ -19,7 +19,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.tools import SubagentUsage
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.scripted_model import (
     ScriptedModel,
     replies_in_order,

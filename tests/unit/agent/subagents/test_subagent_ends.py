@@ -26,7 +26,7 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, TurnOutcome
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import GatedStore
 from tests.support.scripted_model import SUMMARY, ScriptedReply, replies_in_order, text_reply, tool_call_reply

@@ -17,7 +17,7 @@ from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReas
 from helix_desktop.domain.events.session import ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.handover_rig import MANUAL_ONLY, NO_SWEEP, ready_conversation, working
 from tests.support.scripted_model import (

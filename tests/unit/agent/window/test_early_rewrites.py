@@ -15,7 +15,7 @@ from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReas
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.summary import ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.observation_rig import PLACE_AT_ONCE, thinking_turn_script
 from tests.support.scripted_model import (

@@ -17,7 +17,7 @@ from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.handover_rig import MANUAL_ONLY, working
 from tests.support.scripted_model import (

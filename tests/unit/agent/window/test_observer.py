@@ -22,7 +22,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.domain.messages import ModelRequest
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.observation_rig import (
     PLACE_AT_ONCE,

@@ -12,7 +12,7 @@ from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReas
 from helix_desktop.domain.events.session import Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.image_bytes import png
 from tests.support.scripted_model import (

@@ -20,7 +20,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.events.session import SideQuestionAnswered
 from helix_desktop.domain.messages import ModelInfo, TextDelta
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.message_linter import lint
 from tests.support.scripted_model import (

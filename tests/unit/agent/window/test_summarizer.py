@@ -31,7 +31,7 @@ from helix_desktop.domain.messages import (
     TextDelta,
     Usage,
 )
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.message_linter import lint

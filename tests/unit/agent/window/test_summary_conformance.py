@@ -24,7 +24,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.messages import ModelRequest, ToolCall
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
 from helix_desktop.tools.process.ripgrep import Ripgrep

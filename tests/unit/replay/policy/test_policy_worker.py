@@ -19,7 +19,7 @@ from helix_desktop.domain.events.session import (
     UserSpoke,
 )
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.user_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.replay.policy.messages import (
     AddEvents,
     OpenSession,

@@ -17,7 +17,7 @@ from helix_desktop.domain.errors import (
     WorkspaceUntrusted,
 )
 from helix_desktop.domain.events.session import TurnEnded
-from helix_desktop.domain.user_text import verbatim
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import NoticeRow
 from helix_desktop.ui.design.shell_data import error_banner

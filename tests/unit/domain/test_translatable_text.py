@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.user_text import (
+from helix_desktop.domain.translatable_text import (
     ByteSize,
     TextContext,
-    UserText,
+    TranslatableText,
     join_sentences,
     plain_text,
     system_reason,
@@ -99,4 +99,4 @@ def test_sentences_follow_one_another(sentences: list[str]) -> None:
     """Empty sentences leave no gap."""
     joined = join_sentences(*sentences)
     assert joined == " ".join(filter(None, sentences))
-    assert isinstance(joined, UserText)
+    assert isinstance(joined, TranslatableText)

@@ -18,7 +18,7 @@ class ByteSize(int):
         return format_bytes(int(self))  # else its text would ask for its text
 
 
-class UserText(str):
+class TranslatableText(str):
     """An English text that knows its entry in the catalog and its facts.
 
     It is a `str` of its English words, so what is stored, sent to a model or printed as JSON never
@@ -56,7 +56,7 @@ class UserText(str):
         return text
 
 
-OptionalText: TypeAlias = UserText | Literal[""]
+OptionalText: TypeAlias = TranslatableText | Literal[""]
 """A part of an error, or of another text, that may be missing."""
 
 
@@ -67,37 +67,39 @@ class TextContext:
         """`name` is the screen, or the part of the engine, that the texts belong to."""
         self.name = name
 
-    def __call__(self, source: str, comment: str = "", /, **facts: object) -> UserText:
+    def __call__(self, source: str, comment: str = "", /, **facts: object) -> TranslatableText:
         """Return a text; `{name}` in `source` stands for the fact `name`. Raises KeyError."""
-        return UserText.of(self.name, source, facts, comment=comment)
+        return TranslatableText.of(self.name, source, facts, comment=comment)
 
     def plural(
         self, count: int, singular: str, source: str, comment: str = "", /, **facts: object
-    ) -> UserText:
+    ) -> TranslatableText:
         """Return a text about `count` things; `%n` stands for it. Raises KeyError if a fact is missing."""
-        return UserText.of(self.name, source, facts, comment=comment, singular=singular, count=count)
+        return TranslatableText.of(self.name, source, facts, comment=comment, singular=singular, count=count)
 
 
 _text = TextContext("Sentences")
 
 
-def verbatim(words: str) -> UserText:
+def verbatim(words: str) -> TranslatableText:
     """Return what another program said, or what came over RPC: it has no catalog entry and stays as it is."""
-    return words if isinstance(words, UserText) else UserText.of("", "{words}", {"words": words})
+    return (
+        words if isinstance(words, TranslatableText) else TranslatableText.of("", "{words}", {"words": words})
+    )
 
 
 def error_reason(error: Exception) -> str:
     """Return why an error was raised: its text for the user if it has one, else its own words."""
     reason = error.args[0] if error.args else ""
-    return reason if isinstance(reason, UserText) else str(error)
+    return reason if isinstance(reason, TranslatableText) else str(error)
 
 
-def system_reason(error: OSError) -> UserText:
+def system_reason(error: OSError) -> TranslatableText:
     """Return why the system refused something, as a sentence in its own words."""
     return verbatim(f"{error.strerror or error}.")
 
 
-def folder_reason(error: OSError, folder: object, non_folder: str) -> UserText:
+def folder_reason(error: OSError, folder: object, non_folder: str) -> TranslatableText:
     """Return why the system refused a folder; `non_folder` is the part of its path that is none, if any."""
     if not non_folder:
         return system_reason(error)
@@ -106,7 +108,7 @@ def folder_reason(error: OSError, folder: object, non_folder: str) -> UserText:
     return _text("{path} isn't a folder.", path=non_folder)
 
 
-def join_sentences(*sentences: str) -> UserText:
+def join_sentences(*sentences: str) -> TranslatableText:
     """Return whole sentences one after the other, without the empty ones."""
     joined, *others = [verbatim(sentence) for sentence in sentences if sentence] or [verbatim("")]
     for sentence in others:
@@ -116,10 +118,10 @@ def join_sentences(*sentences: str) -> UserText:
 
 def change_facts(text: str, change: Callable[[str], str]) -> str:
     """Return a text with `change` applied to the strings among its facts; to all of a plain string."""
-    if not isinstance(text, UserText):
+    if not isinstance(text, TranslatableText):
         return change(text)
     facts = {name: _change_fact(fact, change) for name, fact in text.facts.items()}
-    return UserText.of(
+    return TranslatableText.of(
         text.context, text.source, facts, comment=text.comment, singular=text.singular, count=text.number
     )
 
@@ -146,7 +148,7 @@ def plain_text(value: object) -> str:
 
     Raises TypeError for other values.
     """
-    if isinstance(value, UserText):
+    if isinstance(value, TranslatableText):
         return str.__str__(value)
     raise TypeError(f"{type(value).__name__} cannot be stored")
 
