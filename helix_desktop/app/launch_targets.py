@@ -33,7 +33,7 @@ def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[st
 
     argparse knows commands by name only. Raises InvalidInput for a word that is neither.
     """
-    index = _first_positional(argv)
+    index = first_positional(argv)
     if index == len(argv) or argv[index] in commands:
         return list(argv)
     if not is_target(argv[index]):
@@ -46,17 +46,25 @@ def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[st
     return [*argv[:index], OPEN_COMMAND, *argv[index:]]
 
 
-def _first_positional(argv: Sequence[str]) -> int:
+def first_positional(argv: Sequence[str]) -> int:
     """Return the index of the first argument that is neither an option nor an option's value."""
     index = 0
     while index < len(argv) and argv[index].startswith("-"):
         if argv[index] == "--":
             return index + 1
-        takes_value = "=" not in argv[index] and any(
-            len(argv[index]) > len("--") and option.startswith(argv[index]) for option in _OPTIONS_WITH_VALUE
-        )
-        index += 2 if takes_value else 1
+        index += 2 if has_separate_value(argv[index]) else 1
     return min(index, len(argv))
+
+
+def has_separate_value(argument: str) -> bool:
+    """Return True if an argument is an option whose value is the next argument."""
+    return "=" not in argument and is_option(argument, _OPTIONS_WITH_VALUE)
+
+
+def is_option(argument: str, options: Collection[str]) -> bool:
+    """Return True if an argument is one of these options, perhaps abbreviated or with its value."""
+    name = argument.partition("=")[0]
+    return len(name) > len("--") and any(option.startswith(name) for option in options)
 
 
 def is_target(argument: str) -> bool:

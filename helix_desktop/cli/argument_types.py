@@ -42,6 +42,25 @@ def path(text: str) -> Path:
     return Path(text)
 
 
+class SinglePath(argparse.Action):
+    """Stores a path; refuses another one, typed before and after a command for instance."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the path. Raises ArgumentError."""
+        earlier = getattr(namespace, self.dest, None)
+        if earlier not in (None, values):
+            raise argparse.ArgumentError(
+                self, tr("must be one folder (got {first} and {second})", first=earlier, second=values)
+            )
+        setattr(namespace, self.dest, values)
+
+
 def attached_file(text: str) -> tuple[Path, int, int]:
     """Parse a file and its lines, such as `app.py:10-40`; 0, 0 for the whole one."""
     if (file := path(text)).exists():

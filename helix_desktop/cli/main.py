@@ -17,6 +17,7 @@ from helix_desktop.app.launch_targets import OPEN_COMMAND, with_open_command
 from helix_desktop.cli import argument_types
 from helix_desktop.cli.argparse_texts import translate_argparse
 from helix_desktop.cli.dispatch import resolve_command
+from helix_desktop.cli.leading_options import move_leading_options
 from helix_desktop.cli.parsers.all_commands import add_commands
 from helix_desktop.cli.parsers.options import Commands
 from helix_desktop.config.languages import (
@@ -96,6 +97,7 @@ def _build_parser() -> tuple[argparse.ArgumentParser, Commands]:
     common = _Parser(add_help=False)
     common.add_argument(
         "--data-dir",
+        action=argument_types.SinglePath,
         type=argument_types.path,
         default=argparse.SUPPRESS,
         metavar="DIR",
@@ -114,6 +116,7 @@ def _build_parser() -> tuple[argparse.ArgumentParser, Commands]:
     root.add_argument("--version", action=_Version, nargs=0, help=tr("show the version and build"))
     root.add_argument(
         "--workspace",
+        action=argument_types.SinglePath,
         type=argument_types.path,
         metavar="PATH",
         help=tr("open this folder in the window"),
@@ -142,7 +145,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 text("An argument isn't valid UTF-8."), fix=text("Use UTF-8 for names and texts.")
             )
         parser, commands = _build_parser()
-        args = parser.parse_args(with_open_command(arguments, commands.choices))
+        words = move_leading_options(with_open_command(arguments, commands.choices))
+        args = parser.parse_args(words)
         code = resolve_command(args)(args)
         sys.stdout.flush()
     except HelixError as error:

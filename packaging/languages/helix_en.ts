@@ -7185,6 +7185,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/argument_types.py" />
+            <source>must be one folder (got {first} and {second})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/argument_types.py" />
             <source>must be the number of an event such as e39 (got {value})</source>
             <translation type="unfinished" />
         </message>

@@ -97,6 +97,11 @@ UNUSABLE = [
     (("run",), "--workspace, --message"),
     (("cache",), "list|search|recall|show|verify"),
     (("cache", "burn"), "invalid choice: 'burn'"),
+    (("cache", "--workspace", "ws"), "required: list|search|recall|show|verify"),
+    (("cache", "--workspace"), "required: list|search|recall|show|verify"),
+    (("--workspace", "ws", "sessions", "--workspace", "other"), "must be one folder (got ws and other)"),
+    (("--data-dir", "d", "cache", "--data-dir", "e", "list"), "must be one folder (got d and e)"),
+    (("--demo", "sessions", "--workspace", "ws"), "unrecognized arguments: --demo"),
     (("cache", "show", "--workspace", "ws"), "SHA"),
     (("demo",), "--out"),
     (("run", "--workspace", "nowhere", "--message", "hi"), "nowhere isn't a folder."),
@@ -162,6 +167,23 @@ UNUSABLE = [
     (("screenshots", "--out", "out", "--theme", "blue"), "invalid choice: 'blue'"),
     (("screenshots", "--out", "ws/a.txt"), "a.txt can't be used. It isn't a folder."),
 ]
+
+
+def test_options_can_be_typed_before_a_command(
+    cli: Cli, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert say(*turn()) == 0
+    capsys.readouterr()
+    data = str(cli.data)
+    monkeypatch.setenv("HELIX_DATA_DIR", "elsewhere")
+    for words in (
+        ("--workspace", "ws", f"--data-dir={data}", "sessions"),
+        ("--data-dir", data, "--", "sessions", "--workspace", "ws"),
+        ("--work", "ws", "cache", "--data-dir", data, "list"),
+        ("--workspace", "ws", "changes", "--data-dir", data, "list", "--workspace", "./ws"),
+    ):
+        assert say(*words, "--json") == 0, (words, capsys.readouterr().err)
+    assert not (cli.folder / "elsewhere").exists()
 
 
 def test_invalid_input_is_named_in_one_line(

@@ -23,6 +23,7 @@ def add_workspace(command: argparse.ArgumentParser) -> None:
     """Add `--workspace`, which is required."""
     command.add_argument(
         "--workspace",
+        action=argument_types.SinglePath,
         type=argument_types.path,
         required=True,
         metavar="PATH",

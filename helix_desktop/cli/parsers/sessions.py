@@ -25,6 +25,7 @@ def add_slash_commands(commands: Commands, common: argparse.ArgumentParser) -> N
     )
     listing.add_argument(
         "--workspace",
+        action=argument_types.SinglePath,
         type=argument_types.path,
         metavar="PATH",
         help=tr("also list the prompt files of this project folder"),

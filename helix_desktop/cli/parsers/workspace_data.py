@@ -113,6 +113,7 @@ def add_backup(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     backup.add_argument(
         "--workspace",
+        action=argument_types.SinglePath,
         type=argument_types.path,
         metavar="PATH",
         help=tr("back up only this project folder"),
