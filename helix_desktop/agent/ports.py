@@ -10,7 +10,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.instructions import StandingText
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
-from helix_desktop.domain.file_history.coverage import FileCoverage
+from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.domain.file_history.coverage import FileCoverage
+from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.files.version import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import TurnOutcome

@@ -15,7 +15,7 @@ import msgspec
 
 from helix_desktop.domain.errors import ContentDamaged, HelixError, StoreClosed
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
-from helix_desktop.domain.file_history.coverage import CoverageSettings, FileCoverage
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, FileCoverageSettings
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
@@ -43,10 +43,10 @@ class WorkspaceFileHistory:
         self,
         root: Path,
         database_file: Path,
-        load_settings: Callable[[], CoverageSettings],
+        load_settings: Callable[[], FileCoverageSettings],
         clock: Callable[[], int],
         own_data: Iterable[Path] = (),
-        save_settings: Callable[[CoverageSettings], None] = lambda _: None,
+        save_settings: Callable[[FileCoverageSettings], None] = lambda _: None,
     ) -> None:
         """`own_data` are folders of the app, which are not covered; `clock` returns ms since 1970."""
         self._root, self._file, self._clock = root, database_file, clock
@@ -151,7 +151,7 @@ class WorkspaceFileHistory:
             msgspec.structs.replace(settings, included=(*others, path) if included else others)
         )
 
-    async def use_settings(self, settings: CoverageSettings) -> None:
+    async def use_settings(self, settings: FileCoverageSettings) -> None:
         """Use other settings, and save them; copy what they cover besides."""
         self._save_settings(settings)
         await self._run(lambda opened: opened.use_settings(settings))

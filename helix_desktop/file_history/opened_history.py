@@ -22,7 +22,7 @@ from helix_desktop.domain.errors import (
     StoreUnreadable,
 )
 from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges
-from helix_desktop.domain.file_history.coverage import CoverageSettings, FileCoverage
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, FileCoverageSettings
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
@@ -30,7 +30,7 @@ from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.revert.reverts import Reverts
 from helix_desktop.file_history.tree.captures import Captures
-from helix_desktop.file_history.tree.coverage import coverage_of
+from helix_desktop.file_history.tree.file_coverage import measure_file_coverage
 from helix_desktop.file_history.tree.process_lock import ProcessLock
 from helix_desktop.file_history.tree.scan import MAX_PATHS, TooManyPaths
 from helix_desktop.file_history.tree.tree import WorkspaceTree
@@ -53,7 +53,7 @@ class OpenedHistory:
         self,
         root: Path,
         database_file: Path,
-        settings: CoverageSettings,
+        settings: FileCoverageSettings,
         clock: Callable[[], int],
         own_data: tuple[str, ...],
     ) -> None:
@@ -163,7 +163,7 @@ class OpenedHistory:
         with self._may_discard():
             return self._reverts.apply(session, plan, choices)
 
-    def use_settings(self, settings: CoverageSettings) -> None:
+    def use_settings(self, settings: FileCoverageSettings) -> None:
         """Use other settings, from now on."""
         self._tree.use_settings(settings)
 
@@ -253,7 +253,7 @@ class OpenedHistory:
         is_due = not is_copying or self._coverage.is_complete or now - at > _COVERAGE_S
         if edition != self._tree.edition and is_due:
             self._counted = (self._tree.edition, now)
-            self._coverage = coverage_of(self._tree, self._database.contents.totals()[2])
+            self._coverage = measure_file_coverage(self._tree, self._database.contents.totals()[2])
         return msgspec.structs.replace(
             self._coverage,
             is_complete=self._coverage.is_complete and self._has_looked,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
-from helix_desktop.replay.coverage import message_texts
+from helix_desktop.replay.identifier_coverage import message_texts
 from helix_desktop.replay.ports import RawMessage, Replay
 from helix_desktop.replay.recording import as_message, with_turn_ends
 

@@ -28,7 +28,7 @@ from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, RECALL_TOOL
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.identifiers import argument_text
 from helix_desktop.domain.messages import Message
-from helix_desktop.replay.coverage import IdentifierUse, occurs_in
+from helix_desktop.replay.identifier_coverage import IdentifierUse, occurs_in
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Replay
 

@@ -14,7 +14,7 @@ import msgspec
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
-from helix_desktop.replay.coverage import CoverageCounter, find_uses
+from helix_desktop.replay.identifier_coverage import IdentifierCoverageCounter, find_uses
 from helix_desktop.replay.long_message import is_rule_visible
 from helix_desktop.replay.lookups import LookupCounter, draw_sample
 from helix_desktop.replay.message_tokens import MessageTokenCounter
@@ -97,7 +97,7 @@ class MeasuredRun:
         self._request_s: list[float] = []
         self._feed_s: list[float] = []
         self._request: tuple[Message, ...] = ()
-        self._coverage, self._lookups = CoverageCounter(), LookupCounter(replay, tokens)
+        self._coverage, self._lookups = IdentifierCoverageCounter(), LookupCounter(replay, tokens)
         self._invalid_by_rules = self._invalid_by_grammar = self._failed_requests = 0
         self._reasons: list[str] = []
         self._reachability: list[Reachability] = []

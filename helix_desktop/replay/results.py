@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from helix_desktop.replay.coverage import Absence, Coverage
+from helix_desktop.replay.identifier_coverage import Absence, IdentifierCoverage
 from helix_desktop.replay.lookups import Lookups
 from helix_desktop.replay.ports import Counts
 from helix_desktop.replay.reachability import Reachability
@@ -90,7 +90,7 @@ class RecordingResult(msgspec.Struct, frozen=True):
     least_reachable: float
     reach_checks: int
     recalls: Recalls
-    coverage: Coverage
+    coverage: IdentifierCoverage
     lookups: Lookups
     is_rule_in_window: bool | None
     request_cpu: Timing

@@ -27,7 +27,7 @@ from helix_desktop.domain.digest import MIN_PREFIX, RECALL_TOOL
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.identifiers import argument_identifiers
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.replay.coverage import occurs_in
+from helix_desktop.replay.identifier_coverage import occurs_in
 from helix_desktop.replay.ports import Replay
 from helix_desktop.replay.reachability import OriginalOutputs, follow_handles, visible_call_ids
 from helix_desktop.replay.recording import parse_arguments

@@ -8,14 +8,14 @@ from typing import TypeVar
 
 import msgspec
 
-from helix_desktop.replay.coverage import Coverage
+from helix_desktop.replay.identifier_coverage import IdentifierCoverage
 from helix_desktop.replay.lookups import Lookups, median_tokens
 from helix_desktop.replay.ports import Counts
 from helix_desktop.replay.request_totals import SentTotals
 from helix_desktop.replay.results import MeasuredRecording, RecallDistance, RecordingResult, Timing
 from helix_desktop.replay.simulated_recalls import Recalls
 
-CountsT = TypeVar("CountsT", Counts, Recalls, Coverage, Lookups, SentTotals)
+CountsT = TypeVar("CountsT", Counts, Recalls, IdentifierCoverage, Lookups, SentTotals)
 
 
 class HeavyTotals(msgspec.Struct, frozen=True):
@@ -40,7 +40,8 @@ class Totals(msgspec.Struct, frozen=True):
 
     A `..._of_sums` divides what all managed sessions used by what all unmanaged ones did, so that long
     recordings weigh more; a `..._of_files` is the mean of the recordings' own shares. `tool_saved`,
-    `reachable`, `in_window`, `arguments_reachable` and `coverage_share` (see `Coverage`) are of sums.
+    `reachable`, `in_window`, `arguments_reachable` and `coverage_share` (see `IdentifierCoverage`) are of
+    sums.
     """
 
     files: int
@@ -66,7 +67,7 @@ class Totals(msgspec.Struct, frozen=True):
     summaries: int
     summary_tokens: int
     recalls: Recalls
-    coverage: Coverage
+    coverage: IdentifierCoverage
     coverage_share: float
     coverage_share_old: float
     coverage_share_very_old: float
@@ -102,7 +103,7 @@ def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
     unmanaged = _sum_structs(SentTotals, [result.unmanaged for result in files])
     output_bytes = sum(result.reach.output_bytes for result in files)
     lookups = _sum_structs(Lookups, [result.lookups for result in files])
-    coverage = _sum_structs(Coverage, [result.coverage for result in files])
+    coverage = _sum_structs(IdentifierCoverage, [result.coverage for result in files])
     return Totals(
         files=len(files),
         requests=managed.requests,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.file_history.database.schema import FILE_NAME
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.file_history.storage import HistoryStorage
@@ -35,7 +35,7 @@ class FileHistories:
         history = WorkspaceFileHistory(
             root,
             self._file(workspace_id),
-            lambda: coverage_settings(self._registry.get(workspace_id)),
+            lambda: file_coverage_settings(self._registry.get(workspace_id)),
             wall_clock_ms,
             own_data=(self._data_root,),
             save_settings=lambda settings: self._save(workspace_id, settings),
@@ -69,7 +69,7 @@ class FileHistories:
         finally:
             unlisten()
 
-    async def use_settings(self, workspace_id: str, settings: CoverageSettings) -> None:
+    async def use_settings(self, workspace_id: str, settings: FileCoverageSettings) -> None:
         """Change what is covered in a workspace, open or not; a pause of the first copy stays as it is.
 
         Raises HelixError, InvalidInput for a place.
@@ -95,7 +95,7 @@ class FileHistories:
     def _file(self, workspace_id: str) -> Path:
         return self._registry.data_folder(workspace_id) / FILE_NAME
 
-    def _save(self, workspace_id: str, settings: CoverageSettings) -> None:
+    def _save(self, workspace_id: str, settings: FileCoverageSettings) -> None:
         self._registry.change(
             workspace_id,
             history_included=settings.included,
@@ -105,8 +105,8 @@ class FileHistories:
         )
 
 
-def coverage_settings(record: WorkspaceRecord) -> CoverageSettings:
+def file_coverage_settings(record: WorkspaceRecord) -> FileCoverageSettings:
     """Return what a workspace's record says of its coverage."""
-    return CoverageSettings(
+    return FileCoverageSettings(
         record.history_included, record.history_max_file, record.history_quota, record.history_paused
     )

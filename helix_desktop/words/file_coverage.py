@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredReason
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredReason
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.translation import Translator, translate
@@ -28,7 +28,7 @@ _REASONS: dict[UncoveredReason, TranslatableText] = {
 }
 
 
-def reason_text(reason: UncoveredReason) -> str:
+def uncovered_reason_text(reason: UncoveredReason) -> str:
     """Return why changes of a place can't be undone."""
     return translate(_REASONS[reason])
 
@@ -53,7 +53,7 @@ def uncovered_line(coverage: FileCoverage) -> str:
 def uncovered_details(coverage: FileCoverage) -> tuple[str, ...]:
     """Return each place that is not covered, the first ones, with its reason; one a line."""
     lines = [
-        f"{escape_hidden_name(place.path)} · {reason_text(place.reason)}"
+        f"{escape_hidden_name(place.path)} · {uncovered_reason_text(place.reason)}"
         for place in coverage.places[:_DETAILED]
     ]
     left = coverage.uncovered - len(lines)

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.effort import Effort
-from helix_desktop.domain.file_history.coverage import MAX_FILE, QUOTA
+from helix_desktop.domain.file_history.file_coverage import MAX_FILE, QUOTA
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.saved_filter import SavedFilter
 from helix_desktop.domain.tools import PermissionRule

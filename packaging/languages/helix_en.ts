@@ -2977,17 +2977,17 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
             <source>Changes of every file in the workspace can be undone.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
             <source>Changes of these places aren't stored, so they can't be undone. What you include is copied now, in the background.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
             <source>Changes of these places aren't stored, so they can't be undone. What you include is copied when you resume copying files.</source>
             <translation type="unfinished" />
         </message>
@@ -3022,7 +3022,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
             <source>Close</source>
             <translation type="unfinished" />
         </message>
@@ -3277,12 +3277,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
             <source>Include</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
             <source>Included</source>
             <translation type="unfinished" />
         </message>
@@ -3367,7 +3367,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
             <source>Leave out</source>
             <translation type="unfinished" />
         </message>
@@ -3589,7 +3589,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
             <source>Places</source>
             <translation type="unfinished" />
         </message>
@@ -4075,7 +4075,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
             <source>What can't be undone</source>
             <translation type="unfinished" />
         </message>
@@ -4139,7 +4139,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
             <location filename="../../helix_desktop/words/file_coverage.py" />
             <source>and %n more places</source>
             <translation>
@@ -4313,7 +4313,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/places_dialog.py" />
+            <location filename="../../helix_desktop/ui/changes/uncovered_places_dialog.py" />
             <source>{verb}: {path}</source>
             <translation type="unfinished" />
         </message>

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from helix_desktop.domain.file_history.capture import CallMark
-from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.file_history.opened_history import OpenedHistory
 from helix_desktop.system.clock import wall_clock_ms
 
@@ -25,7 +25,7 @@ def main() -> list[tuple[str, float, str]]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder, "repository")
         paths = _make_repository(root)
-        history = OpenedHistory(root, Path(folder, "data/h.db"), CoverageSettings(), wall_clock_ms, ())
+        history = OpenedHistory(root, Path(folder, "data/h.db"), FileCoverageSettings(), wall_clock_ms, ())
         try:
             return _measure(root, history, paths)
         finally:

@@ -13,7 +13,7 @@ from helix_desktop.agent.ports import FileHistory
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, RevertRefused
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
-from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles
@@ -74,7 +74,7 @@ async def history(files: Files, tmp_path: Path) -> AsyncIterator[FileHistory]:
         history = MemoryFileHistory(files)
     else:
         database = tmp_path / "file-history.db"
-        history = WorkspaceFileHistory(tmp_path / "project", database, CoverageSettings, lambda: 1)
+        history = WorkspaceFileHistory(tmp_path / "project", database, FileCoverageSettings, lambda: 1)
     is_complete = asyncio.Event()
     history.listen(lambda: is_complete.set() if history.coverage.is_complete else None)
     await history.start()

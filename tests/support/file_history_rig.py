@@ -8,18 +8,18 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from helix_desktop.domain.file_history.capture import CapturedChanges
-from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.file_history.state import FileChange
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.file_history.opened_history import OpenedHistory
 from helix_desktop.system.clock import wall_clock_ms
 
-DEFAULTS = CoverageSettings()
+DEFAULTS = FileCoverageSettings()
 
 
 @asynccontextmanager
 async def open_history(
-    tmp_path: Path, settings: CoverageSettings = DEFAULTS, clock: Callable[[], int] = wall_clock_ms
+    tmp_path: Path, settings: FileCoverageSettings = DEFAULTS, clock: Callable[[], int] = wall_clock_ms
 ) -> AsyncIterator[WorkspaceFileHistory]:
     """Yield the history of the folder `w`, with the first copy done."""
     (tmp_path / "w").mkdir(exist_ok=True)
@@ -49,7 +49,7 @@ def kinds(captured: CapturedChanges | None) -> dict[str, str]:
 
 @contextmanager
 def opened_history(
-    folder: Path, settings: CoverageSettings = DEFAULTS, copies: bool = True, starts: bool = True
+    folder: Path, settings: FileCoverageSettings = DEFAULTS, copies: bool = True, starts: bool = True
 ) -> Iterator[OpenedHistory]:
     """Yield the history of the folder `w`, started, its first copy done."""
     history = OpenedHistory(folder / "w", folder / "data/h.db", settings, wall_clock_ms, ())

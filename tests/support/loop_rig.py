@@ -28,7 +28,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Undone
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.providers.http import HttpClient
@@ -236,7 +236,7 @@ async def loop_rig(
 
 
 async def _start_history(root: Path, folder: Path) -> WorkspaceFileHistory:
-    history = WorkspaceFileHistory(root, folder / "file-history.db", CoverageSettings, wall_clock_ms)
+    history = WorkspaceFileHistory(root, folder / "file-history.db", FileCoverageSettings, wall_clock_ms)
     copied = asyncio.Event()
     history.listen(lambda: copied.set() if history.coverage.is_complete else None)
     await history.start()

@@ -12,7 +12,7 @@ from helix_desktop.context.log.recorded_changes import joined_changes
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, HelixError, RevertRefused
 from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges, ChangeSource
-from helix_desktop.domain.file_history.coverage import FileCoverage
+from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState

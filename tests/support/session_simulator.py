@@ -25,7 +25,6 @@ from helix_desktop.context.rewrites import sweep as sweeps
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.rewrites.sweep import SweepPlan
 from helix_desktop.context.summaries import cut_points as cuts
-from helix_desktop.context.summaries.coverage_check import check_coverage, covered_facts
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import (
     agent_texts,
@@ -40,6 +39,7 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.summaries.summary_coverage import check_summary_coverage, covered_facts
 from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.context.window.window import PromptFrame, Window, output_marker, project
 from helix_desktop.domain.digest import bare_marker, digest_of
@@ -420,7 +420,7 @@ class SessionSimulator:
             model="none",
             trigger=HandoverTrigger.MANUAL,
             former=latest[0] if latest else 0,
-            coverage=check_coverage(facts, summary, self.policy.ledger_tokens * 3),
+            coverage=check_summary_coverage(facts, summary, self.policy.ledger_tokens * 3),
             words=newest_turn_words(self.transcript, cut.upto, budget),
         )
         texts = agent_texts(self.transcript, event.words)

@@ -17,9 +17,6 @@ from helix_desktop.agent.window.unused_summaries import UnusedSummaries
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner, sweep
-from helix_desktop.context.summaries.coverage_check import (
-    covered_facts,
-)
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.edited_handover import (
     from_markdown,
@@ -38,6 +35,9 @@ from helix_desktop.context.summaries.handover_fallback import extractive_handove
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.repeated_handover import without_handover
 from helix_desktop.context.summaries.summary_check import accept_sections, summary_input
+from helix_desktop.context.summaries.summary_coverage import (
+    covered_facts,
+)
 from helix_desktop.context.summaries.summary_task import SummaryTask, handover_task
 from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage

@@ -8,12 +8,16 @@ import msgspec
 
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.coverage_check import CHARS_PER_TOKEN, CoveredFacts, check_coverage
 from helix_desktop.context.summaries.handover import (
     agent_texts,
     render_handover,
     section_text,
     user_text_seqs,
+)
+from helix_desktop.context.summaries.summary_coverage import (
+    CHARS_PER_TOKEN,
+    CoveredFacts,
+    check_summary_coverage,
 )
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.session import RecordedEvent
@@ -32,7 +36,7 @@ async def checked_handover(runtime: SessionRuntime, event: HandoverMade, facts: 
     max_chars = policy.ledger_tokens * CHARS_PER_TOKEN
     verbatim = quoted.union(event.words)
     todo_list = transcript.todo_list_between(0, event.upto)
-    coverage = await asyncio.to_thread(check_coverage, facts, text, max_chars, verbatim, todo_list)
+    coverage = await asyncio.to_thread(check_summary_coverage, facts, text, max_chars, verbatim, todo_list)
     event = msgspec.structs.replace(event, coverage=coverage)
     words = agent_texts(transcript, event.words)
     tokens = await runtime.count_tokens(render_handover(event, (), words))

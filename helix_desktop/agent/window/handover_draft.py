@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from helix_desktop.context.summaries.coverage_check import CoveredFacts
 from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.summary_coverage import CoveredFacts
 from helix_desktop.domain.events.summary import HandoverMade, Section
 from helix_desktop.domain.translatable_text import OptionalText
 

@@ -17,16 +17,16 @@ from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import observation, observation_task
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
-from helix_desktop.context.summaries.coverage_check import (
-    CHARS_PER_TOKEN,
-    CoveredFacts,
-    check_coverage,
-    covered_facts,
-)
 from helix_desktop.context.summaries.handover import user_text_budget, whole_texts
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.summaries.summary_check import accept_observations, reflection_input, summary_input
+from helix_desktop.context.summaries.summary_coverage import (
+    CHARS_PER_TOKEN,
+    CoveredFacts,
+    check_summary_coverage,
+    covered_facts,
+)
 from helix_desktop.context.summaries.transcript_lines import brief_lines, transcript_lines
 from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.digest import digest_of
@@ -233,7 +233,7 @@ class Observer:
         transcript = self._runtime.transcript
         todo_list = transcript.todo_list_between(event_range.after, event_range.upto)
         coverage = await asyncio.to_thread(
-            check_coverage, covered, text, missing_chars, whole_seqs, todo_list
+            check_summary_coverage, covered, text, missing_chars, whole_seqs, todo_list
         )
         in_text = {
             fact

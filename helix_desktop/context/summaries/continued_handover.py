@@ -10,10 +10,10 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.coverage_check import also_named
 from helix_desktop.context.summaries.handover import inherited_quotes, user_texts
 from helix_desktop.context.summaries.handover_preview import preview_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.summaries.summary_coverage import also_named
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger

@@ -12,7 +12,6 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import LEGEND
-from helix_desktop.context.summaries.coverage_check import also_named
 from helix_desktop.context.summaries.repeated_blocks import (
     MIN_CHARS,
     QuotedBlocks,
@@ -20,6 +19,7 @@ from helix_desktop.context.summaries.repeated_blocks import (
     quoted_text,
     quoted_tokens,
 )
+from helix_desktop.context.summaries.summary_coverage import also_named
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.session import AssistantSpoke

@@ -7,9 +7,13 @@ import msgspec
 from helix_desktop.context.log.rewrite_state import ExcludedCover
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.coverage_check import CHARS_PER_TOKEN, CoveredFacts, check_coverage
 from helix_desktop.context.summaries.handover import previous_handover, section_text
 from helix_desktop.context.summaries.handover_fallback import HistoryExtract
+from helix_desktop.context.summaries.summary_coverage import (
+    CHARS_PER_TOKEN,
+    CoveredFacts,
+    check_summary_coverage,
+)
 from helix_desktop.domain.events.rewrite import Excluded
 from helix_desktop.domain.events.summary import Section, SummaryCoverage
 from helix_desktop.domain.message_counts import MessageCounts
@@ -64,7 +68,7 @@ class HandoverPreviewWriter:
         text = "\n".join([*(section_text(section, mark_unsupported=False) for section in sections), ledger])
         upto = self._last.seq if self._last else 0
         todo_list = transcript.todo_list_between(0, upto)
-        coverage = check_coverage(self._facts, text, ledger_tokens * CHARS_PER_TOKEN, (), todo_list)
+        coverage = check_summary_coverage(self._facts, text, ledger_tokens * CHARS_PER_TOKEN, (), todo_list)
         return HandoverPreview(upto, transcript.counts(upto=upto), sections, ledger, coverage)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.coverage import CoverageSettings, UncoveredReason
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings, UncoveredReason
 from helix_desktop.domain.files.ignore_rules import IgnoreRules
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.tree.excluded_names import (
@@ -35,13 +35,13 @@ STAGED_PREFIX = ".helix-revert-"
 Reason = UncoveredReason | None
 
 
-class CoverageRules:
+class FileCoverageRules:
     """The rules of one workspace; ignore files are read when a scan finds them.
 
     A folder is given with a `/` at its end, the workspace itself as the empty text.
     """
 
-    def __init__(self, settings: CoverageSettings, own_data: Iterable[str] = ()) -> None:
+    def __init__(self, settings: FileCoverageSettings, own_data: Iterable[str] = ()) -> None:
         """`own_data` are paths of the app's own data in the workspace."""
         self.settings = settings
         self._own_data = frozenset(own_data)

@@ -8,11 +8,11 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from helix_desktop.domain.file_history.coverage import UncoveredPlace, UncoveredReason
+from helix_desktop.domain.file_history.file_coverage import UncoveredPlace, UncoveredReason
 from helix_desktop.file_history.tree.folder import Handle, enter, is_folder, leave, link_in, open_top
 from helix_desktop.file_history.tree.ignore_files import GIT_IGNORE
 from helix_desktop.file_history.tree.read import is_unicode
-from helix_desktop.file_history.tree.rules import STAGED_PREFIX, CoverageRules
+from helix_desktop.file_history.tree.rules import STAGED_PREFIX, FileCoverageRules
 from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp
 
 MAX_PATHS = 250_000
@@ -52,7 +52,7 @@ class Scan:
     """Scans a workspace once, by the stamps of its paths as last seen."""
 
     def __init__(
-        self, root: str, rules: CoverageRules, stamps: Mapping[str, bytes], trusts_folders: bool = True
+        self, root: str, rules: FileCoverageRules, stamps: Mapping[str, bytes], trusts_folders: bool = True
     ) -> None:
         """`trusts_folders`: a folder that was covered still is; else it is held against the rules again."""
         self._root, self._rules, self._stamps, self._trusts = root, rules, stamps, trusts_folders

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from helix_desktop.domain.file_history.coverage import CoverageSettings, UncoveredPlace
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings, UncoveredPlace
 from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.file_history.database.cleanup import make_room
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.tree.folder import OpenFolders, is_folder, stat_in
 from helix_desktop.file_history.tree.read import Limits, ReadPath, read_path, unread
-from helix_desktop.file_history.tree.rules import CoverageRules
+from helix_desktop.file_history.tree.rules import FileCoverageRules
 from helix_desktop.file_history.tree.scan import Scan, ScanResult, TooManyPaths
 from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp
 
@@ -44,11 +44,15 @@ class WorkspaceTree:
     """
 
     def __init__(
-        self, root: str, database: HistoryDatabase, settings: CoverageSettings, own_data: Iterable[str] = ()
+        self,
+        root: str,
+        database: HistoryDatabase,
+        settings: FileCoverageSettings,
+        own_data: Iterable[str] = (),
     ) -> None:
         """`own_data` are paths of the app's own data in the workspace."""
         self.root, self._database, self._own_data = root, database, tuple(own_data)
-        self.rules = CoverageRules(settings, self._own_data)
+        self.rules = FileCoverageRules(settings, self._own_data)
         self.rows: dict[str, SeenPath] = {}
         self.skipped: dict[str, UncoveredPlace] = {}
         self.pending: dict[str, None] = {}
@@ -65,9 +69,9 @@ class WorkspaceTree:
         self._used = -1  # bytes of contents on disk, at most; -1: not counted yet
         self._too_large = sys.maxsize  # bytes for which no room could be made
 
-    def use_settings(self, settings: CoverageSettings) -> None:
+    def use_settings(self, settings: FileCoverageSettings) -> None:
         """Use other settings from the next scan on."""
-        self.rules = CoverageRules(settings, self._own_data)
+        self.rules = FileCoverageRules(settings, self._own_data)
         self._must_sort_anew = True
 
     @contextmanager

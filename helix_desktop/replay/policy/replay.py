@@ -15,8 +15,8 @@ from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, T
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay.policy.approximation import SessionSums, approximate_policy
-from helix_desktop.replay.policy.coverage import NameUse, UsedNames, WindowNames
 from helix_desktop.replay.policy.engine import PolicyEngine, run_inline
+from helix_desktop.replay.policy.identifier_coverage import NameUse, UsedNames, WindowNames
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.session import ReplayableEvents, SessionFacts
 from helix_desktop.replay.policy.sums import RequestSums

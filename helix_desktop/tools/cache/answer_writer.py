@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.context_lines import ContextLines
+from helix_desktop.tools.cache.covered_entries import CoveredEntry
 from helix_desktop.tools.cache.entry_search import EntryHit
 from helix_desktop.tools.cache.hit_groups import (
     MAX_NAMED,
@@ -16,7 +17,6 @@ from helix_desktop.tools.cache.hit_groups import (
     group_text,
     handle,
 )
-from helix_desktop.tools.cache.index_coverage import CoveredEntry
 from helix_desktop.tools.cache.origins import Origin
 
 _MAX_GROUPS = 40  # groups whose tokens are counted: more never fit

@@ -17,7 +17,7 @@ from helix_desktop.tools.cache.context_lines import (
     clean_line,
     lines_if_small,
 )
-from helix_desktop.tools.cache.index_coverage import CoveredEntry
+from helix_desktop.tools.cache.covered_entries import CoveredEntry
 from helix_desktop.tools.cache.line_matches import LineMatch, PlainPattern, match_lines, plain_pattern
 from helix_desktop.tools.process.ripgrep import Ripgrep
 

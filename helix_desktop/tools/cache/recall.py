@@ -19,8 +19,8 @@ from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
-from helix_desktop.tools.cache.coverage_recall import CoverageRecall, Recall, RecallLimits
 from helix_desktop.tools.cache.handles import EntryRange, HandleResolver, parse_handle
+from helix_desktop.tools.cache.index_recall import IndexRecall, RecalledText, RecallLimits
 from helix_desktop.tools.cache.origins import CallingSession, Origins, content_name, heading
 from helix_desktop.tools.cache.paging import (
     Paginator,
@@ -62,7 +62,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         """Without the session that calls, entry numbers are those of indexes only."""
         self._contents, self._count_tokens, self._ripgrep = contents, count_tokens, ripgrep
         self._session = session
-        self._covered = CoverageRecall(contents, count_tokens, ripgrep, limits or RecallLimits(), clock)
+        self._covered = IndexRecall(contents, count_tokens, ripgrep, limits or RecallLimits(), clock)
 
     async def run(
         self, call_id: str, args: RecallArguments, on_output: OutputCallback = ignore_output
@@ -94,7 +94,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         lines = await asyncio.to_thread(decode_lines, data)
         select_lines = self._matching_lines if args.pattern else self._page_of_lines
         try:
-            answer = Recall(f"{head} · is empty (0 bytes).")
+            answer = RecalledText(f"{head} · is empty (0 bytes).")
             if lines:
                 answer = await select_lines(lines, head, args)
             if not answer.text:
@@ -107,19 +107,19 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
             data, target=name, model_text=answer.text, recalled=digest, about=_described(answer, entry.tool)
         )
 
-    async def _page_of_lines(self, lines: list[str], head: str, args: RecallArguments) -> Recall:
+    async def _page_of_lines(self, lines: list[str], head: str, args: RecallArguments) -> RecalledText:
         first, last = _line_range(lines, args)
         max_tokens = args.max_tokens or PAGE_TOKENS
         if not (args.start_line or args.end_line or args.start_char):
             page = await Paginator(lines, max_tokens, self._count_tokens).page_at(1, 0)
             if page.is_only:
-                return Recall(f"{head}\n{page.text}", of=page.text)
+                return RecalledText(f"{head}\n{page.text}", of=page.text)
         pages = Paginator(_part(lines, 1, last), max_tokens, with_line_numbers(self._count_tokens))
         page = await pages.page_at(first, args.start_char)
         text = f"{head} · {_where(page, len(lines), args)}\n{number_lines(page)}"
-        return Recall(text, f"lines {page.first}-{page.last} of {len(lines):,}", page.text)
+        return RecalledText(text, f"lines {page.first}-{page.last} of {len(lines):,}", page.text)
 
-    async def _matching_lines(self, lines: list[str], head: str, args: RecallArguments) -> Recall:
+    async def _matching_lines(self, lines: list[str], head: str, args: RecallArguments) -> RecalledText:
         """Return the matching lines; without a text if the whole content has none."""
         first, last = _line_range(lines, args)
         query = f"{args.quoted_pattern} in lines {first}-{last}"
@@ -127,7 +127,9 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         if not matches.count:
             is_all = not (args.start_line or args.end_line)
             return (
-                Recall("") if is_all else Recall(f"{head} · no line matches {query}.", f"nothing for {query}")
+                RecalledText("")
+                if is_all
+                else RecalledText(f"{head} · no line matches {query}.", f"nothing for {query}")
             )
         page = await Paginator(
             [row.text for row in matches.lines], args.max_tokens or PAGE_TOKENS, self._count_tokens
@@ -140,7 +142,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         over_text = "" if matches.is_complete else "over "
         count_text = f"{over_text}{pluralize(matches.count, 'matching line')}"
         part = f"{over_text}{pluralize(matches.count, 'line')} for {args.quoted_pattern}"
-        return Recall(f"{head} · {count_text} for {query}.{next_text}\n{page.text}", part, page.text)
+        return RecalledText(f"{head} · {count_text} for {query}.{next_text}\n{page.text}", part, page.text)
 
     async def _find_lines(self, lines: list[str], first: int, args: RecallArguments) -> LineMatches:
         """Return the matching lines with those around them: more than two if that costs little."""
@@ -157,7 +159,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         return matches
 
 
-def _described(answer: Recall, tool: str) -> str:
+def _described(answer: RecalledText, tool: str) -> str:
     """Return what a recall shows in a few words: which part of the content, and what that holds."""
     description = describe_output(tool, _ROW_NUMBER.sub("", answer.of)) if answer.of else ""
     return ellipsize(", ".join(filter(None, (answer.part, description))), ABOUT_CAP)

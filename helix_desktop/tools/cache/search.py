@@ -24,7 +24,7 @@ from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
-from helix_desktop.tools.cache.index_coverage import read_index
+from helix_desktop.tools.cache.covered_entries import read_index
 from helix_desktop.tools.cache.origins import CallingSession, Origins
 from helix_desktop.tools.cache.search_hits import (
     Hit,

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec.structs import replace
 
 from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
-from helix_desktop.domain.file_history.coverage import FileCoverage
+from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.file_history.implied_changes import folders_of, without_implied
 from helix_desktop.domain.file_history.session_changes import (
     ChangedFileStatus,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.domain.file_history.capture import ChangeSource, RevertScope
-from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredReason
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredReason
 from helix_desktop.domain.file_history.session_changes import ChangedFileStatus, RecordedChanges
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -22,7 +22,7 @@ from helix_desktop.ui.changes.rows import (
 from helix_desktop.ui.design.pill import Tone
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import line_counts_texts
-from helix_desktop.words.file_coverage import reason_text
+from helix_desktop.words.file_coverage import uncovered_reason_text
 from helix_desktop.words.numbers import format_size, format_whole_percent
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
@@ -264,7 +264,7 @@ def uncovered_texts(coverage: FileCoverage) -> tuple[str, str]:
 def place_note(reason: UncoveredReason, files: int, size: int) -> str:
     """Return why a place is not covered, and how much it is."""
     parts = (
-        reason_text(reason),
+        uncovered_reason_text(reason),
         files_text(files) if files else "",
         format_size(size) if size else "",
     )

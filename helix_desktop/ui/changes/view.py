@@ -10,13 +10,13 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.coverage import FileCoverage
 from helix_desktop.domain.file_history.diff import FileDiff
+from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.changes.change_actions import ChangeActions
 from helix_desktop.ui.changes.change_list import ChangeList
-from helix_desktop.ui.changes.coverage_strip import CoverageStrip
 from helix_desktop.ui.changes.detail import ChangeDetail
+from helix_desktop.ui.changes.file_coverage_strip import FileCoverageStrip
 from helix_desktop.ui.changes.filter_bar import ChangesFilterBar
 from helix_desktop.ui.changes.menus import entry_menu, page_menu
 from helix_desktop.ui.changes.rows import (
@@ -75,7 +75,7 @@ class ChangesPage(Themed, QWidget):
         mark_pane_stop(self.list)
         self.change_actions = ChangeActions(self.list)
         self.detail = ChangeDetail(start, now)
-        self.coverage = CoverageStrip(self)
+        self.coverage = FileCoverageStrip(self)
         self.empty = EmptyState("diff", "", tr("Write a message"))
         self.no_match = EmptyState("search", tr("No changes match this filter"), tr("Clear filter"))
         self._lay_out()

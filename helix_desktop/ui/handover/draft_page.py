@@ -19,7 +19,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.compare_rows import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
 from helix_desktop.ui.handover.rows import DraftRow
-from helix_desktop.ui.timeline.coverage_view import CoverageView
+from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.numbers import format_token_change, format_token_count
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
@@ -69,7 +69,7 @@ class DraftPage(QWidget):
         if draft.fallback:
             self._facts.addWidget(label(translate(draft.fallback), "muted", wrap=True))
         if draft.coverage:
-            self._facts.addWidget(CoverageView(draft.coverage, draft.missing))
+            self._facts.addWidget(SummaryCoverageView(draft.coverage, draft.missing))
         if draft.ledger:
             self._facts.addWidget(ledger_disclosure(draft.ledger, "muted"))
         self._show(comparing=False)

@@ -25,7 +25,7 @@ from helix_desktop.ui.handover.compare_rows import compared_counts
 from helix_desktop.ui.handover.compared_view import ComparedView
 from helix_desktop.ui.handover.edit_rows import EditedField, EditRefusal, RevisionCheck
 from helix_desktop.ui.handover.section_editor import SectionEditor
-from helix_desktop.ui.timeline.coverage_view import CoverageView
+from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
 
@@ -69,7 +69,7 @@ class EditDialog(Themed, SizedDialog):
         self.counts = label("", "muted", wrap=True)
         self.tokens = Pill("", "accent", "gauge")
         self.tokens.setToolTip(tr("What the handover takes in the context, without your own messages"))
-        self.coverage = CoverageView()
+        self.coverage = SummaryCoverageView()
         self.coverage.setObjectName("edit-coverage")
         self._problem = label("", "error", wrap=True)
         self.compare_button = PushButton("", name="compare-original")

@@ -41,7 +41,7 @@ from helix_desktop.ui.timeline.cards import (
     undo_button,
     undone_pill,
 )
-from helix_desktop.ui.timeline.coverage_view import CoverageView
+from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.numbers import format_integer, format_token_change, format_token_count
 from helix_desktop.words.rewrite_explanations import explain_summarized
 from helix_desktop.words.rewrite_reasons import trigger_text
@@ -98,7 +98,7 @@ class HandoverView(Card):
         self.body.addWidget(self._gist)
         self.body.addWidget(FlowBox(self._pills()))
         if card.coverage:
-            self.body.addWidget(CoverageView(card.coverage, card.missing))
+            self.body.addWidget(SummaryCoverageView(card.coverage, card.missing))
         sections = tr.plural(len(card.sections), "%n section", "%n sections")
         points = sum(len(section.bullets) for section in card.sections)
         note = f"{sections} · {tr.plural(points, '%n point', '%n points')}"

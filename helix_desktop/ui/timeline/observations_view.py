@@ -35,7 +35,7 @@ from helix_desktop.ui.timeline.cards import (
     model_pill,
     undo_button,
 )
-from helix_desktop.ui.timeline.coverage_view import CoverageView
+from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.numbers import format_integer, format_token_change
 from helix_desktop.words.rewrite_explanations import explain_facts, explain_merged_facts, explain_noted
 from helix_desktop.words.times import format_exact_duration
@@ -76,7 +76,7 @@ class ObservationsView(Card):
         self.body.addWidget(self._heading(now_ms))
         self.body.addWidget(FlowBox(self._pills()))
         if card.coverage:
-            self.body.addWidget(CoverageView(card.coverage, card.missing))
+            self.body.addWidget(SummaryCoverageView(card.coverage, card.missing))
         self.parts = self._make_parts()
         for part in self.parts:
             self.body.addWidget(part)

@@ -20,8 +20,8 @@ from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import PREVIEW, Continuation, PreviewCard
 from helix_desktop.ui.timeline.card_texts import gist_bullets
 from helix_desktop.ui.timeline.cards import CardSignals, session_pill
-from helix_desktop.ui.timeline.coverage_view import CoverageView
 from helix_desktop.ui.timeline.handover_view import section_disclosure
+from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
@@ -48,7 +48,7 @@ class PreviewView(Card):
             IconLabel("circle-check", px=14, color_token="ok"),
             IconLabel("triangle-alert", px=14, color_token="warn"),
         )
-        self._coverage = CoverageView()
+        self._coverage = SummaryCoverageView()
         self._messages = Pill("", icon_name="message-square")
         self._continuations: tuple[Continuation, ...] = ()
         self._links = QWidget()

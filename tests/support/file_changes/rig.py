@@ -13,7 +13,7 @@ from pathlib import Path
 from helix_desktop.agent.ports import FileHistory
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
-from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.messages import ToolCall
@@ -103,7 +103,7 @@ def database_file(folder: Path) -> Path:
 
 def open_history(folder: Path, quota: int = 0) -> WorkspaceFileHistory:
     """Return the file history of the workspace `work` in a folder; not started yet."""
-    settings = CoverageSettings(max_file=SIZE_LIMIT, quota=quota)
+    settings = FileCoverageSettings(max_file=SIZE_LIMIT, quota=quota)
     return WorkspaceFileHistory(folder / "work", database_file(folder), lambda: settings, wall_clock_ms)
 
 

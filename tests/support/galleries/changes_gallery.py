@@ -17,11 +17,11 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.file_history.merge import merge
-from helix_desktop.ui.changes.places_dialog import PlacesDialog
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog, RewindPoint
 from helix_desktop.ui.changes.rows import ChangesState
+from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.changes.view import ChangesPage
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
@@ -80,9 +80,9 @@ def make_rewind_dialog(parent: QWidget) -> RewindDialog:
     return dialog
 
 
-def make_places_dialog(parent: QWidget) -> PlacesDialog:
+def make_uncovered_places_dialog(parent: QWidget) -> UncoveredPlacesDialog:
     """What is not covered."""
-    dialog = PlacesDialog(parent)
+    dialog = UncoveredPlacesDialog(parent)
     dialog.show_coverage(samples.COVERAGE)
     return dialog
 
@@ -107,7 +107,7 @@ SHOTS: dict[str, Shot] = {
     "dialog-plan": partial(_on_screen, make_plan_dialog),
     "dialog-merge": partial(_on_screen, make_merge_dialog),
     "dialog-rewind": partial(_on_screen, make_rewind_dialog),
-    "dialog-places": partial(_on_screen, make_places_dialog),
+    "dialog-places": partial(_on_screen, make_uncovered_places_dialog),
     "many": lambda theme: make_page(theme, samples.many_changes()),
     **{
         name.partition(", ")[2]: partial(_page, state)

@@ -10,8 +10,8 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.capture import RevertScope
-from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.file_history.diff import FileDiff, diff_states
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan, RevertProblem, RevertStatus
 from helix_desktop.domain.file_history.session_changes import (
     ChangedFileStatus,

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.file_history.storage import HistoryCleanup, HistoryTotals
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
@@ -171,7 +171,7 @@ def changes_screens() -> Iterator[Screen]:
         changes_gallery.make_plan_dialog,
         changes_gallery.make_merge_dialog,
         changes_gallery.make_rewind_dialog,
-        changes_gallery.make_places_dialog,
+        changes_gallery.make_uncovered_places_dialog,
     ):
         yield Screen(make.__name__, make(window), _LEAST)
 
@@ -259,9 +259,9 @@ def _fill_settings(dialog: SettingsDialog) -> None:
     dialog.permissions.sandbox.show_sandbox(switches, half_longer("Commands run in a sandbox."), True)
     dialog.policy.show_file_error(half_longer("Line 3: protect_steps must be a number."))
     dialog.data.show_data("helix-desktop", RetentionRule(500 * 1024 * 1024, 30 * _DAY_MS), _TOTALS, _PLAN)
-    dialog.data.history_card.show_settings(CoverageSettings(("build/output", "resources/generated/" * 5)))
+    dialog.data.history_card.show_settings(FileCoverageSettings(("build/output", "resources/generated/" * 5)))
     dialog.data.show_history(
-        HistoryTotals(contents=1_234, stored_size=1_900_000_000), CoverageSettings().quota
+        HistoryTotals(contents=1_234, stored_size=1_900_000_000), FileCoverageSettings().quota
     )
     dialog.keyboard.show_conflict("open_folder", half_longer("Ctrl+K is used by Go to…"))
     dialog.keyboard.show_undo(half_longer("Trash: now Ctrl+J"))
@@ -376,7 +376,7 @@ def _question_screens(window: QWidget) -> Iterator[Screen]:
 def _store_screens(window: QWidget) -> Iterator[Screen]:
     cleanup = CleanupDialog(window, RetentionRule(), automatic=True)
     cleanup.show_plan(_PLAN)
-    quota = CoverageSettings().quota
+    quota = FileCoverageSettings().quota
     totals = HistoryTotals(contents=1_234, stored_size=1_900_000_000)
     cleanup.show_history(totals, HistoryCleanup(2, 42, 12_000_000, over_quota=20, short=7_000_000), quota)
     yield Screen("clean-up", cleanup, _LEAST)

@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from helix_desktop.domain.file_history.capture import CallMark
-from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_history_rig import kinds, open_history, start_and_copy
@@ -111,14 +111,14 @@ class _Life:
         self.root.mkdir()
         for number in range(files):
             (self.root / f"{number:03}").write_text(f"{number}")
-        self._settings = CoverageSettings()
+        self._settings = FileCoverageSettings()
 
     def open(self) -> WorkspaceFileHistory:
         return WorkspaceFileHistory(
             self.root, self._file, lambda: self._settings, wall_clock_ms, save_settings=self._save
         )
 
-    def _save(self, settings: CoverageSettings) -> None:
+    def _save(self, settings: FileCoverageSettings) -> None:
         self._settings = settings
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from helix_desktop.domain.errors import ContentRedacted
 from helix_desktop.domain.file_history.capture import CallMark
-from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryTotals
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
 from helix_desktop.file_history.storage import HistoryStorage
@@ -60,7 +60,7 @@ async def test_when_the_quota_is_used_up_the_oldest_versions_make_room(tmp_path:
     root.mkdir()
     (root / "a").write_bytes(bytes_of(0))
     at_ms = wall_clock_ms()
-    async with open_history(tmp_path, CoverageSettings(quota=9_000), lambda: at_ms) as history:
+    async with open_history(tmp_path, FileCoverageSettings(quota=9_000), lambda: at_ms) as history:
         for number in range(1, 8):
             at_ms += 3_600_000
             await history.begin_call(CallMark("s", str(number), "sh"))

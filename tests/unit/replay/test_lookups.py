@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.messages import Message, ToolCall
-from helix_desktop.replay.coverage import IdentifierUse
+from helix_desktop.replay.identifier_coverage import IdentifierUse
 from helix_desktop.replay.lookups import (
     SAMPLE,
     LookupCounter,

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.services.file_history import FileHistories
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -58,7 +58,7 @@ async def complete(history: WorkspaceFileHistory) -> None:
 async def test_a_folder_is_looked_at_once_it_is_trusted_and_the_app_s_own_data_never(rig: Rig) -> None:
     history = rig.open(trusted=False)
     await asyncio.sleep(0)
-    await rig.histories.use_settings(rig.id, CoverageSettings(max_file=5))
+    await rig.histories.use_settings(rig.id, FileCoverageSettings(max_file=5))
     assert not rig.has_database
     rig.registry.change(rig.id, trusted=True)
     rig.histories.start(rig.id)
@@ -75,7 +75,7 @@ async def test_what_is_included_is_saved_with_the_workspace(rig: Rig) -> None:
     with pytest.raises(InvalidInput, match="must be a path in this workspace"):
         await history.include("../other", True)
     with pytest.raises(InvalidInput, match="Git's own folder"):
-        await rig.histories.use_settings(rig.id, CoverageSettings(("sub/.git/hooks",)))
+        await rig.histories.use_settings(rig.id, FileCoverageSettings(("sub/.git/hooks",)))
     await history.include("build/out", False)
     assert rig.registry.get(rig.id).history_included == ()
 
@@ -83,7 +83,7 @@ async def test_what_is_included_is_saved_with_the_workspace(rig: Rig) -> None:
 async def test_a_pause_of_the_first_copy_is_saved_and_no_other_setting_ends_it(rig: Rig) -> None:
     history = rig.open(trusted=True)
     await history.pause(True)
-    await rig.histories.use_settings(rig.id, CoverageSettings(max_file=5))
+    await rig.histories.use_settings(rig.id, FileCoverageSettings(max_file=5))
     await history.include("build/out", True)
     record = rig.registry.get(rig.id)
     assert (record.history_paused, record.history_max_file) == (True, 5)

@@ -17,8 +17,8 @@ from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.session_changes import RevertSelection
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.file_opening import may_run
-from helix_desktop.ui.changes.places_dialog import PlacesDialog
 from helix_desktop.ui.changes.rows import FileRow
+from helix_desktop.ui.changes.uncovered_places_dialog import UncoveredPlacesDialog
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.changes.revert_flow import RevertFlow
@@ -119,7 +119,7 @@ class ChangesController(QObject):
         if where is None:
             return
         changes = where[0].changes
-        dialog = PlacesDialog(self._window)
+        dialog = UncoveredPlacesDialog(self._window)
         dialog.show_coverage(changes.coverage)
         dialog.include_requested.connect(lambda *what: self._start(changes.include(*what), "include"))
         retint(dialog, self._window.theme)

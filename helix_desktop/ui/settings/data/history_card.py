@@ -6,7 +6,7 @@ import msgspec
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout, QWidget
 
-from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.ui.cleanup.dialog import QUOTAS
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo
@@ -25,12 +25,12 @@ _MAX_FILES = (1, 5, 20, 100, 500)  # MB
 class HistoryCard(QFrame):
     """Two limits and a list of places; what is chosen comes out as a signal."""
 
-    settings_chosen = Signal(object)  # CoverageSettings
+    settings_chosen = Signal(object)  # FileCoverageSettings
 
     def __init__(self) -> None:
         """Start with the defaults."""
         super().__init__()
-        self._settings = CoverageSettings()
+        self._settings = FileCoverageSettings()
         self.max_file, self.quota = Combo(), Combo()
         for size in _MAX_FILES:
             self.max_file.addItem(tr("{number} MB", number=size), size * _MB)
@@ -76,7 +76,7 @@ class HistoryCard(QFrame):
         self.place.textChanged.connect(lambda _: self._field.show_error(""))
         add.clicked.connect(self._add)
 
-    def show_settings(self, settings: CoverageSettings) -> None:
+    def show_settings(self, settings: FileCoverageSettings) -> None:
         """Show what holds now."""
         self._settings = settings
         self.place.clear()

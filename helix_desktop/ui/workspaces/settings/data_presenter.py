@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.store.retention import RetentionRule
-from helix_desktop.services.file_history import coverage_settings
+from helix_desktop.services.file_history import file_coverage_settings
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.words.errors import error_text
@@ -44,10 +44,10 @@ class DataPresenter:
         totals, plan = await workspace.store.totals(), await workspace.store.retention.plan(rule)
         self._page.show_data(record.name, rule, totals, plan)
         history = self._services.history_storage(workspace.id)
-        self._page.history_card.show_settings(coverage_settings(record))
+        self._page.history_card.show_settings(file_coverage_settings(record))
         self._page.show_history(await history.totals(), history.quota)
 
-    async def _save_coverage(self, settings: CoverageSettings) -> None:
+    async def _save_coverage(self, settings: FileCoverageSettings) -> None:
         workspace = self._active_workspace.opened
         if workspace is not None:
             try:

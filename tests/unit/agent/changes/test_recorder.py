@@ -12,7 +12,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.session import ToolAnswered
-from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredPlace
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.words.file_coverage import uncovered_line
 from tests.support.changing_tools import ChangesRig, writes

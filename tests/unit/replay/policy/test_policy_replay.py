@@ -21,7 +21,7 @@ from helix_desktop.domain.events.session import (
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo, Usage
 from helix_desktop.replay import Replayer
-from helix_desktop.replay.coverage import CoverageCounter, find_uses
+from helix_desktop.replay.identifier_coverage import IdentifierCoverageCounter, find_uses
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.replay import ReplayStopped, SessionReplay
@@ -55,14 +55,14 @@ class Live(NamedTuple):
     log: list[RecordedEvent]
     estimates: list[int]
     totals: RequestTotals
-    coverage: CoverageCounter
+    coverage: IdentifierCoverageCounter
     summary_tokens: list[int]
 
 
 def run_live(messages: list[dict[str, Any]], policy: ContextPolicy) -> Live:
     """Feed a recording to the live engine and take every request."""
     counter = MessageTokenCounter.bundled()
-    totals, coverage = RequestTotals(counter, WINDOW), CoverageCounter()
+    totals, coverage = RequestTotals(counter, WINDOW), IdentifierCoverageCounter()
     uses, estimates = find_uses(list(map(as_message, messages))), []
     with closing(Replayer(policy, WINDOW)) as replayer:
         for message, is_turn_end in with_turn_ends(messages):

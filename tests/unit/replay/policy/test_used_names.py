@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, UserSpoke
 from helix_desktop.domain.identifiers import argument_identifiers
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.replay.coverage import occurs_in
-from helix_desktop.replay.policy.coverage import UsedNames
+from helix_desktop.replay.identifier_coverage import occurs_in
+from helix_desktop.replay.policy.identifier_coverage import UsedNames
 
 pieces = st.sampled_from(
     [

@@ -9,7 +9,7 @@ from helix_desktop.domain.events.rewrite import FormChosen, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.replay.policy.coverage import NameUse, WindowNames
+from helix_desktop.replay.policy.identifier_coverage import NameUse, WindowNames
 
 FRAME = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
 

@@ -30,7 +30,7 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
-from helix_desktop.tools.cache.coverage_recall import RecallLimits
+from helix_desktop.tools.cache.index_recall import RecallLimits
 from helix_desktop.tools.cache.line_matches import match_lines, plain_pattern
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.cache.recall_arguments import RecallArguments

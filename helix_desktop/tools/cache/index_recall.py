@@ -16,6 +16,15 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.answer_writer import AnswerWriter
 from helix_desktop.tools.cache.contents_table import table_rows
 from helix_desktop.tools.cache.context_lines import widths
+from helix_desktop.tools.cache.covered_entries import (
+    CoveredEntries,
+    CoveredEntry,
+    entries_between,
+    read_covered_entries,
+    read_index,
+    session_entries,
+    without_questions,
+)
 from helix_desktop.tools.cache.entry_search import (
     ALL_LINES,
     LINES_OF_ONE,
@@ -24,15 +33,6 @@ from helix_desktop.tools.cache.entry_search import (
     EntrySearcher,
 )
 from helix_desktop.tools.cache.handles import EntryRange
-from helix_desktop.tools.cache.index_coverage import (
-    CoveredEntry,
-    IndexCoverage,
-    entries_between,
-    read_coverage,
-    read_index,
-    session_coverage,
-    without_questions,
-)
 from helix_desktop.tools.cache.origins import Origin, Origins
 from helix_desktop.tools.cache.paging import Paginator, split_lines
 from helix_desktop.tools.cache.recall_arguments import RecallArguments
@@ -54,7 +54,7 @@ class RecallLimits:
 
 
 @dataclass(frozen=True)
-class Recall:
+class RecalledText:
     """What is recalled: its text, in a few words which part of the content it is, and the lines `of` it.
 
     A search is final if something was found, or not all could be searched.
@@ -66,7 +66,7 @@ class Recall:
     is_final: bool = True
 
 
-class CoverageRecall:
+class IndexRecall:
     """Recalls what indexes and ranges of entries lead to."""
 
     def __init__(
@@ -96,14 +96,14 @@ class CoverageRecall:
             about=answer.part,
         )
 
-    async def _search_index(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> Recall:
+    async def _search_index(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> RecalledText:
         may_go_on = self._time_limit()
-        coverage = await read_coverage(self._contents, origins, entry.digest, may_go_on)
-        name = f"Recalled {entry.digest[:SHORT_DIGITS]} · index{_span(coverage.entries)}"
+        covered = await read_covered_entries(self._contents, origins, entry.digest, may_go_on)
+        name = f"Recalled {entry.digest[:SHORT_DIGITS]} · index{_span(covered.entries)}"
         session = origins.session_of_index(entry)
         if not origins.is_of_caller(session) and (session_name := await origins.name_of(session)):
             name = f"{name}, {session_name}"
-        answer = await self._search(f"{name} · ", coverage, args, origins, may_go_on)
+        answer = await self._search(f"{name} · ", covered, args, origins, may_go_on)
         if answer.is_final:
             return answer
         return await self.search_session(answer.text, args, origins, may_go_on)
@@ -114,7 +114,7 @@ class CoverageRecall:
         args: RecallArguments,
         origins: Origins,
         may_go_on: Callable[[], bool] | None = None,
-    ) -> Recall:
+    ) -> RecalledText:
         """Return the lines of everything in the calling session, after a search that found nothing.
 
         `nothing` says where; without a calling session there is no more to say. `may_go_on` returns False
@@ -122,31 +122,31 @@ class CoverageRecall:
         """
         if origins.session is None:
             text = f"{nothing}. search_cached_content looks everywhere else."
-            return Recall(text, _NOTHING)
-        coverage = await asyncio.to_thread(session_coverage, origins.session)
+            return RecalledText(text, _NOTHING)
+        covered = await asyncio.to_thread(session_entries, origins.session)
         opening = f"{nothing}; elsewhere in this session: "
-        answer = await self._search(opening, coverage, args, origins, may_go_on or self._time_limit())
+        answer = await self._search(opening, covered, args, origins, may_go_on or self._time_limit())
         if answer.is_final:
             return answer
-        return Recall(f"{nothing}, nor in this session.", _NOTHING)
+        return RecalledText(f"{nothing}, nor in this session.", _NOTHING)
 
     async def _search(
         self,
         opening: str,
-        coverage: IndexCoverage,
+        covered: CoveredEntries,
         args: RecallArguments,
         origins: Origins,
         may_go_on: Callable[[], bool],
-    ) -> Recall:
-        is_single = len({(entry.session, entry.seq) for entry in coverage.entries}) == 1
+    ) -> RecalledText:
+        is_single = len({(entry.session, entry.seq) for entry in covered.entries}) == 1
         all_lines = LINES_OF_ONE if is_single else ALL_LINES
         searcher = EntrySearcher(self._contents, self._ripgrep, may_go_on, all_lines)
-        search = await searcher.search(coverage.entries, args.pattern, args.context or 0)
-        quote, notes = args.quoted_pattern, _notes(search, coverage)
-        is_partial = bool(search.skipped or coverage.unreadable)
+        search = await searcher.search(covered.entries, args.pattern, args.context or 0)
+        quote, notes = args.quoted_pattern, _notes(search, covered)
+        is_partial = bool(search.skipped or covered.unreadable)
         if not search.hits:
             text = "\n".join([f"{opening}{quote} is nowhere in it", *notes])
-            return Recall(text, _NOTHING, is_final=is_partial)
+            return RecalledText(text, _NOTHING, is_final=is_partial)
         count = sum(hit.count or 1 for hit in search.hits)
         lines = pluralize(count, "line")
         places = pluralize(len(search.hits), "place")
@@ -159,7 +159,7 @@ class CoverageRecall:
         budget = max(1, (args.max_tokens or max_tokens) - head_tokens)
         writer = AnswerWriter(budget, self._count_tokens, lambda entry: self._origin_of(entry, origins))
         text = f"{head}\n{await writer.write(search.hits, widths(args.context))}"
-        return Recall(text, f"{lines} in {_seqs(search.hits)}")
+        return RecalledText(text, f"{lines} in {_seqs(search.hits)}")
 
     async def _origin_of(self, entry: CoveredEntry, origins: Origins) -> Origin:
         if origins.is_of_caller(entry.session):
@@ -171,7 +171,7 @@ class CoverageRecall:
         except StoreError:
             return Origin()
 
-    async def _table(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> Recall:
+    async def _table(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> RecalledText:
         lines, session = await read_index(self._contents, origins, entry.digest)
         rows = await asyncio.to_thread(table_rows, lines, session, origins)
         covered = [CoveredEntry(line, session) for line in lines if line.seq]
@@ -186,13 +186,13 @@ class CoverageRecall:
         )
         count = pluralize(len(rows), "content")
         text = await self._paged(f"{head} · {count}. {how}".strip(), rows, args, self._limits.table_tokens)
-        return Recall(text, f"table of {count}")
+        return RecalledText(text, f"table of {count}")
 
     async def entries(self, handle: EntryRange, index: str, origins: Origins) -> list[CoveredEntry]:
         """Return the entries of a range, in their order. Raises ToolError if there are none."""
         if index:
-            coverage = await read_coverage(self._contents, origins, index)
-            found = [entry for entry in coverage.entries if handle.first <= entry.seq <= handle.last]
+            covered = await read_covered_entries(self._contents, origins, index)
+            found = [entry for entry in covered.entries if handle.first <= entry.seq <= handle.last]
             entries = sorted(found, key=lambda entry: entry.seq)
             where = f"what {index[:SHORT_DIGITS]} covers"
         elif (session := origins.session) is None:
@@ -217,7 +217,7 @@ class CoverageRecall:
         name = " · ".join(("Recalled", f"{handle.index[:SHORT_DIGITS]} {handle.text}".strip()))
         if args.pattern:
             sources = without_questions(entries) or entries
-            newest_first = IndexCoverage(tuple(sorted(sources, key=lambda entry: -entry.seq)))
+            newest_first = CoveredEntries(tuple(sorted(sources, key=lambda entry: -entry.seq)))
             found = await self._search(f"{name} · ", newest_first, args, origins, self._time_limit())
             text, about = found.text, found.part
         else:
@@ -293,11 +293,11 @@ def _seqs(hits: Sequence[EntryHit]) -> str:
     return ", ".join(f"e{seq}" for seq in seqs[:_MAX_SEQS]) + more
 
 
-def _notes(search: EntrySearch, coverage: IndexCoverage) -> list[str]:
+def _notes(search: EntrySearch, covered: CoveredEntries) -> list[str]:
     """Return what keeps a search from being complete, as lines."""
     notes = []
-    if search.skipped or coverage.unreadable:
-        missing = search.skipped + coverage.unreadable
+    if search.skipped or covered.unreadable:
+        missing = search.skipped + covered.unreadable
         notes.append(
             f"Partial: the time is over. The newest {search.searched:,} were searched, {missing:,} were not; "
             "words without signs of a regular expression are searched faster."

@@ -169,7 +169,7 @@ def covered_facts(items: Iterable[LogItem]) -> CoveredFacts:
     return facts
 
 
-def check_coverage(
+def check_summary_coverage(
     facts: CoveredFacts,
     text: str,
     max_chars: int,

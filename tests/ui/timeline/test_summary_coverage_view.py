@@ -5,12 +5,12 @@ from __future__ import annotations
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.design.labels import SelectableText
-from helix_desktop.ui.timeline.coverage_view import CoverageView
+from helix_desktop.ui.timeline.summary_coverage_view import SummaryCoverageView
 
 
 def test_it_is_no_window_before_it_has_a_place_and_is_read_with_plain_spaces(qtbot: QtBot) -> None:
     counts = "Mentions 1 of 2 files · 3 of 3 commands"
-    view = CoverageView(counts)
+    view = SummaryCoverageView(counts)
     qtbot.addWidget(view)
     assert not view.isVisible()
     assert [text.accessibleName() for text in view.findChildren(SelectableText)] == [counts]

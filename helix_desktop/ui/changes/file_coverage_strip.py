@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QProgressBar, QWidget
 
-from helix_desktop.domain.file_history.coverage import FileCoverage
+from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.ui.changes.rows import Obstacle
 from helix_desktop.ui.changes.texts import copied_share, file_coverage_text, uncovered_texts
 from helix_desktop.ui.design.buttons import PushButton
@@ -23,7 +23,7 @@ _BAR_PX = 90
 _NAMES_PX = 620  # width of the page from which places are named
 
 
-class CoverageStrip(Themed, QWidget):
+class FileCoverageStrip(Themed, QWidget):
     """One line; the places that are not covered open in a dialog."""
 
     places_requested = Signal()

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.summaries.coverage_check import (
+from helix_desktop.context.summaries.summary_coverage import (
     CoveredFacts,
     also_named,
-    check_coverage,
+    check_summary_coverage,
     covered_facts,
     instructions_in,
 )
@@ -34,15 +34,15 @@ def history() -> SessionSimulator:
     return simulator
 
 
-def coverage_of(summary: str, max_chars: int = 2_000) -> dict[FactKind, SummaryCoverage]:
+def measure_file_coverage(summary: str, max_chars: int = 2_000) -> dict[FactKind, SummaryCoverage]:
     """Return what this summary names of the history."""
     facts = covered_facts(history().transcript.items)
-    return {kind.kind: kind for kind in check_coverage(facts, summary, max_chars)}
+    return {kind.kind: kind for kind in check_summary_coverage(facts, summary, max_chars)}
 
 
 def test_an_empty_summary_misses_every_fact_and_each_is_listed_with_its_event() -> None:
     """Nothing is named; each fact stands below it."""
-    found = coverage_of("")
+    found = measure_file_coverage("")
     assert all(kind.named == 0 for kind in found.values())
     listed = {fact.text: fact.sources for kind in found.values() for fact in kind.missing}
     assert listed == {
@@ -66,7 +66,7 @@ def test_a_summary_in_its_own_words_names_them() -> None:
         "- `uv run pytest -q tests/unit/parser --maxfail=3`: 38 passed\n"
         "- Commit 9fceb02 builds in 42.5 ms"
     )
-    found = coverage_of(summary)
+    found = measure_file_coverage(summary)
     assert [(kind.named, kind.total) for kind in found.values()] == [(1, 1), (2, 2), (1, 1), (2, 2), (1, 1)]
     assert also_named(tuple(found.values())) == ""
 
@@ -81,14 +81,16 @@ def test_a_summary_in_its_own_words_names_them() -> None:
 )
 def test_a_reversed_instruction_is_not_named(reversed_rule: str) -> None:
     """A line that allows what the user forbade does not name the rule."""
-    instructions = coverage_of(reversed_rule)["instructions"]
+    instructions = measure_file_coverage(reversed_rule)["instructions"]
     assert (instructions.named, instructions.total) == (0, 1)
 
 
 def test_an_instruction_that_stays_verbatim_is_counted_and_not_listed() -> None:
     """The user's message stands below the summary anyway."""
     facts = covered_facts(history().transcript.items)
-    (instructions,) = (kind for kind in check_coverage(facts, "", 900, {2}) if kind.kind == "instructions")
+    (instructions,) = (
+        kind for kind in check_summary_coverage(facts, "", 900, {2}) if kind.kind == "instructions"
+    )
     assert (instructions.named, instructions.verbatim, instructions.missing) == (0, 1, ())
 
 
@@ -96,7 +98,7 @@ def test_what_is_missing_is_bounded_and_the_rest_counted() -> None:
     """Newest first, within its characters; the line says how many more there are."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Read them: " + " ".join(f"src/module_{n:03}.py" for n in range(300)))
-    found = check_coverage(covered_facts(simulator.transcript.items), "", 1_000)
+    found = check_summary_coverage(covered_facts(simulator.transcript.items), "", 1_000)
     text = also_named(found)
     assert len(text) < 600
     (files,) = found
@@ -114,7 +116,7 @@ def test_a_conclusion_that_several_notes_share_is_named() -> None:
     def missing(source: int) -> int:
         notes = ("maxNesting 20", "Levels: 32", "Schemes have 64", "65,536 cells")
         summary = "\n".join(f"- {note} [e1, e{source}]" for note in notes)
-        found = check_coverage(facts, summary, 900)
+        found = check_summary_coverage(facts, summary, 900)
         return sum(len(kind.missing) for kind in found if kind.kind == "conclusions")
 
     assert (missing(entry), missing(entry + 1)) == (0, 1)
@@ -134,7 +136,7 @@ def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
 
     def listed(summary: str, quoted: frozenset[int] = frozenset()) -> list[str]:
         (found,) = [
-            kind for kind in check_coverage(facts, summary, 900, quoted) if kind.kind == "conclusions"
+            kind for kind in check_summary_coverage(facts, summary, 900, quoted) if kind.kind == "conclusions"
         ]
         assert found.named + found.verbatim + len(found.missing) == found.total == 2
         return [fact.text for fact in found.missing]
@@ -144,7 +146,7 @@ def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
         "`NamesrvStartup` never sets useTLS.",
     )
     assert listed("") == [second, first]
-    text = also_named(check_coverage(facts, "", 900))
+    text = also_named(check_summary_coverage(facts, "", 900))
     assert f"- The agent concluded, newest first: {second} [e10]; {first} [e5]" in text
     assert listed("- In line 851 Broker.getMessage adds to the count again") == [second]
     assert listed("- `NamesrvStartup` sets useT…") == [second, first]
@@ -158,10 +160,10 @@ def test_each_fact_is_named_verbatim_or_missing(simulator: SessionSimulator) -> 
     facts = covered_facts(simulator.transcript.items)
     everything = "\n".join(fact for kind in facts.facts for fact in facts.of_kind(kind))
     seqs = {item.seq for item in simulator.transcript.items}
-    for kind in check_coverage(facts, "", 10**6):
+    for kind in check_summary_coverage(facts, "", 10**6):
         assert kind.named + kind.verbatim + len(kind.missing) == kind.total
         assert {seq for fact in kind.missing for seq in fact.sources} <= seqs
-    for kind in check_coverage(facts, everything, 10**6):
+    for kind in check_summary_coverage(facts, everything, 10**6):
         assert kind.named == kind.total
 
 
@@ -187,7 +189,7 @@ def test_changed_files_are_listed_before_those_that_were_only_read() -> None:
     simulator.record(base)
     for number in range(40):
         simulator.record(msgspec.structs.replace(base, name="read_file", target=f"src/read_{number}.py"))
-    (files,) = check_coverage(covered_facts(simulator.transcript.items), "", 400)
+    (files,) = check_summary_coverage(covered_facts(simulator.transcript.items), "", 400)
     assert files.missing[0].text == "src/written_first.py"
     assert files.missing[1].text == "src/read_39.py"
 
@@ -258,7 +260,7 @@ def test_numbers_that_stand_near_each_other_are_quoted_once() -> None:
     """What stands around one of them has the other as well; one that lies further off has its own line."""
     buckets = ", ".join(f"from {number} to {number + 1} ms" for number in range(40))
     facts = facts_of(f"Make the buckets finer, such as these in their order: {buckets}")
-    coverage = {kind.kind: kind for kind in check_coverage(facts, "", 40_000)}["numbers"]
+    coverage = {kind.kind: kind for kind in check_summary_coverage(facts, "", 40_000)}["numbers"]
     quotes = [fact.text for fact in coverage.missing]
     for number in range(1, 41):
         assert any(f"to {number} ms" in quote for quote in quotes)
@@ -280,11 +282,11 @@ def test_what_is_left_on_the_todo_list_stands_below_a_summary_that_does_not_say_
     transcript = simulator.transcript
     seq = transcript.last_seq
     facts, todo_list = covered_facts(transcript.items), transcript.todo_list_between(0, seq)
-    found = {kind.kind: kind for kind in check_coverage(facts, "", 900, (), todo_list)}
+    found = {kind.kind: kind for kind in check_summary_coverage(facts, "", 900, (), todo_list)}
     assert (found["tasks"].named, found["tasks"].total) == (0, 2)
     assert "- Left to do on the todo list: " in also_named([found["tasks"]])
     assert {fact.text for fact in found["tasks"].missing} == {items[1].content, items[2].content}
     said = "The lexer's handling of tabs is being reworked: rework it, then measure the pager under load."
-    found = {kind.kind: kind for kind in check_coverage(facts, said, 900, (), todo_list)}
+    found = {kind.kind: kind for kind in check_summary_coverage(facts, said, 900, (), todo_list)}
     assert found["tasks"].missing == ()
     assert transcript.todo_list_between(0, seq - 1).items == (), "the messages behind a range have it"

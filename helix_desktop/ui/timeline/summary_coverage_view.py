@@ -13,7 +13,7 @@ from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText
 _PX = 12  # of its texts at 100 %
 
 
-class CoverageView(Themed, QWidget):
+class SummaryCoverageView(Themed, QWidget):
     """Shows the counts of a coverage check, and below them what is missing; hidden without either."""
 
     def __init__(self, coverage: str = "", missing: MissingText = NOTHING_MISSING) -> None:

@@ -1,7 +1,8 @@
 """What the agent used next, and whether a window had it: coverage without rendering every request.
 
-The definitions are those of `replay/coverage.py`. Which message holds which identifier does not depend on the
-policy, so that is read once; of a window only what stands there instead of messages is searched.
+The definitions are those of `replay/identifier_coverage.py`. Which message holds which identifier does not
+depend on the policy, so that is read once; of a window only what stands there instead of messages is
+searched.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from helix_desktop.context.window.window import EntryState, PromptFrame, entry_s
 from helix_desktop.context.window.window import user_text as text_of_user
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.messages import Message
-from helix_desktop.replay.coverage import (
-    Coverage,
+from helix_desktop.replay.identifier_coverage import (
+    IdentifierCoverage,
     argument_names,
     key_word,
     message_texts,
@@ -209,9 +210,9 @@ class WindowNames:
         return any(name == word or occurs_in(name, other.text) for other in others)
 
     @property
-    def result(self) -> Coverage:
+    def result(self) -> IdentifierCoverage:
         """The counts so far, without those by age."""
-        return Coverage(self.used, self.found)
+        return IdentifierCoverage(self.used, self.found)
 
     def _update(self) -> None:
         if len(self._key_words) != self._known_words:

@@ -11,7 +11,7 @@ import pytest
 
 from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.domain.file_history.capture import CallMark
-from helix_desktop.domain.file_history.coverage import CoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.store.retention import DAY_MS
 from helix_desktop.file_history.database.cleanup import clean_up
 from helix_desktop.file_history.database.database import HistoryDatabase
@@ -67,7 +67,7 @@ def test_each_place_that_is_not_covered_is_named_with_its_reason(root: Path) -> 
     make(root, "big", content="x" * 2000)
     (root / "cache").mkdir()
     make(root, "cache/.gitignore", content="*\n")
-    with opened_history(root.parent, CoverageSettings(max_file=1000)) as history:
+    with opened_history(root.parent, FileCoverageSettings(max_file=1000)) as history:
         assert places(history) == {
             ".git": "git",
             "cache": "ignored",
@@ -89,7 +89,7 @@ def test_what_is_not_stored_is_captured_by_its_hash_or_its_size(root: Path) -> N
     make(root, ".gitignore", content="*.log\n")
     make(root, "a.log", ".env")
     make(root, "big", content="x" * 2000)
-    with opened_history(root.parent, CoverageSettings(max_file=1000)) as history:
+    with opened_history(root.parent, FileCoverageSettings(max_file=1000)) as history:
         history.begin_call(MARK)
         make(root, "a.log", ".env", content="changed")
         make(root, "big", content="y" * 2000)
@@ -126,7 +126,7 @@ def test_an_included_place_is_covered_from_then_on_and_was_changed_by_nobody(roo
     make(root, "out/deep/wanted.txt", "out/other.txt")
     with opened_history(root.parent) as history:
         assert places(history) == {"out": "ignored"}
-        history.use_settings(CoverageSettings(("out/deep",)))
+        history.use_settings(FileCoverageSettings(("out/deep",)))
         history.start()
         while history.copy_batch() is not None:
             pass
@@ -135,7 +135,7 @@ def test_an_included_place_is_covered_from_then_on_and_was_changed_by_nobody(roo
         make(root, "out/deep/wanted.txt", content="changed")
         (change,) = changes_by_path(history.scan("s")).values()
         assert change.is_covered
-        history.use_settings(CoverageSettings())
+        history.use_settings(FileCoverageSettings())
         history.start()
         make(root, "out/deep/wanted.txt", content="changed again")
         assert kinds(history.scan("s")) == {"out/deep/wanted.txt": "changed"}  # the last that is seen of it
@@ -217,7 +217,7 @@ def test_the_quota_stops_the_copy_until_a_clean_up_has_made_room(
 ) -> None:
     monkeypatch.setattr(read, "is_fresh", lambda *_: False)  # else the next scan reads it anyway
     (root / "a").write_bytes(os.urandom(5000))
-    with opened_history(root.parent, CoverageSettings(quota=7000)) as history:
+    with opened_history(root.parent, FileCoverageSettings(quota=7000)) as history:
         (root / "a").write_bytes(os.urandom(5000))
         history.scan("s")
         assert history.copy_batch() is None
@@ -234,7 +234,7 @@ def test_the_quota_stops_the_copy_until_a_clean_up_has_made_room(
 def test_the_quota_stops_the_copy_and_says_so(root: Path) -> None:
     (root / "a").write_bytes(os.urandom(5000))
     (root / "b").write_bytes(os.urandom(5000))
-    with opened_history(root.parent, CoverageSettings(quota=7000)) as history:
+    with opened_history(root.parent, FileCoverageSettings(quota=7000)) as history:
         assert set(places(history).values()) == {"quota"}
         (root / "c").write_bytes(os.urandom(5000))
         (change,) = changes_by_path(history.scan("s")).values()
@@ -293,7 +293,7 @@ def test_times_that_no_clock_has_are_stored_as_far_as_they_can_be(root: Path) ->
     make(root, "large", content="x" * 2000)
     for name, seconds in (("old", -(2**31)), ("far", 2**34 - 1), ("large", 2**34 - 1)):
         os.utime(root / name, (seconds, seconds))
-    with opened_history(root.parent, CoverageSettings(max_file=1000)) as history:
+    with opened_history(root.parent, FileCoverageSettings(max_file=1000)) as history:
         assert history.scan("s") is None
         make(root, "far", content="now")
         assert kinds(history.scan("s")) == {"far": "changed"}

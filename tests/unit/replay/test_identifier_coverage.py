@@ -1,4 +1,4 @@
-"""Coverage: what of the recorded agent's next call stands in its window, counted by hand."""
+"""IdentifierCoverage: what of the recorded agent's next call stands in its window, counted by hand."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from helix_desktop.domain.errors import RequestTooLarge
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.replay.coverage import (
+from helix_desktop.replay.identifier_coverage import (
     Absence,
-    Coverage,
-    CoverageCounter,
+    IdentifierCoverage,
+    IdentifierCoverageCounter,
     IdentifierUse,
     find_uses,
     occurs_in,
@@ -102,19 +102,19 @@ def test_coverage_counts_each_identifier_of_a_call_once_by_its_age() -> None:
         IdentifierUse(name, age)
         for name, age in (("a.py", 1), ("b.py", 5), ("c.py", 6), ("d.py", 20), ("e.py", 21), ("f.py", 99))
     ]
-    counter = CoverageCounter()
+    counter = IdentifierCoverageCounter()
     request = [Message("user", "a.py b.py"), call('{"x": ["c.py", "e\\u002epy"]}'), output("ff.py")]
     assert counter.add(100, uses, request) == [uses[3], uses[5]]
     counter.add(101, [], [Message("user", "a.py")])
-    assert counter.result == Coverage(6, 4, 4, 2, 2, 1)
+    assert counter.result == IdentifierCoverage(6, 4, 4, 2, 2, 1)
     counter.add(102, uses[:1], [Message("user", "nothing")])
-    assert counter.result == Coverage(7, 4, 4, 2, 2, 1)
+    assert counter.result == IdentifierCoverage(7, 4, 4, 2, 2, 1)
 
 
 def test_an_absence_lasts_since_the_last_request_with_the_text_as_it_was() -> None:
     """Used at call 9: of a text of call 2 that requests 3 to 5 had, and of one that none ever had."""
     source = output("see a.py and b.py")
-    counter = CoverageCounter()
+    counter = IdentifierCoverageCounter()
     for number in range(1, 9):
         counter.add(number, [], [source] if 3 <= number <= 5 else [output("see a.p"), call("{}")])
     uses = [IdentifierUse("a.py", 7, source.text), IdentifierUse("b.py", 7, "b.py in another text")]
@@ -127,7 +127,7 @@ def test_an_absence_lasts_since_the_last_request_with_the_text_as_it_was() -> No
 @given(st.integers(0, 10_000), st.sampled_from((5, 12, 30)))
 @settings(max_examples=10, deadline=None)
 def test_an_unmanaged_request_holds_all_that_its_call_uses(seed: int, steps: int) -> None:
-    counter, history = CoverageCounter(), list[Message]()
+    counter, history = IdentifierCoverageCounter(), list[Message]()
     messages = [as_message(raw) for raw in make_session(seed, steps)]
     uses = iter(find_uses(messages))
     for number, message in enumerate(messages):
@@ -176,10 +176,10 @@ def test_each_recording_and_the_total_have_the_coverage(tmp_path: Path) -> None:
         measure_all([path], make, MeasureOptions(), 1, lambda _: None)
         for make in (MarkerReplay, UnmanagedReplay)
     )
-    assert managed[0].result.coverage == Coverage(3, 2)
-    assert unmanaged[0].result.coverage == Coverage(3, 3)
+    assert managed[0].result.coverage == IdentifierCoverage(3, 2)
+    assert unmanaged[0].result.coverage == IdentifierCoverage(3, 3)
     total = totals_of([*managed, *unmanaged])
-    assert (total.coverage, total.coverage_share_old) == (Coverage(6, 5), 1.0)
+    assert (total.coverage, total.coverage_share_old) == (IdentifierCoverage(6, 5), 1.0)
     assert total.coverage_share == pytest.approx(5 / 6)
 
 
@@ -193,4 +193,4 @@ def test_a_call_without_a_request_does_not_count(tmp_path: Path) -> None:
     session = [user_message("Go"), *file_read_step("1", "a.py", "A"), *file_read_step("2", "a.py", "A")]
     (path,) = write_recordings(tmp_path, [[*session, *file_read_step("3", "a.py", "A")]])
     (measured,) = measure_all([path], Full, MeasureOptions(), 1, lambda _: None)
-    assert measured.result.coverage == Coverage(1, 1)
+    assert measured.result.coverage == IdentifierCoverage(1, 1)

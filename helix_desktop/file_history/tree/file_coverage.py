@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredPlace, UncoveredReason
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace, UncoveredReason
 from helix_desktop.domain.file_history.state import FileState
 from helix_desktop.file_history.tree.tree import WorkspaceTree
 
 _PLACES = 500  # named; of the others the number is
 
 
-def coverage_of(tree: WorkspaceTree, stored_size: int) -> FileCoverage:
+def measure_file_coverage(tree: WorkspaceTree, stored_size: int) -> FileCoverage:
     """Return what of a tree is covered; `stored_size` are the bytes that all contents take."""
     files = size = 0
     places = list(tree.skipped.values())

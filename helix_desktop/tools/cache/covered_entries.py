@@ -43,7 +43,7 @@ class CoveredEntry:
 
 
 @dataclass(frozen=True)
-class IndexCoverage:
+class CoveredEntries:
     """What an index covers, newest first; `unreadable` counts the earlier indexes that were not read."""
 
     entries: tuple[CoveredEntry, ...]
@@ -65,9 +65,9 @@ async def read_index(contents: ContentReader, origins: Origins, digest: str) -> 
     return await asyncio.to_thread(parse_index, text), origins.session_of_index(entry)
 
 
-async def read_coverage(
+async def read_covered_entries(
     contents: ContentReader, origins: Origins, digest: str, may_go_on: Callable[[], bool] = always
-) -> IndexCoverage:
+) -> CoveredEntries:
     """Return everything that an index leads to, through earlier ones too. Raises StoreError for the first."""
     found: _Entries = {}
     waiting, visited, unreadable = [digest], {digest}, 0
@@ -86,7 +86,7 @@ async def read_coverage(
         waiting += [name for name in earlier if name not in visited]
         visited.update(earlier)
     entries = await asyncio.to_thread(lambda: _newest_first(without_questions(found.values())))
-    return IndexCoverage(entries, unreadable)
+    return CoveredEntries(entries, unreadable)
 
 
 def _add_lines(found: _Entries, lines: Sequence[IndexLine], session: str) -> list[str]:
@@ -119,11 +119,11 @@ def entries_between(transcript: Transcript, session: str, first: int, last: int)
     return _covered_entries(sorted(lines, key=lambda line: line.seq), session)
 
 
-def session_coverage(session: CallingSession) -> IndexCoverage:
+def session_entries(session: CallingSession) -> CoveredEntries:
     """Return everything in the log of a session before the step that asks, newest first."""
     transcript = session.transcript
     entries = entries_between(transcript, session.id, 1, newest_searchable_seq(transcript))
-    return IndexCoverage(_newest_first(without_questions(entries)))
+    return CoveredEntries(_newest_first(without_questions(entries)))
 
 
 def without_questions(entries: Collection[CoveredEntry]) -> list[CoveredEntry]:

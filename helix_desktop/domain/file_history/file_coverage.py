@@ -30,7 +30,7 @@ MAX_FILE = 20 * 1024 * 1024
 QUOTA = 2 * 1024 * 1024 * 1024
 
 
-class CoverageSettings(msgspec.Struct, frozen=True):
+class FileCoverageSettings(msgspec.Struct, frozen=True):
     """What the user chose of a workspace's coverage: places that are covered though the rules leave them out.
 
     `max_file` (bytes) is the largest file that is, `quota` (bytes on disk) what all contents may take;

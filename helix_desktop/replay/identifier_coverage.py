@@ -47,7 +47,7 @@ class Absence(NamedTuple):
     absence: int
 
 
-class Coverage(msgspec.Struct, frozen=True):
+class IdentifierCoverage(msgspec.Struct, frozen=True):
     """How many identifiers were used that had occurred before, and how many of them were in the request.
 
     `..._old` are those last seen more than 5 model calls ago, `..._very_old` more than 20. An identifier
@@ -181,7 +181,7 @@ def message_texts(message: Message) -> Iterator[str]:
         yield argument_text(call.arguments)
 
 
-class CoverageCounter:
+class IdentifierCoverageCounter:
     """Counts the coverage of the requests of one replay."""
 
     def __init__(self) -> None:
@@ -217,10 +217,10 @@ class CoverageCounter:
         return texts
 
     @property
-    def result(self) -> Coverage:
+    def result(self) -> IdentifierCoverage:
         """The counts so far."""
         groups = [
             [is_in_window for use_age, is_in_window in self._uses if use_age > age]
             for age in (0, OLD, VERY_OLD)
         ]
-        return Coverage(*(count for group in groups for count in (len(group), sum(group))))
+        return IdentifierCoverage(*(count for group in groups for count in (len(group), sum(group))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.domain.file_history.coverage import FileCoverage, UncoveredPlace, UncoveredReason
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace, UncoveredReason
 from helix_desktop.ui.changes.texts import file_coverage_text, path_text, place_note
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
@@ -25,7 +25,7 @@ _INCLUDABLE: tuple[UncoveredReason, ...] = ("ignored", "secret", "too_large")
 """Why a place may be left out and still be covered, if the user wants that."""
 
 
-class PlacesDialog(Themed, SizedDialog):
+class UncoveredPlacesDialog(Themed, SizedDialog):
     """Lists the places; Include covers one from now on."""
 
     include_requested = Signal(str, bool)
