@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ tr = Translator("Costs")
 
 _NO_COST, _NO_BUDGET = Spending(), Budget()
 _MAX_AMOUNT = 1_000_000_000_000
+_SCALED_DIGITS = (
+    3  # of a number that was typed in thousands or millions: 8.2m is 8199999.999999999 without it
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,25 +119,33 @@ def parse_tokens(text: str) -> int:
     """Return a typed number of tokens, empty being 0; ValueError that says what is wrong."""
     plain = text.strip().replace("_", "").replace(" ", "").lower()
     scale = {"k": 1_000, "m": 1_000_000}.get(plain[-1:], 1)
-    number = _parse_number(plain[:-1] if scale > 1 else plain) * scale
-    if not 0 <= number <= _MAX_AMOUNT or number != int(number):
+    number = round(_parse_number(plain[:-1] if scale > 1 else plain) * scale, _SCALED_DIGITS)
+    if number != int(number):
         raise ValueError(tr("Enter a whole number, for example 200,000 or 200k."))
-    return int(number)
+    return int(_checked_amount(number))
 
 
 def parse_usd(text: str) -> float:
     """Return a typed amount of US dollars, empty being 0; ValueError that says what is wrong."""
-    number = _parse_number(text.strip().removeprefix("$").strip())
-    if not 0 <= number <= _MAX_AMOUNT:
-        raise ValueError(tr("Enter an amount, for example 2.50."))
-    return number
+    return _checked_amount(_parse_number(text.strip().removeprefix("$").strip()))
 
 
 def _parse_number(text: str) -> float:
     try:
-        return current_language().read_decimal(text or "0")
+        number = current_language().read_decimal(text or "0")
     except ValueError:
-        raise ValueError(tr("Enter a number.")) from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(tr("Enter a number."))
+    return number
+
+
+def _checked_amount(number: float) -> float:
+    if number < 0:
+        raise ValueError(tr("Enter 0 or more."))
+    if number > _MAX_AMOUNT:
+        raise ValueError(tr("Enter a smaller number."))
+    return number
 
 
 def purposes_text(tokens: Mapping[Purpose, int], subagent_tokens: int = 0) -> str:

@@ -1292,6 +1292,11 @@
         <name>Budget</name>
         <message>
             <location filename="../../helix_desktop/ui/budget/dialog.py" />
+            <source>0: no limit.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/budget/dialog.py" />
             <source>Cancel</source>
             <translation type="unfinished" />
         </message>
@@ -1363,6 +1368,11 @@
         <message>
             <location filename="../../helix_desktop/ui/budget/dialog.py" />
             <source>Used so far: {usage}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/budget/dialog.py" />
+            <source>Used up already: the next turn stops before its first model call.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -9517,17 +9527,22 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
+            <source>Enter 0 or more.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
             <source>Enter a number.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
-            <source>Enter a whole number, for example 200,000 or 200k.</source>
+            <source>Enter a smaller number.</source>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
-            <source>Enter an amount, for example 2.50.</source>
+            <source>Enter a whole number, for example 200,000 or 200k.</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.cost import Budget
@@ -21,7 +21,7 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Budget")
 
 _WIDTH_PX = 520
-T = TypeVar("T")
+T = TypeVar("T", int, float)
 
 
 class BudgetDialog(TabsInReadingOrder, QDialog):
@@ -33,14 +33,15 @@ class BudgetDialog(TabsInReadingOrder, QDialog):
         self.setWindowTitle(tr("Session budget"))
         self.setModal(True)
         self.setFixedWidth(_WIDTH_PX)
-        self.budget = state.budget
+        self.budget, self._spent = state.budget, state.spent
         tokens, cost = state.budget.tokens, state.budget.cost
         self.tokens = self._make_input(str(tokens) if tokens else "")
-        self.cost = self._make_input(f"{cost:.2f}" if cost else "")
+        self.cost = self._make_input(_typed_usd(cost) if cost else "")
         no_price = tr("Prices of this model are unknown. Only its tokens count.")
+        self._notes = ("", "" if has_prices else no_price)
         self._fields = align_labels(
             FormField(tr("Tokens sent and received"), self.tokens),
-            FormField(tr("US dollars"), self.cost, note="" if has_prices else no_price),
+            FormField(tr("US dollars"), self.cost, note=self._notes[1]),
         )
         self._ok = PushButton(tr("Set budget"), "primary", name="set_budget")
         self._ok.setDefault(True)
@@ -60,30 +61,39 @@ class BudgetDialog(TabsInReadingOrder, QDialog):
 
     def _parse(self) -> None:
         """Take what is typed, or say what is wrong with it."""
-        tokens = self._parse_field(0, parse_tokens, self.tokens.text())
-        cost = self._parse_field(1, parse_usd, self.cost.text())
-        self._fit()
+        tokens = self._parse_field(0, parse_tokens, self.tokens.text(), self._spent.tokens)
+        cost = self._parse_field(1, parse_usd, self.cost.text(), self._spent.cost)
         self._ok.setEnabled(tokens is not None and cost is not None)
         if tokens is not None and cost is not None:
             self.budget = Budget(tokens, cost)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Be as high as the wrapped words need."""
-        super().showEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        if self.isVisible():
+    def event(self, event: QEvent) -> bool:
+        """Be as high as the wrapped words need, which change with what is typed."""
+        result = super().event(event)
+        if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
             self.setFixedHeight(self.heightForWidth(self.width()))
+        return result
 
-    def _parse_field(self, index: int, parse: Callable[[str], T], text: str) -> T | None:
+    def _parse_field(self, index: int, parse: Callable[[str], T], text: str, spent: float) -> T | None:
+        """Return the typed limit, and say what one does that stops the session at once, or that is none."""
         try:
             value = parse(text)
         except ValueError as error:
             self._fields[index].show_error(str(error))
             return None
-        self._fields[index].show_error("")
+        note = self._notes[index]
+        if text.strip() and not value:
+            note = tr("0: no limit.")
+        elif 0 < value <= spent:
+            note = tr("Used up already: the next turn stops before its first model call.")
+        self._fields[index].set_note(note)
         return value
+
+
+def _typed_usd(cost: float) -> str:
+    """Return an amount as it is typed, with every digit of one below a cent."""
+    cents = f"{cost:.2f}"
+    return cents if float(cents) == cost else str(cost)
 
 
 def _explanation(state: CostState) -> QVBoxLayout:

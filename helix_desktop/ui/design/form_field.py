@@ -83,9 +83,13 @@ class FormField(QWidget):
         self._note = note
         self.show_error("")
 
+    def note_text(self) -> str:
+        """Return what is below the control: the note, or what is wrong."""
+        return self._note_label.text()
+
     def error_text(self) -> str:
         """Return what is shown as wrong, or an empty text."""
-        return self._note_label.text() if self._control.property("invalid") else ""
+        return self.note_text() if self._control.property("invalid") else ""
 
 
 def align_labels(*fields: FormField) -> tuple[FormField, ...]:

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
+from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.events.choices import BudgetSet
 from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.events.summary import HandoverDiscarded
@@ -19,6 +20,7 @@ from helix_desktop.providers.http import HttpClient
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.words.costs import CostState
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, Text, TokenCounts
 from tests.support.model_servers.connect import connect_model
 from tests.support.window.buttons import press
@@ -63,6 +65,32 @@ async def set_to(rig: WindowRig, tokens: str, cost: str = "") -> None:
     count = len(rig.events(BudgetSet))
     press(dialog, "set_budget")
     await until(lambda: len(rig.events(BudgetSet)) > count, "the budget on record")
+
+
+async def test_what_a_typed_limit_means(qapp: QApplication) -> None:
+    """0 is no limit, a used-up one stops the session, and each fault is named; cents below one stay."""
+    parent, spent = QWidget(), Spending(5_000, 0.5)
+    dialog = BudgetDialog(parent, CostState(spent, Budget(cost=0.004)), has_prices=True)
+    assert (dialog.cost.text(), dialog.budget) == ("0.004", Budget(0, 0.004))
+    no_limit = "0: no limit."
+    used_up = "Used up already: the next turn stops before its first model call."
+    whole = "Enter a whole number, for example 200,000 or 200k."
+    for line, typed, expected in (
+        (dialog.tokens, "0", no_limit),
+        (dialog.tokens, "5k", used_up),
+        (dialog.tokens, "8.2m", ""),
+        (dialog.tokens, "1.5", whole),
+        (dialog.tokens, "-3", "Enter 0 or more."),
+        (dialog.tokens, "1e400", "Enter a number."),
+        (dialog.tokens, "1e13", "Enter a smaller number."),
+        (dialog.tokens, "", ""),
+        (dialog.cost, "0.00", no_limit),
+        (dialog.cost, "0,5", used_up),
+        (dialog.cost, "nan", "Enter a number."),
+    ):
+        line.setText(typed)
+        notes = [field.note_text() for field in dialog.findChildren(FormField)]
+        assert notes == ([expected, used_up] if line is dialog.tokens else ["", expected]), typed
 
 
 async def test_spending_is_in_sight_and_ends_at_its_budget(qapp: QApplication, tmp_path: Path) -> None:
