@@ -22,7 +22,7 @@ from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.subagents.delegate_tool import DelegatingTools
 from helix_desktop.agent.subagents.runner import SubagentFactory, SubagentRunner
 from helix_desktop.agent.tool_calls.approvals import ApprovalService, SessionPermissions
-from helix_desktop.agent.tool_calls.file_changes import FileChanges
+from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.agent.tool_calls.runner import ToolRunner
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.domain.cost import Spending
@@ -53,9 +53,9 @@ def create_conversation(
     runtime = _create_runtime(session, scope, services, BudgetedSettings(settings, budget), model_choice)
     subagents = SubagentRunner(session, scope, subagent_factory)
     extractor = Extractor(services.counter, services.prompts["extract"], runtime.settings)
-    file_changes = FileChanges(runtime, services.file_checker)
+    file_versions = FileVersionTracker(runtime, services.file_checker)
     changes = ChangeRecorder(runtime, services.file_history, services.store)
-    runner = _create_tool_runner(runtime, services, permissions, subagents, extractor, file_changes, changes)
+    runner = _create_tool_runner(runtime, services, permissions, subagents, extractor, file_versions, changes)
     spend_approvals = SpendApprovals(runtime, budget, services.is_unattended)
     context_manager = ContextManager(runtime, budget, spend_approvals)
     forms = OutputForms(runtime, services.store, context_manager.rewriter, extractor)
@@ -65,7 +65,7 @@ def create_conversation(
         context_manager,
         budget,
         permissions,
-        file_changes,
+        file_versions,
         changes,
         SessionInstructions(runtime, services.instructions),
         is_unattended=is_subagent or services.is_unattended,
@@ -111,7 +111,7 @@ def _create_tool_runner(
     permissions: SessionPermissions,
     subagents: SubagentRunner,
     extractor: Extractor,
-    file_changes: FileChanges,
+    file_versions: FileVersionTracker,
     changes: ChangeRecorder,
 ) -> ToolRunner:
     tools = services.tools_of(runtime.session)
@@ -124,4 +124,4 @@ def _create_tool_runner(
         services.interactive_approver.reevaluate,
         is_demo=lambda: runtime.frame.info.demo,
     )
-    return ToolRunner(runtime, tools, approvals, IntakeGate(runtime, extractor), file_changes, changes)
+    return ToolRunner(runtime, tools, approvals, IntakeGate(runtime, extractor), file_versions, changes)

@@ -15,7 +15,7 @@ from helix_desktop.agent.response_stream import ResponseStream
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised, TurnChanged
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
-from helix_desktop.agent.tool_calls.file_changes import FileChanges
+from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.agent.tool_calls.runner import ToolRunner
 from helix_desktop.agent.user_message import TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
@@ -62,7 +62,7 @@ class TurnEngine:
         context_manager: ContextManager,
         budget: SessionBudget,
         permissions: SessionPermissions,
-        file_changes: FileChanges,
+        file_versions: FileVersionTracker,
         changes: ChangeRecorder,
         instructions: SessionInstructions,
         is_unattended: bool = False,
@@ -71,7 +71,7 @@ class TurnEngine:
         self._is_unattended = is_unattended
         self._runtime, self._tools, self._context_manager = runtime, tools, context_manager
         self.response = ResponseStream(runtime)
-        self._budget, self._permissions, self._file_changes = budget, permissions, file_changes
+        self._budget, self._permissions, self._file_versions = budget, permissions, file_versions
         self._changes, self._instructions = changes, instructions
         self._intake = Intake(runtime.counter)
         self.cancelled_as: TurnOutcome = (
@@ -139,7 +139,7 @@ class TurnEngine:
         try:
             await self.close_interrupted()
             await self._omit_refused_images()
-            changed = await self._file_changes.record()  # the user may have edited files meanwhile
+            changed = await self._file_versions.record()  # the user may have edited files meanwhile
             changed += await self._changes.outside_changes({file.path for file in changed})
             instructions = await self._instructions.before_message()
             mode = self._permissions.mode
@@ -162,7 +162,7 @@ class TurnEngine:
             *_, recorded = await self._runtime.session.record(*titled, *instructions, event)
             start.end(recorded.seq)
             if any(attachment.version for attachment in message.attachments):
-                await self._file_changes.record()  # they may have changed since they were attached
+                await self._file_versions.record()  # they may have changed since they were attached
         finally:
             start.end()
 
@@ -183,7 +183,7 @@ class TurnEngine:
                 return [event]
 
             await self._runtime.session.record_decided(decide)
-            await self._file_changes.record()
+            await self._file_versions.record()
             self._changes.scan_in_background()
         finally:
             start.end()

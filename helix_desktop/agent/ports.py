@@ -281,7 +281,7 @@ class Tools(Protocol):
         ...
 
 
-class FileChecker(Protocol):
+class FileVersionChecker(Protocol):
     """Finds out which files of a workspace are not as they were; reads off the calling thread.
 
     A file outside the workspace is never read.

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from helix_desktop.agent.ports import FileChecker, FileReader, LineSearch
+from helix_desktop.agent.ports import FileReader, FileVersionChecker, LineSearch
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.store.content_reader import ContentReader
@@ -21,7 +21,7 @@ from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.cache.regex_lines import RegexLineSearch
 from helix_desktop.tools.environment.description import WorkspaceEnvironment
 from helix_desktop.tools.files.attach import JailedFileReader
-from helix_desktop.tools.files.changes import JailedFileChecker
+from helix_desktop.tools.files.file_versions import JailedFileVersionChecker
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.process.environment import clean_environment
@@ -78,9 +78,9 @@ class ToolService:
         """Return the jail of the workspace at `root`."""
         return open_jail(root, self._protected)
 
-    def create_file_checker(self, root: Path) -> FileChecker:
+    def create_file_checker(self, root: Path) -> FileVersionChecker:
         """Return what finds out which files of the workspace at `root` changed."""
-        return JailedFileChecker(self.open_jail(root))
+        return JailedFileVersionChecker(self.open_jail(root))
 
     def create_file_reader(self, root: Path) -> FileReader:
         """Return what reads the files of the workspace at `root` that the user attaches."""

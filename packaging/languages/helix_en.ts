@@ -2968,7 +2968,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/changes/change_list.py" />
+            <location filename="../../helix_desktop/ui/changes/change_list_view.py" />
             <location filename="../../helix_desktop/ui/design/diff/text_view.py" />
             <source>Changes</source>
             <translation type="unfinished" />
@@ -21598,12 +21598,12 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/tools/files/change.py" />
+            <location filename="../../helix_desktop/tools/files/file_write.py" />
             <source>Edit {count} files</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/tools/files/change.py" />
+            <location filename="../../helix_desktop/tools/files/file_write.py" />
             <source>Edit {file}</source>
             <translation type="unfinished" />
         </message>
@@ -21753,7 +21753,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/tools/files/change.py" />
+            <location filename="../../helix_desktop/tools/files/file_write.py" />
             <source>Write {file}</source>
             <translation type="unfinished" />
         </message>

@@ -11,7 +11,7 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.files.version import ChangedFile, ChangeReport, FileVersion
-from helix_desktop.tools.files.changes import MAX_HASHED, JailedFileChecker, version_of
+from helix_desktop.tools.files.file_versions import MAX_HASHED, JailedFileVersionChecker, version_of
 from helix_desktop.tools.workspace_tools import open_jail
 from tests.support.memory_files import MemoryFiles
 
@@ -40,7 +40,7 @@ class Files(Protocol):
         ...
 
 
-class WorkspaceFiles(JailedFileChecker):
+class WorkspaceFiles(JailedFileVersionChecker):
     """Files of a folder."""
 
     def __init__(self, root: Path) -> None:

@@ -39,7 +39,7 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.tools.cache.regex_lines import RegexLineSearch
 from helix_desktop.tools.files.attach import JailedFileReader
-from helix_desktop.tools.files.changes import JailedFileChecker
+from helix_desktop.tools.files.file_versions import JailedFileVersionChecker
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
 from helix_desktop.tools.workspace_tools import (
     ToolSetup,
@@ -290,7 +290,7 @@ def _create_workspace(
     descriptions = RESOURCES / "prompts" / "tools"
     parts = SessionServices(
         *(store, tools, counter, MemoryRules(), lambda: next(clock), load_prompts(), FixedApprover("once")),
-        file_checker=JailedFileChecker(open_jail(root)),
+        file_checker=JailedFileVersionChecker(open_jail(root)),
         file_reader=JailedFileReader(open_jail(root)),
         file_history=history,
         line_search=RegexLineSearch(Ripgrep(find_ripgrep(), {})),

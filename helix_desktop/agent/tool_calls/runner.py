@@ -22,7 +22,7 @@ from helix_desktop.agent.session_updates import (
     QuestionAsked,
 )
 from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService, UserAsk
-from helix_desktop.agent.tool_calls.file_changes import FileChanges
+from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.agent.tool_calls.partial_outputs import PartialOutputs
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls, run_to_end
 from helix_desktop.agent.window.early_rewrites import EarlyRewrites
@@ -77,11 +77,11 @@ class ToolRunner:
         tools: Tools,
         approvals: ApprovalService,
         gate: IntakeGate,
-        file_changes: FileChanges,
+        file_versions: FileVersionTracker,
         changes: ChangeRecorder,
     ) -> None:
         self._runtime, self._tools, self._approvals, self._gate = runtime, tools, approvals, gate
-        self._file_changes, self._changes = file_changes, changes
+        self._file_versions, self._changes = file_versions, changes
         self._intake = Intake(runtime.counter)
         self.running_calls = RunningCalls(runtime.clock)
         self._partial_outputs = PartialOutputs(runtime)
@@ -171,7 +171,7 @@ class ToolRunner:
 
     async def _refusal(self, request: ApprovalRequest | None) -> ToolResult | None:
         """Return the answer to an edit of files that changed since the agent saw them, unawares."""
-        files = await self._file_changes.before_edit(request)
+        files = await self._file_versions.before_edit(request)
         if not files:
             return None
         updates = await self._changes.file_updates(files)
@@ -255,7 +255,7 @@ class ToolRunner:
             await self._record(call, refusal, self._runtime.clock(), step)
             return
         if outside:
-            await self._file_changes.record_unannounced(outside)
+            await self._file_versions.record_unannounced(outside)
         self._runtime.session.publish(CallStarted(call))
         started_at_ms = self._runtime.clock()
         running = self.running_calls.create(call)
@@ -293,10 +293,10 @@ class ToolRunner:
     ) -> None:
         """Record the output of a call that has ended, and what it changed."""
         captured = await self._changes.end_call(call.id)
-        result = await self._file_changes.with_versions(call, request, result)
+        result = await self._file_versions.with_versions(call, request, result)
         await self._record(call, result, started_at_ms, step)
         await self._changes.record(call.id, captured)
-        await self._file_changes.record_after(call.id, request, result)
+        await self._file_versions.record_after(call.id, request, result)
 
     async def _record(self, call: ToolCall, result: ToolResult, started_at_ms: int, step: _Step) -> None:
         received = await self._received(call, result, started_at_ms)

@@ -21,7 +21,7 @@ from helix_desktop.file_history.revert.current_paths import RevertTree
 from helix_desktop.file_history.revert.folders import Folders, FolderUnreachable
 from helix_desktop.file_history.revert.planner import Planner
 from helix_desktop.file_history.revert.refusals import PathChanged, half_done, refusal_of, refused
-from helix_desktop.file_history.revert.steps import JournalEntry, Step, Target, build_steps, changes_of
+from helix_desktop.file_history.revert.steps import JournalEntry, RevertStep, Target, build_steps, changes_of
 from helix_desktop.file_history.revert.swap import Swap
 from helix_desktop.file_history.revert.targets import TargetFinder, refuse_busy
 from helix_desktop.file_history.tree.rules import STAGED_PREFIX
@@ -121,7 +121,7 @@ class Reverts:
             self._lock.release()
 
     def _apply(
-        self, session: str, plan: RevertPlan, targets: Mapping[str, Target], steps: tuple[Step, ...]
+        self, session: str, plan: RevertPlan, targets: Mapping[str, Target], steps: tuple[RevertStep, ...]
     ) -> CapturedChanges:
         revert_id = uuid.uuid4().hex
         changes = ChangeList(changes_of(targets))
@@ -195,7 +195,7 @@ class Reverts:
                 self._keep(swap, step)
             self._database.journal.put(revert_id, _DONE, swap.entry.encode())
 
-    def _keep(self, swap: Swap, step: Step) -> None:
+    def _keep(self, swap: Swap, step: RevertStep) -> None:
         """Keep what stood at a path that somebody else has changed since: the next scan sees it as theirs."""
         if step.present is None:
             return

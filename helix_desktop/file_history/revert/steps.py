@@ -17,7 +17,7 @@ what stands there change places. mode: permissions are set."""
 _NEEDED = {"file": 0o400, "folder": 0o700, "link": 0}  # what its user needs to read or empty it
 
 
-class Step(msgspec.Struct, frozen=True, omit_defaults=True):
+class RevertStep(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is done at one path."""
 
     kind: StepKind
@@ -30,7 +30,7 @@ class JournalEntry(msgspec.Struct, frozen=True):
     """What is needed to take back a revert that was cut off; `folder` is the staging folder in the root."""
 
     folder: str
-    steps: tuple[Step, ...]
+    steps: tuple[RevertStep, ...]
 
     def encode(self) -> bytes:
         """Return its bytes."""
@@ -49,29 +49,33 @@ class Target(NamedTuple):
     state: FileState | None
 
 
-def build_steps(targets: Mapping[str, Target]) -> tuple[Step, ...]:
+def build_steps(targets: Mapping[str, Target]) -> tuple[RevertStep, ...]:
     """Return the steps: what goes, deepest first; folders; what comes; permissions, deepest first."""
-    opened, asides, folders, comes, modes = (list[Step]() for _ in range(5))
+    opened, asides, folders, comes, modes = (list[RevertStep]() for _ in range(5))
     for path in sorted(targets):
         present, target = targets[path]
         if present is not None and ~present.mode & _NEEDED[present.kind]:
             wider = msgspec.structs.replace(present, mode=present.mode | _NEEDED[present.kind])
-            opened.append(Step("open", path, present, wider))
+            opened.append(RevertStep("open", path, present, wider))
             present = wider
         if present is not None and target is not None and _has_same_content(present, target):
             if present.mode != target.mode:
-                modes.append(Step("mode", path, present, target))
+                modes.append(RevertStep("mode", path, present, target))
             continue
         is_swap = present is not None and target is not None and "folder" not in (present.kind, target.kind)
         if present is not None and not is_swap:
-            asides.append(Step("aside", path, present))
+            asides.append(RevertStep("aside", path, present))
         if target is None:
             continue
         if target.kind == "folder":
-            folders.append(Step("folder", path, None, target))
-            modes.append(Step("mode", path, msgspec.structs.replace(target, mode=_NEEDED["folder"]), target))
+            folders.append(RevertStep("folder", path, None, target))
+            modes.append(
+                RevertStep("mode", path, msgspec.structs.replace(target, mode=_NEEDED["folder"]), target)
+            )
         else:
-            comes.append(Step("swap" if is_swap else "place", path, present if is_swap else None, target))
+            comes.append(
+                RevertStep("swap" if is_swap else "place", path, present if is_swap else None, target)
+            )
     return (*opened, *reversed(asides), *folders, *comes, *reversed(modes))
 
 

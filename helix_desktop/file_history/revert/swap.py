@@ -17,7 +17,7 @@ from helix_desktop.file_history.revert.attributes import give_attributes
 from helix_desktop.file_history.revert.current_paths import is_alike, read_bytes, read_state
 from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
 from helix_desktop.file_history.revert.refusals import PathChanged
-from helix_desktop.file_history.revert.steps import JournalEntry, Step
+from helix_desktop.file_history.revert.steps import JournalEntry, RevertStep
 from helix_desktop.system.disk_sync import CAN_SYNC_DISK
 
 _MANY = 32  # steps from which the disk is synced as a whole: one takes as long as some ten files
@@ -112,9 +112,9 @@ class Swap:
             if found is not None and _stamp(found) != self._stamps[name]:
                 raise PathChanged(step.path)
 
-    def roll_back(self) -> list[Step]:
+    def roll_back(self) -> list[RevertStep]:
         """Take back the steps; return those whose path somebody else changed since, and which stay."""
-        lost: list[Step] = []
+        lost: list[RevertStep] = []
         if not self._is_staged():
             return lost
         for number, step in reversed(list(enumerate(self.entry.steps))):
@@ -128,7 +128,7 @@ class Swap:
         self.sync()
         return lost
 
-    def read_former(self, step: Step) -> bytes:
+    def read_former(self, step: RevertStep) -> bytes:
         """Return the content of a file that a step moved aside."""
         number = self.entry.steps.index(step)
         return read_bytes(self._open_staging(), self._former_name(number, step))
@@ -156,7 +156,7 @@ class Swap:
                 self._folders.open(parent).sync()
         self._open_staging().sync()
 
-    def _staged_steps(self) -> Iterator[tuple[int, Step]]:
+    def _staged_steps(self) -> Iterator[tuple[int, RevertStep]]:
         return ((n, step) for n, step in enumerate(self.entry.steps) if step.kind in ("place", "swap"))
 
     def _is_staged(self) -> bool:
@@ -174,12 +174,12 @@ class Swap:
             self._staging = self._staging_folders.open(self.entry.folder)
         return self._staging
 
-    def _parent(self, step: Step) -> tuple[Folder, str]:
+    def _parent(self, step: RevertStep) -> tuple[Folder, str]:
         """Return the folder that a step's path is in, and its name there. Raises FolderUnreachable."""
         parent, _, name = step.path.rpartition("/")
         return self._folders.open(parent), name
 
-    def _make(self, number: int, step: Step) -> None:
+    def _make(self, number: int, step: RevertStep) -> None:
         staging = self._open_staging()
         folder, name = self._parent(step)
         with _missing_as_changed(step):
@@ -203,7 +203,7 @@ class Swap:
                         staging.move(str(number), folder, name)
                     self._verify(number, step)
 
-    def _move_aside(self, number: int, step: Step, folder: Folder, name: str) -> None:
+    def _move_aside(self, number: int, step: RevertStep, folder: Folder, name: str) -> None:
         is_folder = step.present is not None and step.present.kind == "folder"
         if is_folder:
             self._folders.close()  # none of its descriptors may outlive it
@@ -217,7 +217,7 @@ class Swap:
             return
         self._verify(number, step)
 
-    def _verify(self, number: int, step: Step) -> None:
+    def _verify(self, number: int, step: RevertStep) -> None:
         """Check that what was moved aside is what was planned for."""
         staging, name = self._open_staging(), self._former_name(number, step)
         before = staging.stat(name)
@@ -231,21 +231,21 @@ class Swap:
             return
         raise PathChanged(step.path)
 
-    def _former_name(self, number: int, step: Step) -> str:
+    def _former_name(self, number: int, step: RevertStep) -> str:
         """Return the name of what was moved aside: an exchange leaves it where the staged one was."""
         name = f"{number}.former"
         if step.kind == "swap" and self._open_staging().stat(name) is None:
             return str(number)
         return name
 
-    def _has_former(self, number: int, step: Step) -> bool:
+    def _has_former(self, number: int, step: RevertStep) -> bool:
         """Return True if what stood at a step's path is in the staging folder."""
         staging, name = self._open_staging(), self._former_name(number, step)
         if name == str(number) and is_alike(read_state(staging, name), step.target):
             return False  # it was not exchanged
         return staging.stat(name) is not None
 
-    def _take_back(self, number: int, step: Step) -> bool:
+    def _take_back(self, number: int, step: RevertStep) -> bool:
         """Take back a step if it was made; return False if its path is somebody else's now."""
         folder, name = self._parent(step)
         match step.kind:
@@ -264,7 +264,7 @@ class Swap:
                 return self._swap_back(number, step, folder, name)
         return True
 
-    def _set_mode(self, step: Step, folder: Folder, name: str) -> None:
+    def _set_mode(self, step: RevertStep, folder: Folder, name: str) -> None:
         found = folder.stat(name)
         if found is None or step.target is None or step.present is None:
             raise PathChanged(step.path)
@@ -279,14 +279,14 @@ class Swap:
             folder.set_mode(name, step.target.mode, syncs=not self._syncs_once)
 
     @staticmethod
-    def _restore_mode(step: Step, folder: Folder, name: str) -> None:
+    def _restore_mode(step: RevertStep, folder: Folder, name: str) -> None:
         found = folder.stat(name)
         if found is None or step.present is None or step.target is None:
             return
         if not stat.S_ISLNK(found.st_mode) and stat.S_IMODE(found.st_mode) == step.target.mode:
             folder.set_mode(name, step.present.mode)
 
-    def _take_out(self, number: int, step: Step, folder: Folder, name: str) -> bool:
+    def _take_out(self, number: int, step: RevertStep, folder: Folder, name: str) -> bool:
         """Move what was placed back into the staging folder; return False if it is not what was placed."""
         if not is_alike(read_state(folder, name), step.target):
             return False
@@ -297,7 +297,7 @@ class Swap:
         staging.move(str(number), folder, name)
         return False
 
-    def _put_back(self, number: int, step: Step, folder: Folder, name: str) -> bool:
+    def _put_back(self, number: int, step: RevertStep, folder: Folder, name: str) -> bool:
         staging = self._open_staging()
         if staging.stat(f"{number}.former") is None:
             is_gone = step.present is not None and step.present.kind == "folder" and folder.stat(name) is None
@@ -311,7 +311,7 @@ class Swap:
             return False
         return True
 
-    def _swap_back(self, number: int, step: Step, folder: Folder, name: str) -> bool:
+    def _swap_back(self, number: int, step: RevertStep, folder: Folder, name: str) -> bool:
         staging = self._open_staging()
         if staging.stat(f"{number}.former") is not None:
             if folder.stat(name) is not None and not self._take_out(number, step, folder, name):
@@ -327,7 +327,7 @@ class Swap:
         folder.exchange(name, staging, str(number))  # written to in that moment
         return False
 
-    def _remove(self, staging: Folder, name: str, step: Step) -> None:
+    def _remove(self, staging: Folder, name: str, step: RevertStep) -> None:
         found = staging.stat(name)
         if found is None:
             return
@@ -343,7 +343,7 @@ class Swap:
 
 
 @contextmanager
-def _missing_as_changed(step: Step) -> Iterator[None]:
+def _missing_as_changed(step: RevertStep) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, FileExistsError) as error:

@@ -41,7 +41,7 @@ from helix_desktop.providers.demo.request_reader import (
     RequestReader,
     ToolOutput,
 )
-from helix_desktop.providers.demo.script import Recall, Script, Step, Task, read_scripts
+from helix_desktop.providers.demo.script import Script, ScriptedRecall, ScriptStep, Task, read_scripts
 
 DEMO_LABEL = "demo/offline"
 _WINDOW, _RESERVE = 20_000, 1_500
@@ -155,7 +155,7 @@ class _RecallPlan:
     in_index: bool = False
 
 
-def _plan_recall(reader: RequestReader, target: Recall) -> _RecallPlan:
+def _plan_recall(reader: RequestReader, target: ScriptedRecall) -> _RecallPlan:
     escaped_target = _SPECIAL.sub(r"\\\g<0>", target.target)
     search = f"^{target.tool} {escaped_target},"  # as an index describes an output
     index = reader.next_index(search, target.oldest)
@@ -185,7 +185,7 @@ def _recall_call(digest: str, pattern: str) -> Calls:
     return ((RECALL_TOOL, arguments),)
 
 
-def _fill_text(reader: RequestReader, step: Step, task: Task) -> str:
+def _fill_text(reader: RequestReader, step: ScriptStep, task: Task) -> str:
     recalls = [other_step.recall for other_step in task.step if other_step.recall]
     text = step.say.strip()
     for name, pattern in step.find.items():

@@ -15,7 +15,7 @@ import msgspec
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.messages import Message
 from helix_desktop.providers.demo.position import ScriptPosition, last_step, newest_position, placed_step
-from helix_desktop.providers.demo.script import Recall, Script, Task
+from helix_desktop.providers.demo.script import Script, ScriptedRecall, Task
 
 SUMMARY_OPENING = "[Conversation History Summary]"
 _REFERENCE = (SUMMARY_OPENING, "[Observations]", "[Folded steps]")
@@ -117,7 +117,7 @@ class RequestReader:
         step = placed_step(self.summary_text, number)
         return step if step < len(task.step) else 0
 
-    def find_fact(self, pattern: str, recalls: Sequence[Recall] = ()) -> str:
+    def find_fact(self, pattern: str, recalls: Sequence[ScriptedRecall] = ()) -> str:
         """Return the first group of a pattern in the newest matching output since the question; or empty.
 
         Else in what stands for older messages, and in older outputs only when they are what the task set out
@@ -132,12 +132,12 @@ class RequestReader:
         matches = (re.search(pattern, text) for text in [*texts, self.summary_text])
         return next((match[1].strip() for match in matches if match), "")
 
-    def has_full_output(self, recall: Recall) -> bool:
+    def has_full_output(self, recall: ScriptedRecall) -> bool:
         """Return True if the request still contains the whole output, so that no recall is needed."""
         outputs = [output for output in _tool_outputs(self.messages) if _is_output_of(output, recall)]
         return bool(outputs) and not _HANDLE.search(outputs[-1].text) and not outputs[-1].error_line
 
-    def find_digest(self, recall: Recall) -> str:
+    def find_digest(self, recall: ScriptedRecall) -> str:
         """Return the output's digest from a marker or a recalled index; empty if neither has it."""
         in_window = [digest for output in _tool_outputs(self.messages) for digest in _handles(output, recall)]
         in_indexes = sorted(entry for text in self._index_texts() for entry in _entries(text, recall))
@@ -145,7 +145,7 @@ class RequestReader:
         digests = [*(digest for _, digest in in_indexes), *in_window]
         return (digests[0] if recall.oldest else digests[-1]) if digests else ""
 
-    def has_oldest(self, recall: Recall) -> bool:
+    def has_oldest(self, recall: ScriptedRecall) -> bool:
         """Return True if an index lists the output: it leads to all that is older, too."""
         return any(_entries(text, recall) for text in self._index_texts())
 
@@ -166,7 +166,7 @@ class RequestReader:
     def _searched(self, pattern: str) -> list[ToolOutput]:
         return [output for output in self.outputs if output.arguments.get("pattern") == pattern]
 
-    def ledger_digest(self, recall: Recall) -> str:
+    def ledger_digest(self, recall: ScriptedRecall) -> str:
         """Return the digest's first digits from a ledger in the window; empty if none lists it."""
         pattern = rf"^(?:\w+|[$!]) {re.escape(recall.target)}(?: \(exit \S+\))? ([0-9a-f]{{12}}) e\d+(?::|$)"
         match = re.search(pattern, self.summary_text, re.MULTILINE)
@@ -198,12 +198,12 @@ def _tool_outputs(messages: Sequence[Message]) -> Iterator[ToolOutput]:
         yield ToolOutput(call.name, arguments, message.text)
 
 
-def _is_output_of(output: ToolOutput, recall: Recall) -> bool:
+def _is_output_of(output: ToolOutput, recall: ScriptedRecall) -> bool:
     target = output.arguments.get("path" if output.tool == "read_file" else "command")
     return output.tool == recall.tool and target == recall.target and "start_line" not in output.arguments
 
 
-def _entries(text: str, recall: Recall) -> list[tuple[int, str]]:
+def _entries(text: str, recall: ScriptedRecall) -> list[tuple[int, str]]:
     """Return event and digest of each entry of an index for this output."""
     return [
         (int(event), digest)
@@ -212,5 +212,5 @@ def _entries(text: str, recall: Recall) -> list[tuple[int, str]]:
     ]
 
 
-def _handles(output: ToolOutput, recall: Recall) -> list[str]:
+def _handles(output: ToolOutput, recall: ScriptedRecall) -> list[str]:
     return _HANDLE.findall(output.text)[-1:] if _is_output_of(output, recall) else []

@@ -11,7 +11,7 @@ import msgspec
 from helix_desktop.domain.events.rewrite import Form
 
 
-class Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptedRecall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A cached output to recall, by its tool and target: the newest, or the oldest."""
 
     tool: str
@@ -20,20 +20,20 @@ class Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     oldest: bool = False
 
 
-class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One answer: its text, with placeholders that patterns fill, and its tool calls."""
 
     say: str
     find: dict[str, str] = {}
     calls: tuple[dict[str, Any], ...] = ()
-    recall: Recall | None = None
+    recall: ScriptedRecall | None = None
 
 
 class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A message of the user and the steps that answer it; the last step has no calls."""
 
     ask: str
-    step: tuple[Step, ...]
+    step: tuple[ScriptStep, ...]
 
 
 class LargeOutputForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,7 +13,7 @@ from helix_desktop.domain.files.pdf import PdfText
 from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, FileVersion
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.files.changes import version_of
+from helix_desktop.tools.files.file_versions import version_of
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.files.pdf_text import pdf_text
 

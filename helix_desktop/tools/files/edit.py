@@ -10,7 +10,7 @@ import msgspec
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.arguments import Arguments
-from helix_desktop.tools.files.change import MAX_BYTES, ChangeWriter, FileChange
+from helix_desktop.tools.files.file_write import MAX_BYTES, FileWrite, FileWriter
 from helix_desktop.tools.files.jail import FileStamp, Jail
 from helix_desktop.tools.files.replace import Edit, reencode, replace_text
 from helix_desktop.tools.tool import Tool
@@ -39,7 +39,7 @@ class WriteFile(Tool[WriteFileArguments]):
     arguments_type = WriteFileArguments
 
     def __init__(self, jail: Jail) -> None:
-        self._writer = ChangeWriter(jail, self.name)
+        self._writer = FileWriter(jail, self.name)
         self._approved_stamps: dict[str, FileStamp | None] = {}
 
     async def approval_request(self, call_id: str, args: WriteFileArguments) -> ApprovalRequest:
@@ -62,7 +62,7 @@ class WriteFile(Tool[WriteFileArguments]):
             )
         return await asyncio.to_thread(self._writer.write, [change])
 
-    def _change(self, args: WriteFileArguments) -> FileChange:
+    def _change(self, args: WriteFileArguments) -> FileWrite:
         rel, before, stamp = self._writer.read_current(args.path)
         after, preserved = reencode(before, args.content)
         if len(after) > MAX_BYTES:
@@ -73,7 +73,7 @@ class WriteFile(Tool[WriteFileArguments]):
             before_text = "new file" if before is None else f"replaced {len(before):,} bytes"
             before_text += f", {preserved} kept" if preserved else ""
             note = f"Wrote {len(after):,} bytes to {rel} ({before_text})."
-        return FileChange(rel, before, stamp, after, note)
+        return FileWrite(rel, before, stamp, after, note)
 
 
 class EditFile(Tool[Edit]):
@@ -83,7 +83,7 @@ class EditFile(Tool[Edit]):
     arguments_type = Edit
 
     def __init__(self, jail: Jail) -> None:
-        self._writer = ChangeWriter(jail, self.name)
+        self._writer = FileWriter(jail, self.name)
 
     async def approval_request(self, call_id: str, args: Edit) -> ApprovalRequest:
         """Return the approval request with the diff. Raises ToolError."""
@@ -103,7 +103,7 @@ class MultiEdit(Tool[MultiEditArguments]):
     arguments_type = MultiEditArguments
 
     def __init__(self, jail: Jail) -> None:
-        self._writer = ChangeWriter(jail, self.name)
+        self._writer = FileWriter(jail, self.name)
 
     async def approval_request(self, call_id: str, args: MultiEditArguments) -> ApprovalRequest:
         """Return the approval request with one diff of all files. Raises ToolError."""
@@ -118,9 +118,9 @@ class MultiEdit(Tool[MultiEditArguments]):
         return await asyncio.to_thread(self._writer.write, changes)
 
 
-def apply_edits(writer: ChangeWriter, edits: tuple[Edit, ...]) -> list[FileChange]:
+def apply_edits(writer: FileWriter, edits: tuple[Edit, ...]) -> list[FileWrite]:
     """Apply edits in order and return the change of each file; blocks. Raises ToolError."""
-    changes: dict[str, FileChange] = {}
+    changes: dict[str, FileWrite] = {}
     for number, edit in enumerate(edits, 1):
         try:
             rel, before, stamp = writer.read_current(edit.path)
@@ -135,13 +135,13 @@ def apply_edits(writer: ChangeWriter, edits: tuple[Edit, ...]) -> list[FileChang
             raise ToolError(what, error.why, error.fix) from error
         count_text = f"{count:,} replacements, the first" if count > 1 else "1 replacement"
         note = f"{first.note}; {count_text} at line {line}" if first else f"{count_text} at line {line}"
-        changes[rel] = FileChange(
+        changes[rel] = FileWrite(
             rel, first.before if first else before, first.stamp if first else stamp, after, note
         )
     return [_with_note(change) for change in changes.values()]
 
 
-def _with_note(change: FileChange) -> FileChange:
+def _with_note(change: FileWrite) -> FileWrite:
     sizes = f"{len(change.before or b''):,} -> {len(change.after):,} bytes"
     note = f"Edited {change.path}: {change.note} ({sizes})."
-    return FileChange(change.path, change.before, change.stamp, change.after, note)
+    return FileWrite(change.path, change.before, change.stamp, change.after, note)

@@ -16,7 +16,7 @@ from helix_desktop.domain.text_format import format_bytes, pluralize
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments, Line
-from helix_desktop.tools.files.changes import version_of
+from helix_desktop.tools.files.file_versions import version_of
 from helix_desktop.tools.files.ignore import LEFT_OUT
 from helix_desktop.tools.files.jail import Jail, OpenFile, near_name_hint
 from helix_desktop.tools.tool import UnguardedTool

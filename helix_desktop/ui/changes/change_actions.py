@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.domain.file_history.session_changes import SessionChanges
-from helix_desktop.ui.changes.change_list import ChangeList
+from helix_desktop.ui.changes.change_list_view import ChangeListView
 from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, agent_captures, can_change, file_of
 
 
@@ -27,7 +27,7 @@ class ChangeActions(QObject):
     """The event to show in the chat; 0: none, to write a message."""
     places_requested = Signal()
 
-    def __init__(self, change_list: ChangeList) -> None:
+    def __init__(self, change_list: ChangeListView) -> None:
         super().__init__(change_list)
         self.list = change_list
         self.changes: SessionChanges | None = None

@@ -14,7 +14,7 @@ from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.changes.change_actions import ChangeActions
-from helix_desktop.ui.changes.change_list import ChangeList
+from helix_desktop.ui.changes.change_list_view import ChangeListView
 from helix_desktop.ui.changes.detail import ChangeDetail
 from helix_desktop.ui.changes.file_coverage_strip import FileCoverageStrip
 from helix_desktop.ui.changes.filter_bar import ChangesFilterBar
@@ -71,7 +71,7 @@ class ChangesPage(Themed, QWidget):
         self._line_counts: dict[Contents, LineCounts] = {}
         self._has_own_width = False  # of the list: the user moved the handle
         self.filter_bar = ChangesFilterBar()
-        self.list = ChangeList(self.counts_of, now)
+        self.list = ChangeListView(self.counts_of, now)
         mark_pane_stop(self.list)
         self.change_actions = ChangeActions(self.list)
         self.detail = ChangeDetail(start, now)

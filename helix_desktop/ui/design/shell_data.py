@@ -58,7 +58,7 @@ class GaugeState:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionHeader:
+class TopBarState:
     """The session that is open: title, and what the status line says.
 
     `failure` says why the newest turn failed, until the next one begins; `budget_spent`

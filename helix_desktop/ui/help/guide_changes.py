@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from helix_desktop.ui.help.guide_section import Section
+from helix_desktop.ui.help.guide_section import GuideSection
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Guide")
 
 
-def changes_sections() -> tuple[Section, ...]:
+def changes_sections() -> tuple[GuideSection, ...]:
     """Return what is captured, how it is reverted, and what is not covered."""
     return (
-        Section(
+        GuideSection(
             tr("What is recorded"),
             (
                 tr(
@@ -22,7 +22,7 @@ def changes_sections() -> tuple[Section, ...]:
                 tr("The page Changes lists the files of a session by turn or by file, with their diffs."),
             ),
         ),
-        Section(
+        GuideSection(
             tr("Accept and revert"),
             (
                 tr("Accept marks a change as reviewed. It changes no file."),
@@ -41,7 +41,7 @@ def changes_sections() -> tuple[Section, ...]:
                 ),
             ),
         ),
-        Section(
+        GuideSection(
             tr("Rewind"),
             (
                 tr(
@@ -52,7 +52,7 @@ def changes_sections() -> tuple[Section, ...]:
                 ),
             ),
         ),
-        Section(
+        GuideSection(
             tr("What can't be undone"),
             (
                 tr(

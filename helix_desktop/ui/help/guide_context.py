@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.ui.help.guide_section import Section
+from helix_desktop.ui.help.guide_section import GuideSection
 from helix_desktop.words.numbers import format_integer, format_whole_percent
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Guide")
 
 
-def context_sections() -> tuple[Section, ...]:
+def context_sections() -> tuple[GuideSection, ...]:
     """Return what a request holds, and what keeps it small."""
     return (
-        Section(
+        GuideSection(
             tr("What the model sees"),
             (
                 tr(
@@ -28,7 +28,7 @@ def context_sections() -> tuple[Section, ...]:
                 ),
             ),
         ),
-        Section(
+        GuideSection(
             tr("What is kept"),
             (
                 tr(
@@ -38,7 +38,7 @@ def context_sections() -> tuple[Section, ...]:
                 ),
             ),
         ),
-        Section(
+        GuideSection(
             tr("Files that change"),
             (
                 tr(
@@ -47,7 +47,7 @@ def context_sections() -> tuple[Section, ...]:
                 ),
             ),
         ),
-        Section(
+        GuideSection(
             tr("Where to look"),
             (
                 tr(
@@ -65,11 +65,11 @@ def context_sections() -> tuple[Section, ...]:
     )
 
 
-def cached_sections() -> tuple[Section, ...]:
+def cached_sections() -> tuple[GuideSection, ...]:
     """Return what becomes a marker, and when."""
     policy = ContextPolicy()
     return (
-        Section(
+        GuideSection(
             tr("What leaves the context"),
             (
                 tr(
@@ -83,7 +83,7 @@ def cached_sections() -> tuple[Section, ...]:
                 ),
             ),
         ),
-        Section(
+        GuideSection(
             tr("How to get it back"),
             (
                 tr("The agent recalls a cached output itself when it needs it, byte for byte."),
@@ -97,11 +97,11 @@ def cached_sections() -> tuple[Section, ...]:
     )
 
 
-def noted_sections() -> tuple[Section, ...]:
+def noted_sections() -> tuple[GuideSection, ...]:
     """Return what notes and observations stand for."""
     policy = ContextPolicy()
     return (
-        Section(
+        GuideSection(
             tr("Old steps"),
             (
                 tr(
@@ -111,7 +111,7 @@ def noted_sections() -> tuple[Section, ...]:
                 ),
             ),
         ),
-        Section(
+        GuideSection(
             tr("Older messages"),
             (
                 tr(
@@ -133,7 +133,7 @@ def noted_sections() -> tuple[Section, ...]:
                 ),
             ),
         ),
-        Section(
+        GuideSection(
             tr("How to get it back"),
             (
                 tr("Undo the note in the timeline: the steps or messages return to the context."),
@@ -143,11 +143,11 @@ def noted_sections() -> tuple[Section, ...]:
     )
 
 
-def summarized_sections() -> tuple[Section, ...]:
+def summarized_sections() -> tuple[GuideSection, ...]:
     """Return what a handover says, and when it is written."""
     policy = ContextPolicy()
     return (
-        Section(
+        GuideSection(
             tr("When it happens"),
             (
                 tr(
@@ -163,7 +163,7 @@ def summarized_sections() -> tuple[Section, ...]:
                 tr("You can compact earlier: choose “Compact conversation…” in the Session menu."),
             ),
         ),
-        Section(
+        GuideSection(
             tr("How to get it back"),
             (
                 tr("Undo the compaction: the messages return to the context as they were."),
@@ -174,7 +174,7 @@ def summarized_sections() -> tuple[Section, ...]:
                 ),
             ),
         ),
-        Section(
+        GuideSection(
             tr("Take it along"),
             (
                 tr(
@@ -190,10 +190,10 @@ def summarized_sections() -> tuple[Section, ...]:
     )
 
 
-def undo_sections() -> tuple[Section, ...]:
+def undo_sections() -> tuple[GuideSection, ...]:
     """Return what can be undone, and where."""
     return (
-        Section(
+        GuideSection(
             tr("How it works"),
             (
                 tr("Each change is a card in the timeline. Choose Undo on it, and Redo to apply it again."),
@@ -212,11 +212,11 @@ def undo_sections() -> tuple[Section, ...]:
     )
 
 
-def policy_sections() -> tuple[Section, ...]:
+def policy_sections() -> tuple[GuideSection, ...]:
     """Return what the policy decides."""
     policy = ContextPolicy()
     return (
-        Section(
+        GuideSection(
             tr("In plain words"),
             (
                 tr(
@@ -234,7 +234,7 @@ def policy_sections() -> tuple[Section, ...]:
                 ),
             ),
         ),
-        Section(
+        GuideSection(
             tr("Change it"),
             (
                 tr(

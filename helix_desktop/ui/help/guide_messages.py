@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from helix_desktop.domain.prompt_file import WORKSPACE_FOLDERS
 from helix_desktop.domain.slash_command import SLASH
-from helix_desktop.ui.help.guide_section import Section
+from helix_desktop.ui.help.guide_section import GuideSection
 from helix_desktop.words.slash_commands import SLASH_COMMANDS
 from helix_desktop.words.translation import Translator, current_language, translate
 
 tr = Translator("Guide")
 
 
-def instructions_sections() -> tuple[Section, ...]:
+def instructions_sections() -> tuple[GuideSection, ...]:
     """Return what the agent is told once."""
     return (
-        Section(
+        GuideSection(
             tr("What the agent reads first"),
             (
                 tr(
@@ -27,7 +27,7 @@ def instructions_sections() -> tuple[Section, ...]:
                 ),
             ),
         ),
-        Section(
+        GuideSection(
             tr("Where instructions come from"),
             (
                 tr("You: for all workspaces and for this one, in Settings → Instructions."),
@@ -39,7 +39,7 @@ def instructions_sections() -> tuple[Section, ...]:
                 tr("A change is sent with your next message. Earlier versions stay in the conversation."),
             ),
         ),
-        Section(
+        GuideSection(
             tr("What no tool reads"),
             (
                 tr(
@@ -53,8 +53,8 @@ def instructions_sections() -> tuple[Section, ...]:
     )
 
 
-def _attachments() -> Section:
-    return Section(
+def _attachments() -> GuideSection:
+    return GuideSection(
         tr("Attachments"),
         (
             tr(
@@ -70,10 +70,10 @@ def _attachments() -> Section:
     )
 
 
-def messages_sections() -> tuple[Section, ...]:
+def messages_sections() -> tuple[GuideSection, ...]:
     """Return what goes along with a message, and how earlier ones come back."""
     return (
-        Section(
+        GuideSection(
             tr("Files"),
             (
                 tr("Type @ and a few letters of a name or path. Files that the session used come first."),
@@ -89,14 +89,14 @@ def messages_sections() -> tuple[Section, ...]:
             ),
         ),
         _attachments(),
-        Section(
+        GuideSection(
             tr("Cached outputs"),
             (
                 tr("Type # and words, or the first 8 digits of a digest, and choose an output to attach it."),
                 tr("Numbers such as {number} and headings stay text.", number="#42"),
             ),
         ),
-        Section(
+        GuideSection(
             tr("While you type"),
             (
                 tr(
@@ -110,7 +110,7 @@ def messages_sections() -> tuple[Section, ...]:
                 ),
             ),
         ),
-        Section(
+        GuideSection(
             tr("Questions"),
             (
                 tr(
@@ -127,7 +127,7 @@ def messages_sections() -> tuple[Section, ...]:
     )
 
 
-def commands_sections() -> tuple[Section, ...]:
+def commands_sections() -> tuple[GuideSection, ...]:
     """Return the slash commands, and prompt files."""
     show = current_language().show_fact
     built_in = tuple(
@@ -135,8 +135,8 @@ def commands_sections() -> tuple[Section, ...]:
         for command in SLASH_COMMANDS
     )
     return (
-        Section(tr("Built-in commands"), rows=built_in),
-        Section(
+        GuideSection(tr("Built-in commands"), rows=built_in),
+        GuideSection(
             tr("Your own commands"),
             (
                 tr(
@@ -168,7 +168,7 @@ def commands_sections() -> tuple[Section, ...]:
                 tr("Prompt files of a folder are read only after you trust it."),
             ),
         ),
-        Section(
+        GuideSection(
             tr("Not a command"),
             (tr("A message that begins with a path such as {path} is sent as text.", path="/usr/bin"),),
         ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class GuideSection:
     """A part of a topic: its heading, and paragraphs or rows of two columns below it."""
 
     heading: str

@@ -16,7 +16,7 @@ from helix_desktop.ui.help.guide_context import (
     undo_sections,
 )
 from helix_desktop.ui.help.guide_messages import commands_sections, instructions_sections, messages_sections
-from helix_desktop.ui.help.guide_section import Section
+from helix_desktop.ui.help.guide_section import GuideSection
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Guide")
@@ -76,9 +76,9 @@ def topic_lead(topic: Topic) -> str:
     return translate(_LEADS[topic])
 
 
-def topic_sections(topic: Topic) -> tuple[Section, ...]:
+def topic_sections(topic: Topic) -> tuple[GuideSection, ...]:
     """Return the parts of a topic; that of the keys has none, because they are a list."""
-    sections: dict[Topic, Callable[[], tuple[Section, ...]]] = {
+    sections: dict[Topic, Callable[[], tuple[GuideSection, ...]]] = {
         "context": context_sections,
         "cached": cached_sections,
         "noted": noted_sections,

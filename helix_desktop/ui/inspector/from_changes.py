@@ -8,7 +8,7 @@ from dataclasses import replace
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.context.window.window_changes import ItemChange, WindowChanges, compare_windows
 from helix_desktop.ui.inspector.from_window import window_rows
-from helix_desktop.ui.inspector.rows import ChangesState, InspectorState, RowChange, WindowRow
+from helix_desktop.ui.inspector.rows import InspectorState, RowChange, WindowChangesState, WindowRow
 from helix_desktop.words.numbers import format_token_count, format_token_difference
 from helix_desktop.words.translation import Translator
 
@@ -31,7 +31,7 @@ def with_changes(
     ]
     count, tokens = len(changes.gone), format_token_count(round(changes.gone_tokens * ratio))
     title = tr.plural(count, "%n left: {tokens}", "%n left: {tokens}", tokens=tokens)
-    gone = ChangesState(_summary(changes, ratio), title if count else "", _gone_rows(changes, ratio))
+    gone = WindowChangesState(_summary(changes, ratio), title if count else "", _gone_rows(changes, ratio))
     return replace(state, rows=(*rows, *state.rows[len(rows) :]), changes=gone)
 
 

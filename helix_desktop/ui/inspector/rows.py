@@ -260,7 +260,7 @@ class ProviderCacheState:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangesState:
+class WindowChangesState:
     """What changed since the first request of a turn, in words, and the rows of what left."""
 
     summary: str
@@ -306,4 +306,4 @@ class InspectorState:
     past_figures: str = ""
     past_note: str = ""
     turns: int = 0
-    changes: ChangesState | None = None
+    changes: WindowChangesState | None = None

@@ -27,7 +27,13 @@ from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, Windo
 from helix_desktop.ui.inspector.key_value import KeyValue
 from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.ui.inspector.request_list import RequestList
-from helix_desktop.ui.inspector.rows import CacheStats, ChangesState, InspectorState, Segment, SegmentKind
+from helix_desktop.ui.inspector.rows import (
+    CacheStats,
+    InspectorState,
+    Segment,
+    SegmentKind,
+    WindowChangesState,
+)
 from helix_desktop.words.numbers import (
     format_size,
     format_token_count,
@@ -269,7 +275,7 @@ class Inspector(Themed, QWidget):
 
     def _show_changes(self, state: InspectorState) -> None:
         """Show what changed since the turn in the choice, and what left, folded."""
-        changes = state.changes or ChangesState("")
+        changes = state.changes or WindowChangesState("")
         self.changes.show_changes(state.turns, changes.summary)
         self.gone_rows.show_rows(changes.gone)
         self.gone.setVisible(bool(changes.gone))

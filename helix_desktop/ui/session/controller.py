@@ -35,7 +35,7 @@ from helix_desktop.ui.session.budget_controller import BudgetController
 from helix_desktop.ui.session.completion.sources import ComposerCompletions
 from helix_desktop.ui.session.composer.controller import ComposerController
 from helix_desktop.ui.session.context import ControllerContext
-from helix_desktop.ui.session.header import gauge_state, session_header
+from helix_desktop.ui.session.header import gauge_state, top_bar_state
 from helix_desktop.ui.session.next_messages import NextMessagesController
 from helix_desktop.ui.session.past.changes_since import ChangesSince
 from helix_desktop.ui.session.past.controller import PastController
@@ -199,7 +199,7 @@ class SessionController(QObject):
             self._window.top_bar.show_session(None)
             return
         _, gauge = conversation.window.measure()
-        self._window.top_bar.show_session(session_header(conversation))
+        self._window.top_bar.show_session(top_bar_state(conversation))
         transcript = conversation.session.transcript
         policy_text = policy_in_use(transcript.session_policy, workspace.policy)
         self._window.top_bar.show_gauge(

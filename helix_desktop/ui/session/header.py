@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge
-from helix_desktop.ui.design.shell_data import GaugeState, SessionHeader
+from helix_desktop.ui.design.shell_data import GaugeState, TopBarState
 from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.words.efforts import with_effort
 from helix_desktop.words.failed_turns import failure_reason
@@ -17,12 +17,12 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Session")
 
 
-def session_header(conversation: Conversation) -> SessionHeader:
+def top_bar_state(conversation: Conversation) -> TopBarState:
     """Return title, state, model and size of a conversation."""
     transcript = conversation.session.transcript
     name, demo = answering_model(conversation)
     ended = transcript.failed_end
-    return SessionHeader(
+    return TopBarState(
         conversation.session.id,
         session_title(transcript.title),
         conversation.is_running,

@@ -26,7 +26,7 @@ from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.pill import Badge, Dot
-from helix_desktop.ui.design.shell_data import GaugeDetail, GaugeState, SessionHeader
+from helix_desktop.ui.design.shell_data import GaugeDetail, GaugeState, TopBarState
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
@@ -314,7 +314,7 @@ class TopBar(Themed, QWidget):
         self.title.setFixedHeight(scaled(_TITLE_HEIGHT_PX))
         self.shorten()
 
-    def show_session(self, header: SessionHeader | None) -> None:
+    def show_session(self, header: TopBarState | None) -> None:
         """Show a session's title and status, or that none is open."""
         self._session_id = header.session_id if header else ""
         self.title.editable = header is not None
@@ -372,7 +372,7 @@ class TopBar(Themed, QWidget):
         self.shorten()
 
     @staticmethod
-    def _status_texts(header: SessionHeader | None) -> tuple[str, ...]:
+    def _status_texts(header: TopBarState | None) -> tuple[str, ...]:
         """Return the status as text, the longest first."""
         if header is None:
             return (tr("No session open"),)
@@ -442,7 +442,7 @@ class TopBar(Themed, QWidget):
         self._status.setMinimumWidth(self._status.shortest_width() if is_visible else 0)
 
 
-def _dot_color_token(header: SessionHeader | None) -> str:
+def _dot_color_token(header: TopBarState | None) -> str:
     """Return the token of the dot before the status."""
     if header is not None and header.waiting:
         return "seg_output"

@@ -23,7 +23,7 @@ from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.cache.recall.dialog import RecallDialog
 from helix_desktop.ui.cache.recall.part import RecallPart
-from helix_desktop.ui.chat.composer.completion import Completion
+from helix_desktop.ui.chat.composer.completion import CompletionItem
 from helix_desktop.ui.chat.composer.completion_popup import CompletionPopup
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.style import ChatStyle
@@ -205,7 +205,7 @@ class _TintedPopup(Themed, CompletionPopup):
 def _completion_popup(window: QWidget) -> CompletionPopup:
     popup = _TintedPopup(window)
     popup.tint(LIGHT)
-    rows = [Completion("", f"module_{number}.py", "src/a/long/way/down") for number in range(12)]
+    rows = [CompletionItem("", f"module_{number}.py", "src/a/long/way/down") for number in range(12)]
     popup.show_rows(half_longer("Files"), rows)
     popup.show_note(half_longer("Add :10-40 for lines"), is_busy=True)
     popup.show()

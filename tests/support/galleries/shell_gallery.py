@@ -20,7 +20,7 @@ from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.ui.design.dialogs import Choice, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, GaugeState, JobRow, SessionHeader
+from helix_desktop.ui.design.shell_data import Banner, BannerAction, GaugeState, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.dialog import HandoverDialog
@@ -129,7 +129,7 @@ def show_running_session(window: MainWindow) -> None:
     window.sidebar.show_sessions(sessions(), NOW)
     window.sidebar.show_cache("2.1 MB · 312 entries")
     window.top_bar.show_session(
-        SessionHeader("s0", "Streaming cache for handovers", True, "opus", demo=True, messages=412)
+        TopBarState("s0", "Streaming cache for handovers", True, "opus", demo=True, messages=412)
     )
     window.top_bar.show_gauge(GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm"))
     window.show_center_page("work")

@@ -17,7 +17,7 @@ from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE
-from helix_desktop.ui.inspector.rows import CacheStats, ChangesState, RowKind, Segment
+from helix_desktop.ui.inspector.rows import CacheStats, RowKind, Segment, WindowChangesState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.times import format_relative_time
@@ -228,7 +228,7 @@ def test_what_left_is_folded_and_leads_to_its_place(qtbot: QtBot, pane: Inspecto
     assert pane.changes.isHidden()
     assert pane.gone.isHidden()
     left = tuple(replace(row, change="gone", state=None) for row in inspector_state().rows[8:10])
-    changes = ChangesState("+4k tokens: 3 new", "2 left: 1.2k tokens", left)
+    changes = WindowChangesState("+4k tokens: 3 new", "2 left: 1.2k tokens", left)
     pane.set_state(replace(inspector_state(), turns=3, changes=changes))
     assert pane.changes.summary.text() == "+4k tokens: 3 new"
     assert pane.gone.accessibleName() == "2 left: 1.2k tokens"

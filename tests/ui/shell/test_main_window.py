@@ -16,7 +16,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.pill import Badge, Dot
-from helix_desktop.ui.design.shell_data import Banner, BannerAction, GaugeState, JobRow, SessionHeader
+from helix_desktop.ui.design.shell_data import Banner, BannerAction, GaugeState, JobRow, TopBarState
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
@@ -29,7 +29,7 @@ from tests.support.window.bare_window import make_window
 from tests.support.window.buttons import find_button
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
-HEADER = SessionHeader("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
+HEADER = TopBarState("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
 _TITLE_PX = 120  # the minimum width of a title that is long enough
 _MIN_BAR_PX = 440  # a narrower bar contains its controls and little else
 GAUGE = GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm")
@@ -340,13 +340,13 @@ def test_job_lines_appear_update_and_disappear(qtbot: QtBot, window: MainWindow)
     ("header", "status"),
     [
         (HEADER, "Ready · opus · 412 messages"),
-        (SessionHeader("s", "T", True, "demo", demo=True, messages=1), "Running · 1 message"),
+        (TopBarState("s", "T", True, "demo", demo=True, messages=1), "Running · 1 message"),
         (replace(HEADER, running=True, waiting=True), "Waiting for you · opus · 412 messages"),
         (None, "No session open"),
     ],
 )
 def test_the_status_line_displays_the_state(
-    window: MainWindow, header: SessionHeader | None, status: str
+    window: MainWindow, header: TopBarState | None, status: str
 ) -> None:
     window.top_bar.show_session(header)
 
@@ -358,7 +358,7 @@ def test_the_demo_model_is_always_named(window: MainWindow) -> None:
     badge = window.top_bar.findChildren(Badge)[0]
     assert not badge.isVisible()
 
-    window.top_bar.show_session(SessionHeader("s", "T", True, "demo", demo=True, messages=1))
+    window.top_bar.show_session(TopBarState("s", "T", True, "demo", demo=True, messages=1))
     assert badge.isVisible()
     assert badge.text() == DEMO_BADGE
 

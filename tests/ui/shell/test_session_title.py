@@ -10,11 +10,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTextEdit
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.design.shell_data import SessionHeader
+from helix_desktop.ui.design.shell_data import TopBarState
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 
-HEADER = SessionHeader("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
+HEADER = TopBarState("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from shiboken6 import isValid
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.chat.composer.completion import (
-    Completion,
+    CompletionItem,
     CompletionSource,
     TypedWord,
     find_typed_word,
@@ -159,7 +159,7 @@ class Completer(QObject):
 
     async def _answer(self, request: int, word: TypedWord) -> None:
         problem = ""
-        rows: Sequence[Completion] = ()
+        rows: Sequence[CompletionItem] = ()
         try:
             rows = await word.source.completions(word.query)
         except HelixError as error:
@@ -171,7 +171,7 @@ class Completer(QObject):
         self._is_answered = True
         self._show(word, rows, problem or ("" if rows else word.source.empty_text))
 
-    def _show(self, word: TypedWord, rows: Sequence[Completion], note: str) -> None:
+    def _show(self, word: TypedWord, rows: Sequence[CompletionItem], note: str) -> None:
         popup = self._open_popup()
         popup.show_rows(word.source.name, rows)
         popup.show_note(note or word.source.hint)

@@ -11,7 +11,7 @@ _OPENING = ("Ps", "Pi")  # categories of brackets and quotes that open
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class CompletionItem:
     """A row of the popup: an icon, a title and a detail, with the positions of matched letters in both.
 
     `text` takes the place of what was typed, trigger and all. With `is_partial` it is the beginning of more,
@@ -60,11 +60,11 @@ class CompletionSource(Protocol):
         """Return False for a query that means something else, as `#12` does: there is no popup then."""
         ...
 
-    async def completions(self, query: str) -> Sequence[Completion]:
+    async def completions(self, query: str) -> Sequence[CompletionItem]:
         """Return what completes a query, best first. May be cancelled. Raises HelixError."""
         ...
 
-    def accept(self, completion: Completion) -> None:
+    def accept(self, completion: CompletionItem) -> None:
         """Do what accepting one does beside the text that it puts in."""
         ...
 

@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.ui.chat.composer.completion import Completion
+from helix_desktop.ui.chat.composer.completion import CompletionItem
 from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.style import REGULAR, SEMIBOLD, SMALL, UI, ChatStyle
 from helix_desktop.ui.design.labels import ElidedLabel
@@ -50,9 +50,9 @@ class _Rows(QAbstractListModel):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.completions: tuple[Completion, ...] = ()
+        self.completions: tuple[CompletionItem, ...] = ()
 
-    def show_rows(self, completions: Sequence[Completion]) -> None:
+    def show_rows(self, completions: Sequence[CompletionItem]) -> None:
         """Replace all rows."""
         self.beginResetModel()
         self.completions = tuple(completions)
@@ -93,7 +93,7 @@ class _Delegate(QStyledItemDelegate):
     ) -> None:
         """Paint a row, on a background if it is selected or under the mouse."""
         style, completion = self.chat_style, index.data(_COMPLETION_ROLE)
-        if style is None or not isinstance(completion, Completion):
+        if style is None or not isinstance(completion, CompletionItem):
             return
         theme, box = style.theme, QRectF(option.rect).adjusted(0, 1, 0, -1)
         painter.save()
@@ -203,7 +203,7 @@ class CompletionPopup(QFrame):
         self.hide()
 
     @property
-    def completions(self) -> tuple[Completion, ...]:
+    def completions(self) -> tuple[CompletionItem, ...]:
         """The rows."""
         return self._rows.completions
 
@@ -221,7 +221,7 @@ class CompletionPopup(QFrame):
         set_style_sheet(self.list_view, "QListView { background: transparent; border: 0; }")
         self.list_view.viewport().update()
 
-    def show_rows(self, name: str, completions: Sequence[Completion]) -> None:
+    def show_rows(self, name: str, completions: Sequence[CompletionItem]) -> None:
         """Show these rows, the first one selected; `name` is read by screen readers."""
         self._rows.show_rows(completions)
         self.setAccessibleName(name)
@@ -260,7 +260,7 @@ class CompletionPopup(QFrame):
         return round(self._delegate.chat_style.px(_LINE_PX)) if self._delegate.chat_style else _LINE_PX
 
 
-def row_text(completion: Completion) -> str:
+def row_text(completion: CompletionItem) -> str:
     """Return a row as one text."""
     return ", ".join(part for part in (completion.title, completion.detail) if part)
 

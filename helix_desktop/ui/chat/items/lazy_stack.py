@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from helix_desktop.ui.chat.items.text_and_code_blocks import MessageBlock, gap_before
 from helix_desktop.ui.chat.markdown.parser import Block
-from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, Section
+from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, MarkdownSection
 from helix_desktop.ui.chat.style import BODY, CODE, ChatStyle
 
 
@@ -16,7 +16,7 @@ class LazySection:
 
     __slots__ = ("built", "height", "parts", "section", "top", "tops", "width")
 
-    def __init__(self, section: Section) -> None:
+    def __init__(self, section: MarkdownSection) -> None:
         self.section = section
         self.parts: list[MessageBlock] = []
         self.built = False
@@ -47,7 +47,7 @@ class LazySection:
 class LazyStack:
     """Sections from top to bottom; all measures in pixels of the item."""
 
-    def __init__(self, markdown: LazyMarkdown, style: ChatStyle, sections: list[Section]) -> None:
+    def __init__(self, markdown: LazyMarkdown, style: ChatStyle, sections: list[MarkdownSection]) -> None:
         """Stack `sections` of a text, without a width yet."""
         self._markdown = markdown
         self._style = style

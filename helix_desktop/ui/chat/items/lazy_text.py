@@ -20,7 +20,7 @@ from helix_desktop.ui.chat.items.text_and_code_blocks import (
 )
 from helix_desktop.ui.chat.markdown.parser import Block, Code
 from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_block, text_of_layout
-from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, Section
+from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, MarkdownSection
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.design.highlight import SharedLexer
 
@@ -183,7 +183,7 @@ class LazyText:
         part.text.joiner = section.joiner if not number else None
         return part
 
-    def _code_split(self, section: Section, code: Code) -> CodeSplit:
+    def _code_split(self, section: MarkdownSection, code: Code) -> CodeSplit:
         lexer = None
         if section.fence not in self._wrapped_fences:
             lexer = self._lexers.get(section.fence)

@@ -22,7 +22,7 @@ _DEFINITION = re.compile(r"[ \t>*+\-\d.)]*\[[^\]]*\]:|[ \t>*+\-\d.)]*\[[^\]]*$",
 _CODE_GROUP = re.compile(rf"(?:[^\n]*\n){{1,{_CODE_LINES}}}")
 
 
-class Section(NamedTuple):
+class MarkdownSection(NamedTuple):
     """A stretch of a text, from `start` to `end`.
 
     Code that is cut goes on `above` or `below`; `joins` says what stood between it and the section before.
@@ -48,7 +48,7 @@ def normalize_markdown(text: str) -> str:
     return text.replace("\0", "\ufffd") if "\0" in text else text
 
 
-def split_sections(text: str) -> list[Section]:
+def split_sections(text: str) -> list[MarkdownSection]:
     """Return all sections of a normal text, in order; read one by one they give what reading the whole gives.
 
     The one exception are lines above 8,000 characters, which are words without any markup.
@@ -56,7 +56,7 @@ def split_sections(text: str) -> list[Section]:
     return list(_SectionSplitter(text).sections())
 
 
-def collect_references(text: str, sections: list[Section]) -> dict[str, Any]:
+def collect_references(text: str, sections: list[MarkdownSection]) -> dict[str, Any]:
     """Return the link references that a text defines, which sections need that stand above or below them."""
     reader = MarkdownParser()
     for section in sections:
@@ -67,7 +67,7 @@ def collect_references(text: str, sections: list[Section]) -> dict[str, Any]:
     return reader.references
 
 
-def parse_section(text: str, section: Section, references: dict[str, Any]) -> tuple[Block, ...]:
+def parse_section(text: str, section: MarkdownSection, references: dict[str, Any]) -> tuple[Block, ...]:
     """Return the blocks of one section; `references` are the link references of the whole text."""
     words = text[section.start : section.end]
     if section.kind == "code":
@@ -110,7 +110,7 @@ class _SectionSplitter:
         self._is_uncertain = False  # whether the open item may have ended already
         self._is_empty = False  # whether the last line is an item without words, which an empty line ends
 
-    def sections(self) -> Iterator[Section]:
+    def sections(self) -> Iterator[MarkdownSection]:
         """Return the sections in order."""
         text = self._text
         while self._at < len(text):
@@ -131,23 +131,23 @@ class _SectionSplitter:
         self._after_blank = True
         self._at = end + 1
 
-    def _flush(self, end: int) -> Iterator[Section]:
+    def _flush(self, end: int) -> Iterator[MarkdownSection]:
         if end > self._begin:
-            yield Section("markdown", self._begin, end)
+            yield MarkdownSection("markdown", self._begin, end)
         self._start(end)
 
     def _start(self, position: int) -> None:
         self._begin = position
         self._after_blank, self._item, self._is_uncertain, self._is_empty = True, None, False, False
 
-    def _line(self, end: int) -> Iterator[Section]:
+    def _line(self, end: int) -> Iterator[MarkdownSection]:
         for at in range(self._at, end, CODE_PART_CHARS):
             joins = None if at == self._at else ""
-            yield Section("line", at, min(end, at + CODE_PART_CHARS), joiner=joins)
+            yield MarkdownSection("line", at, min(end, at + CODE_PART_CHARS), joiner=joins)
         self._at = end + 1
         self._start(min(self._at, len(self._text)))
 
-    def _take(self, end: int) -> Iterator[Section]:
+    def _take(self, end: int) -> Iterator[MarkdownSection]:
         fence = None if self._text[self._at].isalpha() else _FENCE.match(self._text, self._at)
         indent = self._indent()
         if fence is not None and (self._is_uncertain or not self._inside(indent)):
@@ -203,7 +203,7 @@ class _SectionSplitter:
         elif self._item is not None:
             self._is_uncertain = True
 
-    def _fence(self, fence: re.Match[str], indent: int) -> Iterator[Section]:
+    def _fence(self, fence: re.Match[str], indent: int) -> Iterator[MarkdownSection]:
         text = self._text
         if self._is_uncertain and indent:
             # It may belong to an item that has ended or not: what follows is read as one section.
@@ -240,7 +240,7 @@ def _closing_fence(text: str, sign: str, start: int) -> re.Match[str] | None:
     return None
 
 
-def _code_sections(text: str, start: int, stop: int, info: str) -> Iterator[Section]:
+def _code_sections(text: str, start: int, stop: int, info: str) -> Iterator[MarkdownSection]:
     """Return the sections of a fence: cut after 80 lines, or inside a line that is longer than a section."""
     cuts = list(_code_ranges(text, start, stop))
     last = len(cuts) - 1
@@ -250,7 +250,7 @@ def _code_sections(text: str, start: int, stop: int, info: str) -> Iterator[Sect
         follows = cuts[at + 1][2] if at < last else "\n"
         lines = 0 if "" in (joins, follows) else text.count("\n", begin, end) + 1
         edges = (at > 0, at < last, joins if at else None)
-        yield Section("code", begin, end, info, *edges, (start, stop), line, lines)
+        yield MarkdownSection("code", begin, end, info, *edges, (start, stop), line, lines)
         line += lines
 
 

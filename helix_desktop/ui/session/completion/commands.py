@@ -11,7 +11,7 @@ from helix_desktop.domain.files.fuzzy_search import FuzzyPaths
 from helix_desktop.domain.slash_command import FOLDER_MARK, SLASH, command_key, is_command_name
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.prompt_files import PromptCatalog, PromptFiles
-from helix_desktop.ui.chat.composer.completion import Completion
+from helix_desktop.ui.chat.composer.completion import CompletionItem
 from helix_desktop.ui.session.slash_commands import SlashCommands
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, SlashCommand
 from helix_desktop.words.translation import Translator, translate
@@ -59,7 +59,7 @@ class CommandCompletions:
         """Return False for a path."""
         return not query or is_command_name(query.rstrip(FOLDER_MARK))
 
-    async def completions(self, query: str) -> Sequence[Completion]:
+    async def completions(self, query: str) -> Sequence[CompletionItem]:
         """Return the commands that match, best first; a name that is typed out is one of them."""
         catalog = await self._read()
         rows = {
@@ -91,18 +91,18 @@ class CommandCompletions:
             self._read_for, self._read_at = workspace_id, monotonic()
         return self._catalog
 
-    def accept(self, completion: Completion) -> None:
+    def accept(self, completion: CompletionItem) -> None:
         """Do nothing more: the command is run when the message is sent."""
 
 
-def _built_in_rows(command: SlashCommand, query: str) -> Iterator[Completion]:
+def _built_in_rows(command: SlashCommand, query: str) -> Iterator[CompletionItem]:
     """Yield a command by its name, and by another one that is being typed."""
     others = (name for name in command.also if query and name.startswith(query.casefold()))
     for name in (command.name, *others):
         yield _row(name, "square-terminal", command.arguments, translate(command.summary))
 
 
-def _row(name: str, icon: str, *details: str) -> Completion:
+def _row(name: str, icon: str, *details: str) -> CompletionItem:
     """Return the row of a command; `details` are what files say, too."""
     detail = escape_hidden_name(" · ".join(filter(None, details)))
-    return Completion(SLASH + name, SLASH + name, detail, icon)
+    return CompletionItem(SLASH + name, SLASH + name, detail, icon)

@@ -11,7 +11,7 @@ from helix_desktop.domain.search_query import MAX_QUERY_LENGTH
 from helix_desktop.ui.cache.entry_actions import is_readable
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheRow, CacheSearchResults
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
-from helix_desktop.ui.chat.composer.completion import Completion
+from helix_desktop.ui.chat.composer.completion import CompletionItem
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.translation import Translator
 
@@ -58,7 +58,7 @@ class ContentCompletions:
         is_number = query.isdigit() and len(query) < MIN_PREFIX
         return self._workspace() is not None and not is_number and not query.startswith("#")
 
-    async def completions(self, query: str) -> Sequence[Completion]:
+    async def completions(self, query: str) -> Sequence[CompletionItem]:
         """Return the contents that match, as many as a popup needs. Raises HelixError."""
         workspace = self._workspace()
         if workspace is None:
@@ -73,7 +73,7 @@ class ContentCompletions:
         rows = [row for row in await source.rows(digests[:_MAX_ROWS]) if is_readable(row)]
         return [_completion(row, words.lower().split()) for row in rows]
 
-    def accept(self, completion: Completion) -> None:
+    def accept(self, completion: CompletionItem) -> None:
         """Attach the content."""
         self._attach(completion.key)
 
@@ -88,13 +88,13 @@ async def _search(source: WorkspaceCacheSource, words: str) -> list[str]:
     return [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
 
 
-def _completion(row: CacheRow, words: Sequence[str]) -> Completion:
+def _completion(row: CacheRow, words: Sequence[str]) -> CompletionItem:
     title = " ".join(part for part in (row.tool, row.target) if part) or row.digest[:_HASH_DIGITS]
     tokens = format_token_count(row.tokens)
     detail = " · ".join(
         part for part in (row.digest[:_HASH_DIGITS], tokens, row.hit or row.first_line) if part
     )
-    return Completion(
+    return CompletionItem(
         text="",
         title=title,
         detail=detail,

@@ -14,7 +14,7 @@ from helix_desktop.domain.files.fuzzy_search import PathMatch, name_start
 from helix_desktop.domain.files.mention import find_mentions, format_mention, parse_typed
 from helix_desktop.services.file_index import FileIndex
 from helix_desktop.ui.chat.composer.completer import StartTask
-from helix_desktop.ui.chat.composer.completion import Completion
+from helix_desktop.ui.chat.composer.completion import CompletionItem
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
@@ -68,7 +68,7 @@ class FileCompletions:
         """Return True while there are files to complete."""
         return self._index() is not None
 
-    async def completions(self, query: str) -> Sequence[Completion]:
+    async def completions(self, query: str) -> Sequence[CompletionItem]:
         """Return the files and folders that match. Raises HelixError if they cannot be listed."""
         index = self._index()
         if index is None:
@@ -96,7 +96,7 @@ class FileCompletions:
         if index is not None and not (self._listed and self._listed[0] is index):
             self.refresh()
 
-    def accept(self, completion: Completion) -> None:
+    def accept(self, completion: CompletionItem) -> None:
         """Do nothing more: the mention in the text is what counts."""
 
     def _age(self) -> float:
@@ -126,11 +126,11 @@ def _used_files(event: Event) -> Iterator[str]:
             yield from (mention.path for mention in find_mentions(text))
 
 
-def _completion(match: PathMatch, first_line: int, last_line: int) -> Completion:
+def _completion(match: PathMatch, first_line: int, last_line: int) -> CompletionItem:
     path, start = match.path, name_start(match.path)
     is_folder = path.endswith("/")
     mention = format_mention(path, *(() if is_folder else (first_line, last_line)))
-    return Completion(
+    return CompletionItem(
         text=mention.removesuffix('"') if is_folder else mention,
         title=path[start:],
         detail=path[: max(0, start - 1)],

@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.chat.composer.completer import SLOW_MS
-from helix_desktop.ui.chat.composer.completion import Completion
+from helix_desktop.ui.chat.composer.completion import CompletionItem
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from tests.support.window.window_rig import until
@@ -36,16 +36,16 @@ class Names:
     def takes(self, query: str) -> bool:
         return True
 
-    async def completions(self, query: str) -> Sequence[Completion]:
+    async def completions(self, query: str) -> Sequence[CompletionItem]:
         if query in self.gates:
             await self.gates[query].wait()
         return [
-            Completion(f"@{name}", name, is_partial=name.endswith("/"))
+            CompletionItem(f"@{name}", name, is_partial=name.endswith("/"))
             for name in _NAMES
             if name.startswith(query)
         ]
 
-    def accept(self, completion: Completion) -> None:
+    def accept(self, completion: CompletionItem) -> None:
         self.accepted.append(completion.title)
 
 

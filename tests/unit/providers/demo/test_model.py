@@ -18,7 +18,7 @@ from helix_desktop.providers.demo.handover import write_handover
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, reply_to
 from helix_desktop.providers.demo.position import newest_position
 from helix_desktop.providers.demo.request_reader import RequestReader
-from helix_desktop.providers.demo.script import Recall, read_scripts
+from helix_desktop.providers.demo.script import ScriptedRecall, read_scripts
 from tests.support.demo_loop import DEMO_DIR, DemoLoop, copy_sample_project
 
 (TIDEWATCH,) = read_scripts(DEMO_DIR)
@@ -163,8 +163,8 @@ def test_the_demo_model_is_marked_as_a_demo() -> None:
     assert (info.label, info.demo, info.window, info.reserve) == (DEMO_LABEL, True, 20_000, 1_500)
 
 
-LOG = Recall(tool="read_file", target="logs/a.log", pattern="x")
-SUITE = Recall(tool="run_command", target="make test", pattern="x", oldest=True)
+LOG = ScriptedRecall(tool="read_file", target="logs/a.log", pattern="x")
+SUITE = ScriptedRecall(tool="run_command", target="make test", pattern="x", oldest=True)
 HEX = {name: name * 64 for name in "abcdef"}
 
 

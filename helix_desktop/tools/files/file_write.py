@@ -12,8 +12,8 @@ from helix_desktop.domain.permissions.rules import suggest_edit_rules
 from helix_desktop.domain.tools import ApprovalRequest, ToolResult
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.tools.files.changes import version_of
 from helix_desktop.tools.files.diff import unified_diff
+from helix_desktop.tools.files.file_versions import version_of
 from helix_desktop.tools.files.jail import FileStamp, Jail
 
 _text = TextContext("Tools")
@@ -22,7 +22,7 @@ MAX_BYTES = 16 * 1024 * 1024  # of a file that is changed as a whole
 
 
 @dataclass(frozen=True)
-class FileChange:
+class FileWrite:
     """A file before and after a change, with the stamp that shows that it is unchanged since."""
 
     path: str
@@ -40,13 +40,13 @@ class FileChange:
         return f"{self.note} Lines: {was}{_lines(self.after)}."
 
 
-class ChangeWriter:
+class FileWriter:
     """Builds the approval request with a diff, and writes the approved changes."""
 
     def __init__(self, jail: Jail, tool: str) -> None:
         self._jail, self._tool = jail, tool
 
-    def approval_request(self, call_id: str, changes: Sequence[FileChange]) -> ApprovalRequest:
+    def approval_request(self, call_id: str, changes: Sequence[FileWrite]) -> ApprovalRequest:
         """Return the approval request, with one diff of all changes."""
         detail = "".join(unified_diff(change.path, change.before, change.after) for change in changes)
         paths = [change.path for change in changes]
@@ -69,9 +69,9 @@ class ChangeWriter:
             other_paths=tuple(paths[1:]),
         )
 
-    def write(self, changes: Sequence[FileChange]) -> ToolResult:
+    def write(self, changes: Sequence[FileWrite]) -> ToolResult:
         """Write all changes or none, and return a summary. Raises ToolError."""
-        done: list[FileChange] = []
+        done: list[FileWrite] = []
         for change in changes:
             try:
                 if change.before != change.after:
@@ -104,7 +104,7 @@ class ChangeWriter:
                 return rel, None, None
             raise
 
-    def _rolled_back_error(self, done: Sequence[FileChange], error: ToolError) -> ToolError:
+    def _rolled_back_error(self, done: Sequence[FileWrite], error: ToolError) -> ToolError:
         """Undo the changes written so far, and return the error to raise."""
         not_undone = [change.path for change in done if not self._undo(change)]
         if not_undone:
@@ -115,7 +115,7 @@ class ChangeWriter:
         why = f"{error.why} Nothing was changed." if done else error.why
         return ToolError(error.what, why.strip(), error.fix)
 
-    def _undo(self, change: FileChange) -> bool:
+    def _undo(self, change: FileWrite) -> bool:
         try:
             _, now, stamp = self.read_current(change.path)
             if now != change.after or change.before is None:

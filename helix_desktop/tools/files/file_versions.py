@@ -44,7 +44,7 @@ def _fingerprint(opened: OpenFile) -> str:
     return hashlib.file_digest(opened.file, "sha256").hexdigest()[:FINGERPRINT_DIGITS]
 
 
-class JailedFileChecker:
+class JailedFileVersionChecker:
     """Compares files of one workspace with how they were.
 
     A file of another size has changed. One of the same size, but another time or inode, is hashed, so that

@@ -24,7 +24,7 @@ tr = Translator("Changes")
 _SIGHT_MS = 80  # after the last move, before what is in sight is counted
 
 
-class ChangeList(Themed, QListView):
+class ChangeListView(Themed, QListView):
     """Arrows go through it, Left and Right fold, Enter opens."""
 
     entry_selected = Signal(object)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from helix_desktop.agent.ports import FileChecker
+from helix_desktop.agent.ports import FileVersionChecker
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.domain.errors import HelixError
@@ -25,10 +25,10 @@ _DEADLINE_S = 2.0  # seconds: a disk that does not answer holds up no turn
 log = logging.getLogger(__name__)
 
 
-class FileChanges:
+class FileVersionTracker:
     """The check of one session's files; without a checker it never finds a change."""
 
-    def __init__(self, runtime: SessionRuntime, checker: FileChecker | None) -> None:
+    def __init__(self, runtime: SessionRuntime, checker: FileVersionChecker | None) -> None:
         self._runtime, self._checker = runtime, checker
 
     async def with_versions(
