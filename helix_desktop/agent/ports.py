@@ -10,7 +10,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.instructions import StandingText
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
-from helix_desktop.domain.file_history.file_coverage import FileCoverage
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
@@ -380,6 +380,10 @@ class FileHistory(Protocol):
 
     async def current_states(self, paths: Sequence[str]) -> dict[str, FileState | None]:
         """Return what stands at paths now; their contents are stored where they are covered."""
+        ...
+
+    async def uncovered_files(self, paths: Sequence[str]) -> tuple[UncoveredPlace, ...]:
+        """Return the files at paths whose content cannot be brought back if a tool changes it, and why."""
         ...
 
     async def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str] = ()) -> RevertPlan:

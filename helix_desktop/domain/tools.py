@@ -214,9 +214,9 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     asking, if any.
     `other_paths` are further files of the same change: a rule must allow each, and any may be refused.
     `subagent_title` is the title of the subagent that makes the call, if any. `coverage` says where in the
-    workspace its changes could be undone, and where not; None for a call that names what it changes.
+    workspace its changes could be undone, and where not; of a file change, only of these files.
     `folder` is where in the workspace a command runs, `root` the workspace's path. `data_loss` are the places
-    because of which mode auto asks: the command destroys them, and nothing can bring them back.
+    because of which mode auto asks: the call destroys them, and nothing can bring them back.
     `is_sandboxed` says that some sandbox holds a command, `has_network` that it may use the network.
     """
 

@@ -15,7 +15,7 @@ import msgspec
 
 from helix_desktop.domain.errors import ContentDamaged, HelixError, StoreClosed
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, FileCoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, FileCoverageSettings, UncoveredPlace
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
@@ -128,6 +128,10 @@ class WorkspaceFileHistory:
     async def current_states(self, paths: Sequence[str]) -> dict[str, FileState | None]:
         """Return what stands at paths now; their contents are stored where they are covered."""
         return await self._run(lambda opened: opened.current_states(paths))
+
+    async def uncovered_files(self, paths: Sequence[str]) -> tuple[UncoveredPlace, ...]:
+        """Return the files at paths whose content cannot be brought back if a tool changes it, and why."""
+        return await self._run(lambda opened: opened.uncovered_files(paths))
 
     async def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str] = ()) -> RevertPlan:
         """Return what taking back changes would do; they are in the order in which they were made."""

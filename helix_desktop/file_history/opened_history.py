@@ -22,7 +22,7 @@ from helix_desktop.domain.errors import (
     StoreUnreadable,
 )
 from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges
-from helix_desktop.domain.file_history.file_coverage import FileCoverage, FileCoverageSettings
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, FileCoverageSettings, UncoveredPlace
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
@@ -30,7 +30,7 @@ from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.revert.reverts import Reverts
 from helix_desktop.file_history.tree.captures import Captures
-from helix_desktop.file_history.tree.file_coverage import measure_file_coverage
+from helix_desktop.file_history.tree.file_coverage import measure_file_coverage, uncovered_files
 from helix_desktop.file_history.tree.process_lock import ProcessLock
 from helix_desktop.file_history.tree.scan import MAX_PATHS, TooManyPaths
 from helix_desktop.file_history.tree.tree import WorkspaceTree
@@ -148,6 +148,11 @@ class OpenedHistory:
         """Return what stands at paths."""
         with self._readable(), self._tree.write():
             return self._tree.current_states(paths)
+
+    def uncovered_files(self, paths: Sequence[str]) -> tuple[UncoveredPlace, ...]:
+        """Return the files at paths whose content cannot be stored."""
+        with self._readable(), self._tree.write():
+            return uncovered_files(self._tree, paths)
 
     def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str]) -> RevertPlan:
         """Plan to take back changes."""

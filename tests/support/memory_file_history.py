@@ -12,7 +12,7 @@ from helix_desktop.context.log.recorded_changes import joined_changes
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, HelixError, RevertRefused
 from helix_desktop.domain.file_history.capture import CallMark, Capture, CapturedChanges, ChangeSource
-from helix_desktop.domain.file_history.file_coverage import FileCoverage
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.file_history.revert import PlannedFile, RevertPlan
 from helix_desktop.domain.file_history.revert_choice import RevertChoice
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
@@ -126,6 +126,12 @@ class MemoryFileHistory:
     async def current_states(self, paths: Sequence[str]) -> dict[str, FileState | None]:
         """Return what stands at paths now."""
         return {path: self._present(path) for path in paths}
+
+    async def uncovered_files(self, paths: Sequence[str]) -> tuple[UncoveredPlace, ...]:
+        """Return the places of the coverage at these paths."""
+        if self.error is not None:
+            raise self.error
+        return tuple(place for place in self.coverage.places if place.path in paths)
 
     async def plan_revert(self, changes: Sequence[FileChange], captures: Sequence[str] = ()) -> RevertPlan:
         """Return what taking back changes would do."""

@@ -21,6 +21,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.session import SubagentStarted, UserSpoke
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
+from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.file_history.state import FileChange, FileState
 from helix_desktop.domain.files.version import FINGERPRINT_DIGITS, ChangedFile
 from helix_desktop.domain.messages import ToolCall
@@ -115,11 +116,16 @@ class ChangeRecorder:
             if isinstance(event, ChangesRecorded) and event.source in ("tool", "command"):
                 self._agent_paths.update(change.path for change in await self._changes_of(event))
 
-    def with_coverage(self, request: ApprovalRequest) -> ApprovalRequest:
-        """Return a request with what of the workspace is covered, if its call may change any of it."""
-        if self._history is None or request.kind in ("edit", "fetch"):
+    async def with_coverage(self, request: ApprovalRequest) -> ApprovalRequest:
+        """Return a request with what of the files it may change is covered. Never raises."""
+        if self._history is None or request.kind == "fetch":
             return request
-        return replace(request, coverage=self._history.coverage)
+        if request.kind != "edit":
+            return replace(request, coverage=self._history.coverage)
+        places = await self._quietly(self._history.uncovered_files((request.subject, *request.other_paths)))
+        if places is None:
+            return replace(request, coverage=FileCoverage())
+        return replace(request, coverage=FileCoverage(places=places, uncovered=len(places), is_complete=True))
 
     async def begin_call(self, call: ToolCall, request: ApprovalRequest | None) -> tuple[str, ...]:
         """Have what a call will change captured, if it may change files.

@@ -201,9 +201,8 @@ class ToolRunner:
             self._runtime.session.publish(ApprovalRequested(question))
             question_shown.set()
 
-        outcome = await self._approvals.decide(
-            self._runtime.session.id, self._changes.with_coverage(ask), on_ask
-        )
+        covered = await self._changes.with_coverage(ask)
+        outcome = await self._approvals.decide(self._runtime.session.id, covered, on_ask)
         question_shown.set()
         saved_rule = await self._save_rule(outcome.rule_to_save)
         await self._runtime.session.record(

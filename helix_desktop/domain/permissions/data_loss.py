@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Literal
 
 import msgspec
@@ -30,7 +30,7 @@ _REMOVING_CODE = re.compile(
     r"\b(?:rmtree|unlink|unlinkSync|rmSync|rmdirSync|rm_rf|rm_r|removeSync|os\.remove|truncate)\b"
 )
 _STRINGS = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
-_WILDCARDS = frozenset("*?[")
+_WILDCARD = re.compile(r"[*?\[]")
 _REMEMBERED = 2_048  # paths: each target is compared with each place
 _EMPTY = frozenset({"", ":", "true"})
 
@@ -64,12 +64,19 @@ def find_data_loss(
             git = [place.path for place in places if place.reason == "git"]
             lost |= dict.fromkeys(git[:1] if git or is_known else [".git"])
         for target in _targets(program, root):
-            hit = [_name(place, target) for place in places if _reaches(target, place)]
+            hits = (_name(place, target) for place in _near(places, target) if _reaches(target, place))
+            hit = list(islice(hits, _MAX_PLACES))
             is_removed = target.extent in ("file", "tree") and not _is_made_again(target.path)
             if not hit and not is_known and is_removed:
                 hit = [target.path]
             lost |= dict.fromkeys(hit)
     return tuple(lost)[:_MAX_PLACES]
+
+
+def _near(places: Iterable[UncoveredPlace], target: _Target) -> Iterator[UncoveredPlace]:
+    """Yield the places that begin as a target does up to its first wildcard: there may be 100,000."""
+    head = "" if target.path == "." else _WILDCARD.split(target.path, maxsplit=1)[0]
+    return (place for place in places if place.path.startswith(head) or head.startswith(place.path))
 
 
 def _destroys_history(program: Program) -> bool:
@@ -183,7 +190,7 @@ def _is_spared(target: _Target, place: UncoveredPlace) -> bool:
 def _reaches(target: _Target, place: UncoveredPlace) -> bool:
     """Return True if what is at a place would be gone or changed."""
     pattern, names = _names(target.path), _names(place.path)
-    is_elsewhere = pattern[:1] != names[:1] and pattern and not _WILDCARDS & set(pattern[0])
+    is_elsewhere = pattern[:1] != names[:1] and pattern and not _WILDCARD.search(pattern[0])
     if is_elsewhere or _is_spared(target, place):
         return False
     if target.extent == "content":
@@ -213,5 +220,5 @@ def _fits(pattern: Sequence[str], names: Sequence[str]) -> bool:
 
 
 def _name(place: UncoveredPlace, target: _Target) -> str:
-    is_inside = target.path.startswith(f"{place.path}/") and not re.search(r"[*?\[]", target.path)
+    is_inside = target.path.startswith(f"{place.path}/") and not _WILDCARD.search(target.path)
     return target.path if is_inside else place.path

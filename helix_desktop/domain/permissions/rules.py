@@ -60,7 +60,9 @@ def evaluate(
         _evaluate_one(rules, msgspec.structs.replace(request, subject=subject, other_paths=()), mode)
         for subject in subjects
     ]
-    return min(decisions, key=lambda decision: _STRICTEST_FIRST.index(decision.effect))
+    strictest = min(decisions, key=lambda decision: _STRICTEST_FIRST.index(decision.effect))
+    lost = dict.fromkeys(path for decision in decisions for path in decision.data_loss)
+    return msgspec.structs.replace(strictest, data_loss=tuple(lost) if strictest.effect == "ask" else ())
 
 
 def _evaluate_one(
@@ -83,9 +85,14 @@ def _evaluate_one(
 
 
 def _data_loss(request: ApprovalRequest) -> tuple[str, ...]:
-    if request.kind != "command":
+    if request.kind == "command":
+        return find_data_loss(request.subject, request.coverage, request.folder, request.root)
+    if request.coverage is None:
         return ()
-    return find_data_loss(request.subject, request.coverage, request.folder, request.root)
+    is_lost = not request.coverage.is_complete or any(
+        place.path == request.subject for place in request.coverage.places
+    )
+    return (request.subject,) if is_lost else ()
 
 
 def _doubtful_rule(rules: Iterable[PermissionRule], request: ApprovalRequest) -> PermissionRule | None:

@@ -19,6 +19,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 
+_MAX_ROWS = 500
 _SIZE, _MIN_SIZE = (600, 520), (420, 300)
 _PATH_PX = 220
 _INCLUDABLE: tuple[UncoveredReason, ...] = ("ignored", "secret", "too_large")
@@ -60,9 +61,9 @@ class UncoveredPlacesDialog(Themed, SizedDialog):
         missing = {place.path for place in coverage.places}
         for place in (place for path, place in self._included.items() if path not in missing):
             self._column.addWidget(self._row(place, is_included=True))
-        for place in coverage.places:
+        for place in coverage.places[:_MAX_ROWS]:
             self._column.addWidget(self._row(place))
-        more = coverage.uncovered - len(coverage.places)
+        more = coverage.uncovered - len(coverage.places[:_MAX_ROWS])
         if more > 0:
             self._column.addWidget(label(tr.plural(more, "and %n more place", "and %n more places"), "muted"))
         if not coverage.places:

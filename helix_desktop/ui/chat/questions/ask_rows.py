@@ -69,6 +69,8 @@ def _question_row(question: Question, is_late: bool) -> QuestionRow:
 
 def _approval_row(request: ApprovalRequest) -> ApprovalRow:
     rules = request.suggested_rules or (request.rule,)
+    says_why = request.kind == "edit" and bool(request.data_loss)  # the same files, in its reason
+    coverage = None if says_why else request.coverage
     return ApprovalRow(
         ask_key(request.call_id),
         request.tool,
@@ -79,8 +81,8 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
         request.confined or request.is_sandboxed,
         request.asking_rule,
         requester=request.subagent_title,
-        uncovered=uncovered_line(request.coverage) if request.coverage else "",
-        uncovered_places=uncovered_details(request.coverage) if request.coverage else (),
+        uncovered=uncovered_line(coverage) if coverage else "",
+        uncovered_places=uncovered_details(coverage) if coverage else (),
         data_loss=request.data_loss,
         has_network=request.has_network,
         is_rule_confined=any(rule.confined for rule in rules),

@@ -119,13 +119,14 @@ async def test_what_a_kill_left_unrecorded_is_recorded_once_when_its_session_is_
         await again.close_session(session)
 
 
-async def test_what_is_not_covered_is_named_before_a_command_runs_and_not_for_an_edit() -> None:
+async def test_what_is_not_covered_is_named_before_a_command_runs_and_of_an_edit_its_own_files() -> None:
     rig = await started([writes(a_txt="1\n"), writes(kind="edit", b_txt="2\n")])
-    place = UncoveredPlace("dist", "ignored", is_folder=True)
-    rig.history.coverage = coverage = FileCoverage(places=(place,), uncovered=1, is_complete=True)
+    places = (UncoveredPlace("dist", "ignored", is_folder=True), UncoveredPlace("b.txt", "too_large"))
+    rig.history.coverage = coverage = FileCoverage(places=places, uncovered=2, is_complete=True)
     await rig.run()
-    assert [update.ask.coverage for update in rig.updates_of(ApprovalRequested)] == [coverage, None]
-    assert uncovered_line(coverage) == "Can't be undone in 1 place: dist"
+    of_edit = FileCoverage(places=places[1:], uncovered=1, is_complete=True)
+    assert [update.ask.coverage for update in rig.updates_of(ApprovalRequested)] == [coverage, of_edit]
+    assert uncovered_line(of_edit) == "Can't be undone in 1 place: b.txt"
 
 
 async def test_mode_auto_asks_before_a_command_destroys_what_is_not_covered() -> None:

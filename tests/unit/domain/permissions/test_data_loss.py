@@ -112,3 +112,19 @@ def test_mode_auto_asks_before_what_cannot_be_undone() -> None:
     assert decide("rm src/a.py") == ("allow", ())
     allowed = PermissionRule("run_command", "rm *", kind="pattern", confined=True)
     assert decide("rm logs/app.log", allowed) == ("allow", ())
+
+
+def test_mode_auto_asks_before_edits_of_files_that_cannot_be_brought_back() -> None:
+    def decide(coverage: FileCoverage | None, *rules: PermissionRule) -> tuple[str, tuple[str, ...]]:
+        rule = PermissionRule("*", "a.py", kind="path")
+        request = ApprovalRequest(
+            *("c", "multi_edit", "a.py", "", "", rule), kind="edit", other_paths=(".env",), coverage=coverage
+        )
+        decision = evaluate(rules, request, "auto")
+        return decision.effect, decision.data_loss
+
+    secret = FileCoverage(places=(UncoveredPlace(".env", "secret"),), is_complete=True)
+    assert decide(secret) == ("ask", (".env",))
+    assert decide(secret, PermissionRule("*", ".env", kind="path")) == ("allow", ())
+    assert decide(FileCoverage(is_complete=True)) == ("allow", ())
+    assert decide(FileCoverage()) == ("ask", ("a.py", ".env"))

@@ -325,3 +325,17 @@ def test_a_folder_of_a_checkout_obeys_the_ignore_files_above_it(tmp_path: Path) 
         assert places(history) == dict.fromkeys(("deep/dist/z", "dist/x", "only/y"), "pending") | {
             "a.log": "ignored"
         }
+
+
+def test_of_files_that_a_tool_changes_only_those_are_uncovered_whose_content_cannot_be_stored(
+    root: Path,
+) -> None:
+    make(root, ".gitignore", content="*.log\n/out\n")
+    make(root, "a.log", "out/b", "out/.env", ".env", "a.py", "large", content="x" * 9)
+    make(root, "empty.key", content="")
+    settings = FileCoverageSettings(max_file=20)
+    (root / "large").write_text("x" * 21)
+    with opened_history(root.parent, settings) as history:
+        names = ("a.log", "out/b", "out/.env", ".env", "a.py", "large", "empty.key", "new")
+        found = {place.path: place.reason for place in history.uncovered_files(names)}
+        assert found == {".env": "secret", "out/.env": "secret", "large": "too_large"}
