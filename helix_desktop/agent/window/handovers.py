@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from helix_desktop.agent.session_runtime import SessionRuntime
+from helix_desktop.agent.session_updates import EventRecorded, RequestChanged, Update
 from helix_desktop.agent.window.background_job import BackgroundJob
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.handover_check import active_handover
@@ -24,6 +25,7 @@ from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, Spending, SpendReply
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.translatable_text import TextContext
 
@@ -39,6 +41,19 @@ class Handovers:
     ) -> None:
         self._runtime, self._rewriter, self._compactor, self._job = runtime, rewriter, compactor, job
         self._revisions = HandoverRevisions(runtime)
+        self._is_due = False  # True while what is written started at the threshold
+        runtime.session.listen(self._on_update)
+
+    def _on_update(self, update: Update) -> None:
+        """Cancel a due handover once something else made the room that it has to make at least."""
+        match update:
+            case EventRecorded(recorded=RecordedEvent(event=HandoverMade())):
+                self._is_due = False
+            case EventRecorded() | RequestChanged() if self._is_due:
+                gauge = self._rewriter.gauge()
+                if gauge.used <= gauge.handover_threshold - planner.least_gain(self._runtime.policy, gauge):
+                    self._is_due = False
+                    self._job.cancel()
 
     @property
     def is_running(self) -> bool:
@@ -77,9 +92,14 @@ class Handovers:
         gauge = self._rewriter.gauge()
         threshold = round(gauge.handover_threshold / gauge.window, 2)
         while True:
-            if await self._compactor.run(
-                HandoverTrigger.THRESHOLD, cut, "", ask_model, threshold, self._job.require_approval
-            ):
+            self._is_due = True
+            try:
+                is_made = await self._compactor.run(
+                    HandoverTrigger.THRESHOLD, cut, "", ask_model, threshold, self._job.require_approval
+                )
+            finally:
+                self._is_due = False
+            if is_made:
                 return True
             plan = planner.handover_now(transcript, policy, self._rewriter.gauge())
             if transcript.turn_open or not self._job.is_asking or plan is None or plan.cut == cut:

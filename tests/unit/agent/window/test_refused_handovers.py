@@ -21,24 +21,42 @@ from tests.support.scripted_model import (
 # Outputs stay in the window, so that it is the handover that must make space.
 
 
-async def test_a_due_handover_that_is_no_longer_needed_is_no_failure() -> None:
-    """Outputs that left the window meanwhile have made the room; the next one need not wait longer for it."""
-    rig = await rig_after_unneeded_handover(SUMMARY)
-    assert rig.events(HandoverFailed) == []
-    assert [discarded.spent > 0 for discarded in rig.events(HandoverDiscarded)] == [True]
+async def test_a_due_handover_is_canceled_once_other_rewrites_made_the_room() -> None:
+    """Else it would go on far below its threshold, and summarize what can stay; it is no failure."""
+    rig, gate = await rig_with_due_handover(SUMMARY)
+    gauge = rig.conversation.window.measure()[1]
+    assert gauge.used >= gauge.handover_threshold
+    await cache_outputs(rig, gauge.handover_threshold - planner.least_gain(NO_SWEEP, gauge))
+    await rig.wait_until(lambda: not rig.conversation.handovers.is_running)
+    gate.set()
+    await rig.wait_until_idle()
+    assert rig.events(HandoverMade) == rig.events(HandoverFailed) == []
     assert rig.conversation.session.transcript.handover_failures == 0
     await rig.assert_consistent()
 
 
+async def test_a_due_handover_goes_on_a_little_below_its_threshold() -> None:
+    """Else it would be paid for again as soon as the next output came."""
+    rig, gate = await rig_with_due_handover(SUMMARY)
+    await cache_outputs(rig, rig.conversation.window.measure()[1].handover_threshold - 1)
+    assert rig.conversation.handovers.is_running
+    gate.set()
+    await rig.wait_until_idle()
+    assert len(rig.events(HandoverMade)) == 1
+
+
 async def test_a_summary_that_says_too_little_is_a_failure_even_if_no_longer_needed() -> None:
     """Otherwise a model that cannot write one would be paid each time that one is due."""
-    rig = await rig_after_unneeded_handover("\n".join(f"## {title}\n- Done. [e3]" for title in SECTIONS))
+    rig, gate = await rig_with_due_handover("\n".join(f"## {title}\n- Done. [e3]" for title in SECTIONS))
+    await cache_outputs(rig, rig.conversation.window.measure()[1].handover_threshold - 1)
+    gate.set()
+    await rig.wait_until_idle()
     assert [failed.problem for failed in rig.events(HandoverFailed)] == [SummaryProblem.SHORT]
-    assert rig.events(HandoverDiscarded) == []
+    assert rig.events(HandoverMade) == rig.events(HandoverDiscarded) == []
 
 
-async def rig_after_unneeded_handover(summary: str) -> AgentRig:
-    """Return a conversation whose outputs left the window while a due handover with this text was written."""
+async def rig_with_due_handover(summary: str) -> tuple[AgentRig, asyncio.Event]:
+    """Return a conversation whose turn has ended while a due handover is written; the event ends it."""
     gate = asyncio.Event()
     model = ScriptedModel(working(19, 380), summary_script=lambda _: [gate, *text_reply(summary)])
     rig = AgentRig(model, NO_SWEEP)
@@ -46,13 +64,16 @@ async def rig_after_unneeded_handover(summary: str) -> AgentRig:
     await conversation.send("Build the thing.")
     await rig.wait_until(lambda: model.summary_requests)
     await rig.wait_until(lambda: not conversation.is_running)
-    for recorded in list(conversation.session.log):
+    return rig, gate
+
+
+async def cache_outputs(rig: AgentRig, most_tokens: float) -> None:
+    """Take outputs out of the window until it uses at most these tokens."""
+    for recorded in list(rig.conversation.session.log):
+        if rig.conversation.window.measure()[1].used <= most_tokens:
+            return
         if isinstance(recorded.event, ToolAnswered):
-            await conversation.window.cache_now(recorded.seq)
-    gate.set()
-    await rig.wait_until_idle()
-    assert rig.events(HandoverMade) == []
-    return rig
+            await rig.conversation.window.cache_now(recorded.seq)
 
 
 async def test_a_handover_is_dropped_when_its_history_changed() -> None:
