@@ -12,7 +12,7 @@ from helix_desktop.context.intake.error_lines import find_error
 from helix_desktop.context.log.mode_notes import newest_mode_note
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.artifact_ledger import LEGEND, build_ledger
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.command_lines import shown_command
 from helix_desktop.context.summaries.conclusions import (
     conclusions_in,
@@ -22,6 +22,7 @@ from helix_desktop.context.summaries.conclusions import (
     states_anything,
     telling_sentences,
 )
+from helix_desktop.context.summaries.ledger_entries import LEGEND
 from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, Repeat, quoted_tokens
 from helix_desktop.context.summaries.telling_lines import described_result, short_text
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker

@@ -11,7 +11,7 @@ import msgspec
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.artifact_ledger import LEGEND
+from helix_desktop.context.summaries.ledger_entries import LEGEND
 from helix_desktop.context.summaries.repeated_blocks import (
     MIN_CHARS,
     QuotedBlocks,

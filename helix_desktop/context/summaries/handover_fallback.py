@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.artifact_ledger import CommandRun, Ledger
+from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.conclusions import cut_between_words, cut_sentence, statements_in
+from helix_desktop.context.summaries.ledger_entries import CommandRun
 from helix_desktop.context.summaries.summary_coverage import instructions_in
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section

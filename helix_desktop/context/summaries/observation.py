@@ -14,8 +14,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem, SummaryBlock
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import cut_points as cuts
-from helix_desktop.context.summaries.artifact_ledger import LEGEND
 from helix_desktop.context.summaries.handover import UNSUPPORTED, newest_texts, quote_messages
+from helix_desktop.context.summaries.ledger_entries import LEGEND
 from helix_desktop.context.summaries.summary_coverage import also_named
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.events.rewrite import FoldMade

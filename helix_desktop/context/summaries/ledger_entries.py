@@ -1,0 +1,145 @@
+"""The entries of the artifact ledger, and how each is written in one line."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.context.summaries.command_lines import tell_apart
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.tool_call_target import ToolKind
+
+FLAGS: dict[ToolKind, str] = {"read": "r", "list": "l", "search": "s", "write": "w", "edit": "e"}
+LEGEND = "r read, l listed, s searched, w written, e edited; the hex words are digest prefixes to recall"
+COMMAND_CHARS = 80  # characters of a command that are shown
+_DIGEST_DIGITS = 12  # hex digits of a digest in the ledger: recall accepts any unambiguous prefix from 8 on
+NOTHING = digest_of(b"")
+_RESULT_CHARS = 120
+WITHOUT_CONTENT: tuple[StoredContent, ...] = ("no match", "failed")
+LedgerFileState = Literal["", "generated", "deleted"]
+StoredContent = Literal["newest", "before edits", "part", "part before edits", "no match", "failed"]
+
+
+def _one_line(text: str) -> str:
+    """Join lines: a line break in a command or path must not begin a line that looks like another entry."""
+    return " ".join(text.split())
+
+
+def _ellipsize(text: str, cap: int) -> str:
+    line = _one_line(text)
+    return line if len(line) <= cap else line[: cap - 1] + "…"
+
+
+class LedgerFile(msgspec.Struct, frozen=True):
+    """A path, everything done to it (FLAGS), and its newest event; `state` names what flags do not.
+
+    `digest` is of the newest complete content that was written or read, and `stored_seq` the event that it
+    came up in. An edit stores only what it puts in: then it is of the text before the edits since, and `seq`
+    the newest of these. If no complete text is stored, it is of the part that an edit put in or a call read
+    last; `content` tells which. Of a path that was only listed or searched it is of what was found. Of a
+    lookup that found nothing, or failed, no content is stored: `content` says so.
+    """
+
+    path: str
+    flags: str
+    digest: str
+    seq: int
+    state: LedgerFileState = ""
+    content: StoredContent = "newest"
+    stored_seq: int = 0
+
+    @property
+    def is_file(self) -> bool:
+        """Return True if it was more than listed or searched: then it may be a folder or a pattern."""
+        return bool(self.state) or not {"r", "w", "e"}.isdisjoint(self.flags)
+
+    @property
+    def is_changed(self) -> bool:
+        """Return True if it was written, edited or generated, and is still there."""
+        return self.state != "deleted" and (
+            self.state == "generated" or not {"w", "e"}.isdisjoint(self.flags)
+        )
+
+    @property
+    def holds_all(self) -> bool:
+        """Return True if a complete text of the file is stored, be it of before its edits."""
+        return bool(self.digest) and self.content in ("newest", "before edits")
+
+    @property
+    def line(self) -> str:
+        """Return the ledger's line."""
+        if not self.digest:
+            outcome = f": {self.content}" if self.content in WITHOUT_CONTENT else ""
+            return _entry(self.state or self.flags, self.path, "", self.seq) + outcome
+        line = _entry(self.state or self.flags, self.path, self.digest, self.stored_seq)
+        edit_note = f"edited since, e{self.seq}"
+        notes = {
+            "before edits": f" ({edit_note})",
+            "part": " (part)",
+            "part before edits": f" (part; {edit_note})",
+        }
+        return f"{line}{notes.get(self.content, '')}"
+
+
+class AttachedContent(msgspec.Struct, frozen=True):
+    """Content that the user attached to a message."""
+
+    label: str
+    digest: str
+    seq: int
+
+    @property
+    def line(self) -> str:
+        """Return the ledger's line."""
+        return _entry("attached", self.label, self.digest, self.seq)
+
+
+class CommandRun(msgspec.Struct, frozen=True):
+    """A command, with the exit code, output and result of its newest run.
+
+    `others` are those of the session that look the same in few characters.
+    """
+
+    command: str
+    exit_code: int | None
+    digest: str
+    seq: int
+    ok: bool = True
+    result: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """Return the ledger's line."""
+        code = "" if self.exit_code is None else f" (exit {self.exit_code})"
+        start = f"{'$' if self.ok else '!'} {tell_apart(self.command, self.others, COMMAND_CHARS)}{code}"
+        return _with_result(_entry(start, "", self.digest, self.seq), self.result)
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A tool call other than a command that failed, and the line of its output that says why."""
+
+    tool: str
+    target: str
+    text: str
+    seq: int
+    digest: str = ""
+
+    @property
+    def line(self) -> str:
+        """Return the ledger's line."""
+        start = f"! {self.tool} {_one_line(self.target)}"
+        return _with_result(_entry(start, "", self.digest, self.seq), self.text)
+
+
+def _entry(start: str, target: str, digest: str, seq: int) -> str:
+    digest = "" if digest == NOTHING else digest
+    return " ".join(f"{start} {_one_line(target)} {digest[:_DIGEST_DIGITS]} e{seq}".split())
+
+
+def _with_result(line: str, result: str) -> str:
+    return f"{line}: {_ellipsize(result, _RESULT_CHARS)}" if result.strip() else line
+
+
+LedgerEntry = LedgerFile | AttachedContent | CommandRun | Failure
