@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.domain.file_history.file_coverage import FileCoverage
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.files.version import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import TurnOutcome
@@ -238,7 +238,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     coverage: FileCoverage | None = None
     folder: str = ""
     root: str = ""
-    data_loss: tuple[str, ...] = ()
+    data_loss: tuple[UncoveredPlace, ...] = ()
     is_sandboxed: bool = False
     has_network: bool = False
 

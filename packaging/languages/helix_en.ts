@@ -4452,6 +4452,14 @@
             <source>Auto mode asks because this can't be undone: {names}</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
+            <source>Auto mode asks because this can't be undone: {names} and %n more places</source>
+            <translation>
+                <numerusform>Auto mode asks because this can't be undone: {names} and %n more place</numerusform>
+                <numerusform>Auto mode asks because this can't be undone: {names} and %n more places</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/chat/page.py" />
             <source>Back to now</source>
@@ -5630,11 +5638,6 @@
             <location filename="../../helix_desktop/ui/chat/rows/row_texts.py" />
             <source>{model}, {note}</source>
             <comment>a side answer</comment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/chat/items/approval.py" />
-            <source>{names} …</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
@@ -16,7 +16,6 @@ from helix_desktop.domain.file_history.file_coverage import FileCoverage, Uncove
 from helix_desktop.domain.permissions.git_loss import git_history_is_lost, git_paths, git_words
 from helix_desktop.domain.permissions.shell_programs import ANYTHING, Program, find_programs
 
-_MAX_PLACES = 20
 _MADE_AGAIN = frozenset({
     "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox", ".eggs",
     ".cache",
@@ -49,28 +48,31 @@ class _Target(msgspec.Struct, frozen=True):
 
 def find_data_loss(
     command: str, coverage: FileCoverage | None, folder: str = "", root: str = ""
-) -> tuple[str, ...]:
-    """Return the places that a command plausibly destroys for good, the first of them; empty if none.
+) -> tuple[UncoveredPlace, ...]:
+    """Return the places that a command plausibly destroys for good, ignored ones last.
 
     `folder` is where it runs in the workspace, `root` the workspace's own path. What tools make again, such
     as caches, does not count. Where it is not known what can be undone (`coverage` None, or not complete),
-    whatever is destroyed counts.
+    whatever is destroyed counts, as not copied yet.
     """
     is_known = coverage is not None and coverage.is_complete and not coverage.error
     places = coverage.places if coverage is not None else ()
-    lost: dict[str, None] = {}
+    lost: dict[str, UncoveredPlace] = {}
     for program in find_programs(command, folder):
         if _destroys_history(program):
-            git = [place.path for place in places if place.reason == "git"]
-            lost |= dict.fromkeys(git[:1] if git or is_known else [".git"])
+            git = [place for place in places if place.reason == "git"]
+            lost |= _by_path(git[:1] if git or is_known else [UncoveredPlace(".git", "git", is_folder=True)])
         for target in _targets(program, root):
-            hits = (_name(place, target) for place in _near(places, target) if _reaches(target, place))
-            hit = list(islice(hits, _MAX_PLACES))
+            hit = [_narrowed(place, target) for place in _near(places, target) if _reaches(target, place)]
             is_removed = target.extent in ("file", "tree") and not _is_made_again(target.path)
             if not hit and not is_known and is_removed:
-                hit = [target.path]
-            lost |= dict.fromkeys(hit)
-    return tuple(lost)[:_MAX_PLACES]
+                hit = [UncoveredPlace(target.path, "pending")]
+            lost |= _by_path(hit)
+    return tuple(sorted(lost.values(), key=lambda place: place.reason == "ignored"))
+
+
+def _by_path(places: Iterable[UncoveredPlace]) -> dict[str, UncoveredPlace]:
+    return {place.path: place for place in places}
 
 
 def _near(places: Iterable[UncoveredPlace], target: _Target) -> Iterator[UncoveredPlace]:
@@ -219,6 +221,7 @@ def _fits(pattern: Sequence[str], names: Sequence[str]) -> bool:
     return fnmatchcase(names[0], pattern[0]) and _fits(pattern[1:], names[1:])
 
 
-def _name(place: UncoveredPlace, target: _Target) -> str:
+def _narrowed(place: UncoveredPlace, target: _Target) -> UncoveredPlace:
+    """Return a place, or what of it a target names."""
     is_inside = target.path.startswith(f"{place.path}/") and not _WILDCARD.search(target.path)
-    return target.path if is_inside else place.path
+    return UncoveredPlace(target.path, place.reason) if is_inside else place

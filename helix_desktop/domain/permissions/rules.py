@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.file_history.file_coverage import UncoveredPlace
 from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.permissions.data_loss import find_data_loss
 from helix_desktop.domain.permissions.possible_match import Match
@@ -44,7 +45,7 @@ class PermissionDecision(msgspec.Struct, frozen=True):
     effect: RuleEffect
     rule: PermissionRule | None = None
     mode: Literal["", "plan", "auto"] = ""
-    data_loss: tuple[str, ...] = ()
+    data_loss: tuple[UncoveredPlace, ...] = ()
 
 
 def evaluate(
@@ -61,7 +62,7 @@ def evaluate(
         for subject in subjects
     ]
     strictest = min(decisions, key=lambda decision: _STRICTEST_FIRST.index(decision.effect))
-    lost = dict.fromkeys(path for decision in decisions for path in decision.data_loss)
+    lost = dict.fromkeys(place for decision in decisions for place in decision.data_loss)
     return msgspec.structs.replace(strictest, data_loss=tuple(lost) if strictest.effect == "ask" else ())
 
 
@@ -84,15 +85,15 @@ def _evaluate_one(
     return PermissionDecision("ask")
 
 
-def _data_loss(request: ApprovalRequest) -> tuple[str, ...]:
+def _data_loss(request: ApprovalRequest) -> tuple[UncoveredPlace, ...]:
+    coverage = request.coverage
     if request.kind == "command":
-        return find_data_loss(request.subject, request.coverage, request.folder, request.root)
-    if request.coverage is None:
+        return find_data_loss(request.subject, coverage, request.folder, request.root)
+    if coverage is None:
         return ()
-    is_lost = not request.coverage.is_complete or any(
-        place.path == request.subject for place in request.coverage.places
-    )
-    return (request.subject,) if is_lost else ()
+    if not coverage.is_complete:
+        return (UncoveredPlace(request.subject, "pending"),)
+    return tuple(place for place in coverage.places if place.path == request.subject)
 
 
 def _doubtful_rule(rules: Iterable[PermissionRule], request: ApprovalRequest) -> PermissionRule | None:

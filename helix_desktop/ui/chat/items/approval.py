@@ -31,7 +31,7 @@ from helix_desktop.ui.chat.items.painting import (
 )
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.patch_lines import patch_files
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.chat.rows.row_types import MAX_LOST, ApprovalRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.words.translation import Translator, translate
@@ -40,7 +40,6 @@ tr = Translator("Chat")
 text = TextContext("Chat")
 
 _PAD = 16.0
-_MAX_PLACES = 5  # places that a command destroys
 _ASKER = 32  # characters of a subagent's title
 _MARK = 22.0  # of an offer, with the gap behind it
 _LABELS: dict[Answer, TranslatableText] = {
@@ -62,10 +61,15 @@ _CONFINED_CHOICE = text("Choose the rule to save (allows only in the sandbox, de
 
 
 def _data_loss_text(places: Sequence[str]) -> str:
-    names = ", ".join(map(escape_invisible, places[:_MAX_PLACES]))
-    if len(places) > _MAX_PLACES:
-        names = tr("{names} …", names=names)
-    return tr("Auto mode asks because this can't be undone: {names}", names=names)
+    names = ", ".join(map(escape_invisible, places[:MAX_LOST]))
+    if len(places) <= MAX_LOST:
+        return tr("Auto mode asks because this can't be undone: {names}", names=names)
+    return tr.plural(
+        len(places) - MAX_LOST,
+        "Auto mode asks because this can't be undone: {names} and %n more place",
+        "Auto mode asks because this can't be undone: {names} and %n more places",
+        names=names,
+    )
 
 
 class ApprovalItem(RowItem):

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import msgspec
 
+from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AskRow, QuestionRow
+from helix_desktop.ui.chat.rows.row_types import MAX_LOST, ApprovalRow, AskRow, QuestionRow
 from helix_desktop.words.file_coverage import uncovered_details, uncovered_line
 from helix_desktop.words.translation import Translator, translate
 
@@ -69,8 +70,9 @@ def _question_row(question: Question, is_late: bool) -> QuestionRow:
 
 def _approval_row(request: ApprovalRequest) -> ApprovalRow:
     rules = request.suggested_rules or (request.rule,)
-    says_why = request.kind == "edit" and bool(request.data_loss)  # the same files, in its reason
-    coverage = None if says_why else request.coverage
+    coverage, lost = request.coverage, request.data_loss
+    if lost:  # the card's reason names the first of them
+        coverage = FileCoverage(places=lost, uncovered=len(lost), is_complete=True)
     return ApprovalRow(
         ask_key(request.call_id),
         request.tool,
@@ -81,9 +83,9 @@ def _approval_row(request: ApprovalRequest) -> ApprovalRow:
         request.confined or request.is_sandboxed,
         request.asking_rule,
         requester=request.subagent_title,
-        uncovered=uncovered_line(coverage) if coverage else "",
+        uncovered=uncovered_line(coverage) if coverage and not 0 < len(lost) <= MAX_LOST else "",
         uncovered_places=uncovered_details(coverage) if coverage else (),
-        data_loss=request.data_loss,
+        data_loss=tuple(place.path for place in lost),
         has_network=request.has_network,
         is_rule_confined=any(rule.confined for rule in rules),
     )

@@ -269,6 +269,10 @@ class ToolRow:
         return self.excerpt is not None or (bool(self.todo) and self.is_newest)
 
 
+MAX_LOST = 5
+"""Destroyed places that the reason of an approval card names; its fold lists more."""
+
+
 @dataclass(frozen=True, slots=True)
 class ApprovalRow:
     """A tool call that waits for the user; `offers` are the rules that may be saved, word for word.
@@ -277,7 +281,7 @@ class ApprovalRow:
     `is_rule_confined`: what a saved rule allows is so in the sandbox only.
     `matched_rule` requires the approval, if any.
     `position` says which of several questions it is, `requester` which subagent asks, if it is one.
-    `data_loss` names what a command destroys for good, if mode auto asks because of it.
+    `data_loss` names what a call destroys for good, if mode auto asks because of it.
     `uncovered` says in one line where its changes can't be undone, `uncovered_places` each with its reason.
     """
 

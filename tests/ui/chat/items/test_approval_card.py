@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.domain.file_history.file_coverage import FileCoverage, UncoveredPlace
 from helix_desktop.domain.permissions.rules import suggest_command_rules
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.items.approval import ApprovalItem
@@ -55,3 +56,16 @@ def test_it_calls_a_sandbox_with_network_what_it_is(qtbot: QtBot) -> None:
     assert _shown(qtbot, networked)[1].sandbox_text == "Sandboxed, with network"
     free = msgspec.structs.replace(networked, is_sandboxed=False)
     assert _shown(qtbot, free)[1].sandbox_text == "Not sandboxed"
+
+
+def test_it_names_what_a_call_destroys_and_not_what_it_leaves(qtbot: QtBot) -> None:
+    places = tuple(UncoveredPlace(f"{number}.log", "ignored") for number in range(7))
+    coverage = FileCoverage(places=places, uncovered=7, is_complete=True)
+    few = msgspec.structs.replace(_CONFINED, coverage=coverage, data_loss=places[:2])
+    row, item = _shown(qtbot, few)
+    assert item.texts[1].text() == "Auto mode asks because this can't be undone: 0.log, 1.log"
+    assert row.uncovered == ""
+    row, item = _shown(qtbot, msgspec.structs.replace(few, data_loss=places[:6]))
+    assert item.texts[1].text().endswith(": 0.log, 1.log, 2.log, 3.log, 4.log and 1 more place")
+    assert row.uncovered == "Can't be undone in 6 places: 0.log, 1.log, 2.log …"
+    assert len(row.uncovered_places) == 6

@@ -139,4 +139,6 @@ async def test_mode_auto_asks_before_a_command_destroys_what_is_not_covered() ->
     await rig.conversation.set_mode("auto")
     await rig.run()
     asks = [update.ask for update in rig.updates_of(ApprovalRequested)]
-    assert [(ask.subject, ask.data_loss) for ask in asks] == [("rm logs/a.log", ("logs/a.log",))]
+    assert [(ask.subject, ask.data_loss) for ask in asks] == [
+        ("rm logs/a.log", (UncoveredPlace("logs/a.log", "ignored"),))
+    ]

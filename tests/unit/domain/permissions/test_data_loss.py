@@ -30,7 +30,7 @@ PARTS = ["rm", "git", "-rf", "$X", ";", "|", "(", ">", "*", "xargs", "sh", "-c",
 
 def loss(command: str, folder: str = "") -> str:
     """Return what a command destroys in a workspace, joined by commas."""
-    return ",".join(find_data_loss(command, COVERAGE, folder, "/w/p"))
+    return ",".join(place.path for place in find_data_loss(command, COVERAGE, folder, "/w/p"))
 
 
 @pytest.mark.parametrize(
@@ -39,11 +39,11 @@ def loss(command: str, folder: str = "") -> str:
         ("rm logs/app.log", "logs/app.log"), ("rm -f logs/*.log", "logs/app.log"),
         ("rm -rf logs", "logs/app.log"),
         ("rm data/x.csv", "data/x.csv"), ("cd logs && rm app.log", "logs/app.log"), ("rm -rf .git", ".git"),
-        ("rm -rf *", "data,big.bin,logs/app.log"), ("rm -rf /w/p/.git", ".git"), ("rm -rf /w/p/data", "data"),
+        ("rm -rf *", "big.bin,data,logs/app.log"), ("rm -rf /w/p/.git", ".git"), ("rm -rf /w/p/data", "data"),
         ("git reset --hard 7f139f5", ".git"), ("git -C . gc --prune=now", ".git"), ("git stash drop", ".git"),
         ("git reflog expire --expire=now --all", ".git"), ("git push --force", ".git"),
         ("git push o +m", ".git"),
-        ("git branch -D x", ".git"), ("git clean -fdx", "data,.env,big.bin,logs/app.log"),
+        ("git branch -D x", ".git"), ("git clean -fdx", ".env,big.bin,data,logs/app.log"),
         ("git checkout -- .", "big.bin"), ("git restore .", "big.bin"), ("git checkout -- .env", ".env"),
         ("find . -name '*.log' -delete", "logs/app.log"), ("find logs -exec rm {} \\;", "logs/app.log"),
         ("find . -name '*.log' | xargs rm -f", "logs/app.log"), ("dd if=/dev/zero of=big.bin", "big.bin"),
@@ -87,8 +87,8 @@ def test_a_command_in_a_folder_destroys_what_is_there() -> None:
 def test_all_counts_where_it_is_unknown_what_can_be_undone() -> None:
     incomplete = msgspec.structs.replace(COVERAGE, is_complete=False)
     for coverage in (None, FileCoverage(), incomplete, FileCoverage(is_complete=True, error="No room")):
-        assert find_data_loss("rm a.py", coverage) == ("a.py",)
-        assert find_data_loss("git reset --hard", coverage) == (".git",)
+        assert [place.path for place in find_data_loss("rm a.py", coverage)] == ["a.py"]
+        assert [place.path for place in find_data_loss("git reset --hard", coverage)] == [".git"]
         assert find_data_loss("rm -rf build; git status", coverage) == ()
 
 
@@ -106,9 +106,9 @@ def test_mode_auto_asks_before_what_cannot_be_undone() -> None:
             *("c", "run_command", text, "", text, rule), kind="command", confined=True, coverage=COVERAGE
         )
         decision = evaluate(rules, request, "auto")
-        return decision.effect, decision.data_loss
+        return decision.effect, tuple(place.path for place in decision.data_loss)
 
-    assert decide("rm logs/app.log; git gc --prune=now") == ("ask", ("logs/app.log", ".git"))
+    assert decide("rm logs/app.log; git gc --prune=now") == ("ask", (".git", "logs/app.log"))
     assert decide("rm src/a.py") == ("allow", ())
     allowed = PermissionRule("run_command", "rm *", kind="pattern", confined=True)
     assert decide("rm logs/app.log", allowed) == ("allow", ())
@@ -121,7 +121,7 @@ def test_mode_auto_asks_before_edits_of_files_that_cannot_be_brought_back() -> N
             *("c", "multi_edit", "a.py", "", "", rule), kind="edit", other_paths=(".env",), coverage=coverage
         )
         decision = evaluate(rules, request, "auto")
-        return decision.effect, decision.data_loss
+        return decision.effect, tuple(place.path for place in decision.data_loss)
 
     secret = FileCoverage(places=(UncoveredPlace(".env", "secret"),), is_complete=True)
     assert decide(secret) == ("ask", (".env",))
