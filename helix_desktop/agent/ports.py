@@ -49,9 +49,6 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.domain.wire_request import WireRequest
 
-Clock = Callable[[], int]
-"""Returns the time in milliseconds since 1970."""
-
 
 class Model(Protocol):
     """A language model."""

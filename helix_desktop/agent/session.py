@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.ports import Clock, Store
+from helix_desktop.agent.ports import Store
 from helix_desktop.agent.session_updates import EventRecorded, Listener, Update
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import count_window, model_reports, usage_from_count
@@ -31,6 +31,7 @@ from helix_desktop.domain.question import ASK_USER, UNANSWERED
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
 from helix_desktop.domain.store.list_place import PLACE_EVENTS
+from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope
 
 INTERRUPTED = (
@@ -51,7 +52,7 @@ class Session:
         self,
         session_id: str,
         store: Store,
-        clock: Clock,
+        clock: ClockMs,
         scope: TaskScope,
         log: list[RecordedEvent],
         transcript: Transcript,

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from helix_desktop.agent.model_choice import ModelChoice
 from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports import Clock, TokenCounter
+from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.telling_lines import ShortenOutput, shorten_output
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.effort import SentEffort
+from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope
 
 
@@ -28,7 +29,7 @@ class SessionRuntime:
     session: Session
     settings: RunSettingsSource
     counter: TokenCounter
-    clock: Clock
+    clock: ClockMs
     scope: TaskScope
     prompts: Mapping[str, str]
     prompt_versions: Mapping[str, str]

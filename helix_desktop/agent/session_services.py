@@ -7,7 +7,6 @@ from copy import copy
 
 from helix_desktop.agent.ports import (
     Approver,
-    Clock,
     FileHistory,
     FileReader,
     FileVersionChecker,
@@ -25,6 +24,7 @@ from helix_desktop.agent.tool_calls.session_tools import SessionTools
 from helix_desktop.agent.trust import IsTrusted, TrustGatedTools
 from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.domain.messages import ToolSpec
+from helix_desktop.system.clock import ClockMs
 
 
 class SessionServices:
@@ -46,7 +46,7 @@ class SessionServices:
         tools: Tools,
         counter: TokenCounter,
         permissions: WorkspacePermissions,
-        clock: Clock,
+        clock: ClockMs,
         prompts: Mapping[str, str],
         approver: Approver | None = None,
         is_trusted: IsTrusted = lambda: True,

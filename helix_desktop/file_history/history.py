@@ -22,6 +22,7 @@ from helix_desktop.domain.file_history.state import ChangeList, FileChange, File
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.opened_history import OpenedHistory
 from helix_desktop.file_history.tree.rules import included_place
+from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope
 
 text = TextContext("Changes")
@@ -44,7 +45,7 @@ class WorkspaceFileHistory:
         root: Path,
         database_file: Path,
         load_settings: Callable[[], FileCoverageSettings],
-        clock: Callable[[], int],
+        clock: ClockMs,
         own_data: Iterable[Path] = (),
         save_settings: Callable[[FileCoverageSettings], None] = lambda _: None,
     ) -> None:

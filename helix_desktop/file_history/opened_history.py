@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -34,6 +34,7 @@ from helix_desktop.file_history.tree.file_coverage import measure_file_coverage,
 from helix_desktop.file_history.tree.process_lock import ProcessLock
 from helix_desktop.file_history.tree.scan import MAX_PATHS, TooManyPaths
 from helix_desktop.file_history.tree.tree import WorkspaceTree
+from helix_desktop.system.clock import ClockMs
 
 text = TextContext("Changes")
 log = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ class OpenedHistory:
         root: Path,
         database_file: Path,
         settings: FileCoverageSettings,
-        clock: Callable[[], int],
+        clock: ClockMs,
         own_data: tuple[str, ...],
     ) -> None:
         """`own_data` are paths in the workspace. Raises StoreError."""

@@ -17,6 +17,7 @@ from helix_desktop.file_history.database.check import check, repair
 from helix_desktop.file_history.database.cleanup import clean_up, plan_clean_up
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.redaction import HistoryRedaction
+from helix_desktop.system.clock import ClockMs
 
 text = TextContext("Changes")
 T = TypeVar("T")
@@ -30,7 +31,7 @@ class HistoryStorage:
     StoreWriteFailed.
     """
 
-    def __init__(self, path: Path, clock: Callable[[], int]) -> None:
+    def __init__(self, path: Path, clock: ClockMs) -> None:
         """`clock` returns the time in milliseconds since 1970."""
         self._path, self._clock = path, clock
 

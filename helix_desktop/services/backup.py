@@ -16,6 +16,7 @@ from helix_desktop.store.archive.archive_format import file_name
 from helix_desktop.store.archive.reader import read_info
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.files import non_folder_in
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -29,9 +30,7 @@ BorrowStore = Callable[[str], AbstractAsyncContextManager[SharedStore | RemoteSt
 class BackupService:
     """Exports, imports and backs up workspaces, also while they are open."""
 
-    def __init__(
-        self, registry: WorkspaceRegistry, borrow_store: BorrowStore, clock: Callable[[], int]
-    ) -> None:
+    def __init__(self, registry: WorkspaceRegistry, borrow_store: BorrowStore, clock: ClockMs) -> None:
         self._registry, self._borrow_store, self._clock = registry, borrow_store, clock
 
     def file_name(self, workspace_id: str) -> str:

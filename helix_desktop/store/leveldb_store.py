@@ -21,7 +21,7 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys, store_errors
-from helix_desktop.store.core.commit import Clock, check_commit, now_ms
+from helix_desktop.store.core.commit import check_commit
 from helix_desktop.store.core.entry_query import EntryQuery
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.write_batch import WriteBatch
@@ -50,6 +50,7 @@ from helix_desktop.store.threads.bulk_access import BulkAccess
 from helix_desktop.store.threads.loop_bridge import LoopBridge
 from helix_desktop.store.threads.reader_threads import ReaderThreads
 from helix_desktop.store.threads.writer_thread import WriteJob, WriterThread
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 _text = TextContext("Store")
 
@@ -66,7 +67,7 @@ class LevelDbStore(StoreSearch):
         files: OpenFiles,
         readers: ReaderThreads,
         loop_bridge: LoopBridge,
-        clock: Clock,
+        clock: ClockMs,
         index_after_s: float | None,
     ) -> None:
         folder = files.store_files.folder.name
@@ -103,7 +104,7 @@ class LevelDbStore(StoreSearch):
         cls,
         folder: Path,
         workspace_id: str,
-        clock: Clock = now_ms,
+        clock: ClockMs = wall_clock_ms,
         *,
         index_after_s: float | None = INDEX_AFTER_S,
         on_progress: OnProgress = no_progress,
@@ -359,7 +360,7 @@ class LevelDbStore(StoreSearch):
         self._files.close()
 
 
-def _open_files(folder: Path, workspace_id: str, clock: Clock, on_progress: OnProgress) -> OpenFiles:
+def _open_files(folder: Path, workspace_id: str, clock: ClockMs, on_progress: OnProgress) -> OpenFiles:
     files = open_files(folder, workspace_id, clock, on_progress=on_progress)
     finish_pending_deletion(files.database, files.store_files)
     return files

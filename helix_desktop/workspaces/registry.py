@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, WorkspaceMissing
 from helix_desktop.domain.translatable_text import TextContext, verbatim
+from helix_desktop.system.clock import ClockMs
 from helix_desktop.workspaces.policy_file import PolicyFile
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.toml_storage import TomlStorage, save_error
@@ -29,7 +30,7 @@ _LOCK_TIMEOUT_S = 5.0
 class WorkspaceRegistry:
     """The workspaces under one folder, in the order they were added."""
 
-    def __init__(self, folder: Path, files: TomlStorage, clock: Callable[[], int]) -> None:
+    def __init__(self, folder: Path, files: TomlStorage, clock: ClockMs) -> None:
         self._folder, self._files, self.clock = folder, files, clock
         self._records: dict[str, WorkspaceRecord] = {}
         self.problems: list[HelixError] = []

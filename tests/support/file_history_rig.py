@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -12,14 +12,14 @@ from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.file_history.state import FileChange
 from helix_desktop.file_history.history import WorkspaceFileHistory
 from helix_desktop.file_history.opened_history import OpenedHistory
-from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 DEFAULTS = FileCoverageSettings()
 
 
 @asynccontextmanager
 async def open_history(
-    tmp_path: Path, settings: FileCoverageSettings = DEFAULTS, clock: Callable[[], int] = wall_clock_ms
+    tmp_path: Path, settings: FileCoverageSettings = DEFAULTS, clock: ClockMs = wall_clock_ms
 ) -> AsyncIterator[WorkspaceFileHistory]:
     """Yield the history of the folder `w`, with the first copy done."""
     (tmp_path / "w").mkdir(exist_ok=True)

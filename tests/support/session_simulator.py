@@ -12,7 +12,7 @@ import msgspec
 
 from helix_desktop.agent.model_choice import ModelChoice
 from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports import Clock, TokenCounter
+from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.rewriter import WindowRewriter
@@ -64,6 +64,7 @@ from helix_desktop.domain.messages import ModelInfo, ModelRequest, ToolCall, Too
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.scripted_model import ScriptedModel, text_reply
 
@@ -136,7 +137,7 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def create_runtime(
-    session: Session, settings: RunSettingsSource, counter: TokenCounter, clock: Clock, scope: TaskScope
+    session: Session, settings: RunSettingsSource, counter: TokenCounter, clock: ClockMs, scope: TaskScope
 ) -> SessionRuntime:
     """What the parts of one session share, without prompts, and with any model."""
     return SessionRuntime(session, settings, counter, clock, scope, {}, {}, ModelChoice(session, settings))

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from helix_desktop.agent.ports import Clock
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import STOPPED, TURN_ENDED, ToolResult
+from helix_desktop.system.clock import ClockMs
 
 _MAX_TAIL = 16_384  # characters kept of a call's latest output, for a view opened later
 HALTED = "The user stopped this call before it had an answer. Ask what to do instead, or go on without it."
@@ -30,7 +30,7 @@ class RunningCall:
 class RunningCalls:
     """The running calls, from start to end. Stopping one does not affect its turn or other calls."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: ClockMs) -> None:
         self._clock = clock
         self._running: dict[str, tuple[RunningCall, asyncio.Task[ToolResult]]] = {}
 

@@ -9,7 +9,6 @@ import re
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
 from helix_desktop.services.app_command import app_command, is_frozen
 from helix_desktop.services.sample_python import with_sample_python
+from helix_desktop.system.clock import wall_clock_ms
 
 text = TextContext("Self-check")
 
@@ -146,7 +146,7 @@ def _create_workspace(place: Path) -> tuple[Path, Path]:
 
     folder, data = place / "workspace", place / "data"
     folder.mkdir()
-    WorkspaceRegistry(data / "workspaces", TomlFiles(), lambda: time.time_ns() // 1_000_000).add(folder)
+    WorkspaceRegistry(data / "workspaces", TomlFiles(), wall_clock_ms).add(folder)
     return folder, data
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import zstandard
@@ -13,6 +13,7 @@ from helix_desktop.domain.store.retention import HOUR_MS
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.database.connection import Connection, blob
+from helix_desktop.system.clock import ClockMs
 
 text = TextContext("Changes")
 
@@ -33,7 +34,7 @@ class ContentRow(NamedTuple):
 class ContentRows:
     """The contents in one database."""
 
-    def __init__(self, connection: Connection, clock: Callable[[], int]) -> None:
+    def __init__(self, connection: Connection, clock: ClockMs) -> None:
         self._connection, self._clock = connection, clock
         self._compressor = zstandard.ZstdCompressor(_LEVEL)
 

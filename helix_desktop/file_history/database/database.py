@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from helix_desktop.file_history.database.journal import JournalRows
 from helix_desktop.file_history.database.meta import MetaRows
 from helix_desktop.file_history.database.schema import SALVAGED, damaged_files, open_database
 from helix_desktop.file_history.database.tree_rows import TreeRows
+from helix_desktop.system.clock import ClockMs
 
 text = TextContext("Changes")
 log = logging.getLogger(__name__)
@@ -33,7 +34,7 @@ class HistoryDatabase:
     error of SQLite. What writes belongs in `write`: outside, each statement is a transaction of its own.
     """
 
-    def __init__(self, path: Path, clock: Callable[[], int]) -> None:
+    def __init__(self, path: Path, clock: ClockMs) -> None:
         """Open the file, or make it; a damaged one is moved aside (`damaged_file`).
 
         `clock` returns the time in milliseconds since 1970. Raises StoreUnreadable, StoreWriteFailed.

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.database.journal import JournalRows
 from helix_desktop.file_history.database.salvage import salvage
 from helix_desktop.file_history.database.tree_rows import TreeRows
+from helix_desktop.system.clock import ClockMs
 
 text = TextContext("Changes")
 log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 _TABLE_NAMES = frozenset(re.findall(r"CREATE TABLE (\w+)", _TABLES))
 
 
-def open_database(path: Path, clock: Callable[[], int]) -> Connection:
+def open_database(path: Path, clock: ClockMs) -> Connection:
     """Open the database, made if it is not there, for its user alone.
 
     One that is damaged, or none of ours, is moved aside first, and what is left of it is copied. `clock`

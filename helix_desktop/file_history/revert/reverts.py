@@ -25,6 +25,7 @@ from helix_desktop.file_history.revert.steps import JournalEntry, RevertStep, Ta
 from helix_desktop.file_history.revert.swap import Swap
 from helix_desktop.file_history.revert.targets import TargetFinder, refuse_busy
 from helix_desktop.file_history.tree.rules import STAGED_PREFIX
+from helix_desktop.system.clock import ClockMs
 
 text = TextContext("Changes")
 
@@ -40,7 +41,7 @@ class Reverts:
         root: Path,
         database: HistoryDatabase,
         tree: RevertTree,
-        clock: Callable[[], int],
+        clock: ClockMs,
         on_step: Callable[[str], None] = lambda _: None,
     ) -> None:
         """`clock` returns milliseconds since 1970; `on_step` gets the name of each step before it."""

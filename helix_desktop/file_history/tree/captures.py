@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from uuid import uuid4
 
 import msgspec
@@ -19,6 +19,7 @@ from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.tree.moves import with_moves
 from helix_desktop.file_history.tree.process_lock import ProcessLock
 from helix_desktop.file_history.tree.tree import WorkspaceTree
+from helix_desktop.system.clock import ClockMs
 
 
 class Captures:
@@ -29,7 +30,7 @@ class Captures:
     """
 
     def __init__(
-        self, tree: WorkspaceTree, database: HistoryDatabase, lock: ProcessLock, clock: Callable[[], int]
+        self, tree: WorkspaceTree, database: HistoryDatabase, lock: ProcessLock, clock: ClockMs
     ) -> None:
         """`clock` returns the time in milliseconds since 1970."""
         self._tree, self._database, self._lock, self._clock = tree, database, lock, clock

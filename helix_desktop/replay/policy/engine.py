@@ -31,6 +31,7 @@ from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy.traced_policy import TracedPolicy
 from helix_desktop.replay.replayer import SummaryWriter
 from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.system.clock import ClockMs
 from helix_desktop.system.task_scope import TaskScope
 
 _SESSION = "0" * 32
@@ -40,7 +41,7 @@ OnRewrite = Callable[[RecordedEvent], None]
 class _UnstoredSession(Session):
     """A session whose events are applied at once, and stored nowhere."""
 
-    def __init__(self, clock: Callable[[], int], scope: TaskScope, on_rewrite: OnRewrite) -> None:
+    def __init__(self, clock: ClockMs, scope: TaskScope, on_rewrite: OnRewrite) -> None:
         super().__init__(_SESSION, MemoryStore(clock), clock, scope, [], Transcript())
         self._on_rewrite = on_rewrite
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.events.session import RecordedEvent
@@ -12,14 +11,6 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
-
-Clock = Callable[[], int]
-"""Milliseconds since 1970."""
-
-
-def now_ms() -> int:
-    """Return the time of the machine's clock in ms since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 def check_commit(commit: Commit) -> None:

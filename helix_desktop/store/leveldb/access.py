@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from helix_desktop.store.core.commit import Clock
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.database import Database, ReadView
+from helix_desktop.system.clock import ClockMs
 
 T = TypeVar("T")
 
@@ -38,4 +38,4 @@ class StoreAccess:
     write: WriteRows
     database: Database
     contents: ContentStore
-    clock: Clock
+    clock: ClockMs

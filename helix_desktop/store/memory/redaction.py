@@ -13,15 +13,15 @@ from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import Clock
 from helix_desktop.store.core.tombstone import Tombstone
 from helix_desktop.store.memory.retention import MemoryData
+from helix_desktop.system.clock import ClockMs
 
 
 class MemoryRedaction:
     """Remove what the user names from one in-memory store."""
 
-    def __init__(self, data: MemoryData, clock: Clock, check_open: Callable[[], None]) -> None:
+    def __init__(self, data: MemoryData, clock: ClockMs, check_open: Callable[[], None]) -> None:
         self._data, self._clock, self._check_open = data, clock, check_open
 
     async def preview(

@@ -23,8 +23,8 @@ from helix_desktop.domain.store.retention import (
     purgeable_entries,
 )
 from helix_desktop.store.core import keys, store_errors
-from helix_desktop.store.core.commit import Clock
 from helix_desktop.store.core.tombstone import Tombstone
+from helix_desktop.system.clock import ClockMs
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class MemoryData:
 class MemoryRetention:
     """References, pins, clean-up and trash of one in-memory store."""
 
-    def __init__(self, data: MemoryData, clock: Clock, check_open: Callable[[], None]) -> None:
+    def __init__(self, data: MemoryData, clock: ClockMs, check_open: Callable[[], None]) -> None:
         self._data, self._clock, self._check_open = data, clock, check_open
 
     async def references(self, digest: str) -> list[ContentReference]:
@@ -103,9 +103,9 @@ class MemoryRetention:
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
         """Move contents of a plan to the trash, if they are still collectable."""
         self._check_open()
-        now_ms, trashed_ms = self._clock(), self._trash_time_ms()
+        wall_clock_ms, trashed_ms = self._clock(), self._trash_time_ms()
         rule = RetentionRule(grace_ms=grace_ms)
-        free = plan_cleanup(self._entries(), self._data.contents.get, rule, now_ms).to_trash
+        free = plan_cleanup(self._entries(), self._data.contents.get, rule, wall_clock_ms).to_trash
         selected = set(digests)
         collected = sorted(
             (entry for entry in free if entry.digest in selected), key=lambda entry: entry.digest

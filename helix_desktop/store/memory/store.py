@@ -18,25 +18,24 @@ from helix_desktop.domain.store.entries import CacheEntry, Content, EntryPage, S
 from helix_desktop.domain.store.retention import must_revive
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import (
-    Clock,
     check_branch,
     check_commit,
     check_digest,
     check_sequence,
     check_stored,
-    now_ms,
 )
 from helix_desktop.store.core.entry_query import EntryQuery, page_from_unordered
 from helix_desktop.store.memory.health import MemoryHealth
 from helix_desktop.store.memory.redaction import MemoryRedaction
 from helix_desktop.store.memory.retention import MemoryData, MemoryRetention
 from helix_desktop.store.search.store_search import StoreSearch
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 
 class MemoryStore(StoreSearch):
     """One workspace's store while the process lives. Nothing is compressed: `stored_size` equals `size`."""
 
-    def __init__(self, clock: Clock = now_ms) -> None:
+    def __init__(self, clock: ClockMs = wall_clock_ms) -> None:
         self._clock = clock
         self._closed = False
         self._data = MemoryData()

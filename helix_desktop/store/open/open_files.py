@@ -15,7 +15,6 @@ from helix_desktop.domain.errors import DataDirUnavailable, StoreDamaged, StoreU
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.repair_report import RepairReport
 from helix_desktop.domain.translatable_text import TextContext, system_reason, verbatim
-from helix_desktop.store.core.commit import Clock, now_ms
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.owner_lock import OwnerLock
 from helix_desktop.store.files.store_files import CURRENT_SCHEMA, StoreFiles, StoreFormat
@@ -36,6 +35,7 @@ from helix_desktop.store.open.migration import (
 )
 from helix_desktop.store.open.repair_ladder import RepairLadder
 from helix_desktop.store.repair.preflight import file_sizes, read_current_name
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 text = TextContext("Store")
 
@@ -87,7 +87,7 @@ class OpenFiles:
 def open_files(
     folder: Path,
     workspace_id: str,
-    clock: Clock = now_ms,
+    clock: ClockMs = wall_clock_ms,
     schema_number: int = CURRENT_SCHEMA,
     steps: Mapping[int, MigrationStep] = MIGRATION_STEPS,
     on_progress: OnProgress = no_progress,

@@ -15,7 +15,6 @@ from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWrit
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.repair_report import RepairReport, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.store.core.commit import Clock
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.store_errors import failure_reason
 from helix_desktop.store.files.quarantine import Quarantine
@@ -27,6 +26,7 @@ from helix_desktop.store.repair.integrity_check import IntegrityChecker
 from helix_desktop.store.repair.preflight import find_torn_log, inspect_files
 from helix_desktop.store.repair.progress import StagedProgress
 from helix_desktop.store.repair.salvage import Salvage, SalvageResult
+from helix_desktop.system.clock import ClockMs
 
 text = TextContext("Store")
 
@@ -42,7 +42,7 @@ class RepairLadder:
         self,
         store_files: StoreFiles,
         store_format: StoreFormat,
-        clock: Clock,
+        clock: ClockMs,
         on_progress: OnProgress = no_progress,
     ) -> None:
         """`on_progress` reports the progress of a repair."""

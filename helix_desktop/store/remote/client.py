@@ -22,7 +22,7 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.store.core import store_errors
-from helix_desktop.store.core.commit import check_commit, now_ms
+from helix_desktop.store.core.commit import check_commit
 from helix_desktop.store.core.entry_query import EntryQuery
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 from helix_desktop.store.remote import rpc_methods
@@ -34,6 +34,7 @@ from helix_desktop.store.remote.rpc_methods import RpcAnswer, RpcMethod
 from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.store.search.store_search import StoreSearch
 from helix_desktop.store.threads.backpressure import Backpressure
+from helix_desktop.system.clock import wall_clock_ms
 
 _text = TextContext("Store")
 
@@ -168,7 +169,9 @@ class RemoteStore(StoreSearch):
 
     async def export_to(self, path: Path, name: str, on_progress: OnProgress = no_progress) -> ExportResult:
         """Let the owner write its store to an absolute path. Raises as `export_store`."""
-        return await self._call_long(rpc_methods.EXPORT, str(path), name, now_ms(), on_progress=on_progress)
+        return await self._call_long(
+            rpc_methods.EXPORT, str(path), name, wall_clock_ms(), on_progress=on_progress
+        )
 
     async def import_from(self, path: Path, on_progress: OnProgress = no_progress) -> ImportResult:
         """Let the owner merge the file at an absolute path. Raises as `import_store`."""

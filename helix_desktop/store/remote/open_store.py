@@ -10,13 +10,13 @@ from pathlib import Path
 from helix_desktop.domain.errors import StoreLocked, StoreUnreadable
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.store.core.commit import Clock, now_ms
 from helix_desktop.store.remote.client import Backend, RemoteStore, Reopen
 from helix_desktop.store.remote.connection import ConnectionClosed, OwnerConnection
 from helix_desktop.store.remote.endpoint_file import OwnerEndpoint, read_endpoint
 from helix_desktop.store.remote.frames import InvalidFrame, UnsupportedVersion, encode_frame
 from helix_desktop.store.remote.handshake import Challenge, OwnerProof, check_owner, prove_client
 from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 text = TextContext("Store")
 
@@ -27,7 +27,7 @@ _PAUSE_S = 0.05
 async def open_store(
     folder: Path,
     workspace_id: str,
-    clock: Clock = now_ms,
+    clock: ClockMs = wall_clock_ms,
     timeout_s: float = _OPEN_TIMEOUT_S,
     *,
     on_progress: OnProgress = no_progress,
@@ -56,7 +56,7 @@ async def open_store(
 async def open_as_owner(
     folder: Path,
     workspace_id: str,
-    clock: Clock = now_ms,
+    clock: ClockMs = wall_clock_ms,
     timeout_s: float = _OPEN_TIMEOUT_S,
     *,
     on_progress: OnProgress = no_progress,
@@ -127,7 +127,7 @@ async def _try_connect(
         return None
 
 
-async def _reopen(folder: Path, workspace_id: str, clock: Clock, timeout_s: float) -> Backend:
+async def _reopen(folder: Path, workspace_id: str, clock: ClockMs, timeout_s: float) -> Backend:
     """Return where a store is used after its previous owner has ended. Raise as `open_store` does."""
     store = await open_store(folder, workspace_id, clock, timeout_s)
     return store.backend if isinstance(store, RemoteStore) else store

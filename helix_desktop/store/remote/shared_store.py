@@ -13,7 +13,6 @@ from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.archive.transfer import export_store, import_store
-from helix_desktop.store.core.commit import Clock, now_ms
 from helix_desktop.store.leveldb_store import INDEX_AFTER_S, LevelDbStore
 from helix_desktop.store.remote.endpoint_file import LOOPBACK
 from helix_desktop.store.remote.rpc_methods import (
@@ -28,6 +27,7 @@ from helix_desktop.store.remote.rpc_methods import (
 )
 from helix_desktop.store.remote.server import StoreServer
 from helix_desktop.store.remote.session_leases import IsOpenHere, SessionLeases
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 text = TextContext("Store")
 
@@ -53,7 +53,7 @@ class SharedStore(LevelDbStore):
         cls,
         folder: Path,
         workspace_id: str,
-        clock: Clock = now_ms,
+        clock: ClockMs = wall_clock_ms,
         loopback: bool = LOOPBACK,
         *,
         index_after_s: float | None = INDEX_AFTER_S,

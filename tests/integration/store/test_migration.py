@@ -12,7 +12,6 @@ import pytest
 
 from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.store.core import keys, row_codec
-from helix_desktop.store.core.commit import now_ms
 from helix_desktop.store.files.store_files import StoreFiles
 from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.leveldb_store import LevelDbStore
@@ -20,6 +19,7 @@ from helix_desktop.store.open.migration import MigrationStep, Row
 from helix_desktop.store.open.open_files import open_files
 from helix_desktop.store.threads.loop_bridge import LoopBridge
 from helix_desktop.store.threads.reader_threads import ReaderThreads
+from helix_desktop.system.clock import wall_clock_ms
 from tests.support.store.builders import WORKSPACE
 from tests.support.store.damage import compact_tables, database_files, flip_bit_near
 from tests.support.store.expected_state import ExpectedState, compare_store, write_commits
@@ -76,7 +76,9 @@ def folder(tmp_path: Path, older: tuple[Path, ExpectedState]) -> Path:
 def opened(folder: Path, steps: Mapping[int, MigrationStep] = STEPS) -> LevelDbStore:
     """The store in a folder, brought to the newest schema."""
     files = open_files(folder, WORKSPACE, steps=steps)
-    return LevelDbStore(files, ReaderThreads("readers"), LoopBridge(asyncio.get_running_loop()), now_ms, None)
+    return LevelDbStore(
+        files, ReaderThreads("readers"), LoopBridge(asyncio.get_running_loop()), wall_clock_ms, None
+    )
 
 
 async def check(folder: Path, truth: ExpectedState) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
+from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.chat.actions import OpenSubagent
 from helix_desktop.ui.chat.items.painting import (
     HitArea,
@@ -89,7 +88,7 @@ class SubagentStrip:
             left = max(left, style.px(_LEFT) + self._phase_column_width())
             left = self._paint_gauge(painter, left, middle, status)
             left = self._paint_text(painter, left, middle, right, status.window_ratio_text, theme.muted)
-        now = int(time.time() * 1000)
+        now = wall_clock_ms()
         left = self._paint_text(painter, left, middle, right, status.summary(now), theme.muted)
         if status.is_running and status.current_tool and right - left > style.px(_MIN_TOOL_WIDTH):
             rest = QRectF(left, middle - style.px(10), right - left, style.px(20))
