@@ -8,7 +8,7 @@ from collections.abc import Container, Sequence
 
 import msgspec
 
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.branch_points import holder_of
 from helix_desktop.context.log.transcript import Transcript

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports import Model, wire_request
+from helix_desktop.agent.ports.model import Model, wire_request
 from helix_desktop.agent.session import Session
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame

@@ -7,7 +7,9 @@ import asyncio
 import msgspec
 
 from helix_desktop.agent.intake.attachments import AttachmentIntake, IntakeLimits
-from helix_desktop.agent.ports import FileReader, LineSearch, Store, TokenCounter
+from helix_desktop.agent.ports.model import TokenCounter
+from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports.tools import FileReader, LineSearch
 from helix_desktop.domain.digest import is_digest, is_digest_prefix
 from helix_desktop.domain.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InvalidInput
 from helix_desktop.domain.events.session import Attachment

@@ -20,7 +20,7 @@ from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.conversation_factory import create_conversation
 from helix_desktop.agent.models.roles import ConfiguredModels, ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports import Model
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import EventRecorded, ExternalChange, RequestChanged, Update

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session_updates import EventRecorded, Listener, Update
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import count_window, model_reports, usage_from_count

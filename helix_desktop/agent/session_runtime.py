@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from helix_desktop.agent.model_choice import ModelChoice
 from helix_desktop.agent.models.roles import ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports import TokenCounter
+from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy

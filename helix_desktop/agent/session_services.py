@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import copy
 
-from helix_desktop.agent.ports import (
-    Approver,
-    FileHistory,
-    FileReader,
-    FileVersionChecker,
-    InstructionSource,
-    LineSearch,
-    Store,
-    TokenCounter,
-    Tools,
-    WorkspacePermissions,
-)
+from helix_desktop.agent.ports.file_history import FileHistory
+from helix_desktop.agent.ports.instructions import InstructionSource
+from helix_desktop.agent.ports.model import TokenCounter
+from helix_desktop.agent.ports.permissions import Approver, WorkspacePermissions
+from helix_desktop.agent.ports.store import Store
+from helix_desktop.agent.ports.tools import FileReader, FileVersionChecker, LineSearch, Tools
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.subagents.delegate_tool import SubagentTools
 from helix_desktop.agent.tool_calls.approvals import InteractiveApprover

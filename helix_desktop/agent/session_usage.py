@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.settings.session_models import SessionModels
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy, policy_from_event

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 
 from helix_desktop.agent.intake.output_forms import OutputForms
-from helix_desktop.agent.ports import wire_request
+from helix_desktop.agent.ports.model import wire_request
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.exclusions import Exclusions
 from helix_desktop.agent.window.provider_cache_hints import with_cache_hints

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from helix_desktop.agent.ports import Model, Tools, wire_request
+from helix_desktop.agent.ports.model import Model, wire_request
+from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.domain.errors import ToolError, WorkspaceUntrusted
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.question import Question

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.app.run_marker import LastRun
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import HelixError

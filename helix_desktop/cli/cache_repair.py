@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import (
     ProgressPrinter,

@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from helix_desktop.agent.ports import Model
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.app.exit_codes import FAILED, USAGE
 from helix_desktop.cli.output import ProgressPrinter, print_notice, print_out
 from helix_desktop.cli.replay import load_policy

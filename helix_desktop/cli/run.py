@@ -13,7 +13,7 @@ from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports import Model
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import TurnPrinter, print_notice, print_remaining_work
 from helix_desktop.cli.sessions import find_session

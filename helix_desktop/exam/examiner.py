@@ -14,7 +14,8 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.agent.models.completion import complete
-from helix_desktop.agent.ports import Model, Tools
+from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.policy import ContextPolicy

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports import Approver
+from helix_desktop.agent.ports.permissions import Approver
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.subagents.delegate_tool import DELEGATE, delegate_spec
 from helix_desktop.config.paths import DataDir, resources_dir

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.errors import StoreRepaired
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryCleanup, HistoryTotals

@@ -16,7 +16,7 @@ import msgspec
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports import Tools
+from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import CompactionRefused

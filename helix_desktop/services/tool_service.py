@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from helix_desktop.agent.ports import FileReader, FileVersionChecker, LineSearch
+from helix_desktop.agent.ports.tools import FileReader, FileVersionChecker, LineSearch
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.store.content_reader import ContentReader

@@ -13,7 +13,7 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted
 from helix_desktop.domain.events.session import Event, RecordedEvent, SessionBranched, UserSpoke, digests_in

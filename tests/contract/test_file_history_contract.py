@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pytest
 
-from helix_desktop.agent.ports import FileHistory
+from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, RevertRefused
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges

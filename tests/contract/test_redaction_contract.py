@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus
 import msgspec
 import pytest
 
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.context.intake.argument_markers import mask_arguments
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES

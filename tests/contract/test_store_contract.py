@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.errors import ContentTooLarge, DigestUnknown, StoreClosed

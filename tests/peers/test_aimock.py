@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from helix_desktop.agent.ports import Model
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session_updates import ResponseDelta
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.messages import ModelRequest

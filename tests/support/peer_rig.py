@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.ports import Model, Tools
+from helix_desktop.agent.ports.model import Model
+from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.session_updates import ErrorRaised, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover

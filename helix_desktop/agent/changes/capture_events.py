@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from helix_desktop.agent.ports import FileHistory
+from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.agent.session import Session
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.file_changes import ChangesRecorded

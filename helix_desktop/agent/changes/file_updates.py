@@ -7,7 +7,8 @@ import logging
 from collections.abc import Sequence
 
 from helix_desktop.agent.changes.capture_events import read_state
-from helix_desktop.agent.ports import FileHistory, TokenCounter
+from helix_desktop.agent.ports.file_history import FileHistory
+from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.context.log.file_notes import FileUpdate
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.diff import FileDiff, diff_contents

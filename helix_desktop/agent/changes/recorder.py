@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.changes.capture_events import record_captures, record_unrecorded
 from helix_desktop.agent.changes.file_updates import file_updates
-from helix_desktop.agent.ports import FileHistory, Store
+from helix_desktop.agent.ports.file_history import FileHistory
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised

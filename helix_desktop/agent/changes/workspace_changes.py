@@ -10,7 +10,8 @@ from functools import partial
 from msgspec.structs import replace
 
 from helix_desktop.agent.changes.capture_events import read_state, record_unrecorded
-from helix_desktop.agent.ports import FileHistory, Store
+from helix_desktop.agent.ports.file_history import FileHistory
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.trust import IsTrusted
 from helix_desktop.context.log.recorded_changes import (

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from helix_desktop.agent.intake.intake import Intake, PreviewInput, decode_output
-from helix_desktop.agent.ports import FileReader, TokenCounter
+from helix_desktop.agent.ports.model import TokenCounter
+from helix_desktop.agent.ports.tools import FileReader
 from helix_desktop.context.intake.describe import describe_text
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.attachment_text import attachment_text

@@ -10,7 +10,7 @@ import msgspec
 
 from helix_desktop.agent.models.completion import Completion, complete
 from helix_desktop.agent.models.roles import RunSettingsSource
-from helix_desktop.agent.ports import Model, TokenCounter
+from helix_desktop.agent.ports.model import Model, TokenCounter
 from helix_desktop.context.intake.output_extract import (
     MAX_CHUNKS,
     OutputSource,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.agent.ports import TokenCounter
+from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.context.intake.argument_markers import MaskableCall, mask_arguments
 from helix_desktop.context.intake.describe import describe_output, describe_text
 from helix_desktop.context.intake.output_names import insert_names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.agent.intake.extractor import Extractor
 from helix_desktop.agent.intake.intake import Intake, decode_text
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import IntakeProgress
 from helix_desktop.agent.window.rewriter import WindowRewriter

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import msgspec
 
-from helix_desktop.agent.ports import Model, TokenCounter
+from helix_desktop.agent.ports.model import Model, TokenCounter
 from helix_desktop.domain.cost import call_cost
 from helix_desktop.domain.errors import InvalidModelResponse, ModelUnreachable
 from helix_desktop.domain.messages import (

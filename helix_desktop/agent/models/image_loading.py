@@ -8,7 +8,8 @@ from contextlib import aclosing
 
 import msgspec
 
-from helix_desktop.agent.ports import Model, Store, wire_request
+from helix_desktop.agent.ports.model import Model, wire_request
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
 from helix_desktop.domain.wire_request import WireRequest

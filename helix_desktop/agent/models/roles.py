@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from helix_desktop.agent.ports import Model
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.events.session import ModelRole

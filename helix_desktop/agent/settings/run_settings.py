@@ -10,7 +10,7 @@ import msgspec
 
 from helix_desktop.agent.models.image_loading import ImageLoadingModel
 from helix_desktop.agent.models.roles import ModelRoles
-from helix_desktop.agent.ports import Model
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.trust import TrustGatedModel
 from helix_desktop.context.policy import ContextPolicy

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from helix_desktop.agent.model_choice import ModelChoice
 from helix_desktop.agent.models.roles import ConfiguredModels, ModelRoles, RunSettingsSource
-from helix_desktop.agent.ports import Model
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.settings.run_settings import RunSettings, SessionRunSettings

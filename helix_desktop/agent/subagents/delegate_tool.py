@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from helix_desktop.agent.ports import Tools
+from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.agent.subagents.runner import SubagentRunner
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.session import ModelRole

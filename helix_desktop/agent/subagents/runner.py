@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from helix_desktop.agent.ports import Model
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_updates import ErrorRaised, SubagentProgress
 from helix_desktop.agent.subagents.monitor import SubagentConversation, SubagentMonitor, as_parent_ask

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from helix_desktop.agent.ports import FileVersionChecker
+from helix_desktop.agent.ports.tools import FileVersionChecker
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.domain.errors import HelixError

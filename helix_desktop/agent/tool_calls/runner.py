@@ -12,7 +12,7 @@ from helix_desktop.agent.changes.recorder import ChangeRecorder
 from helix_desktop.agent.intake.intake import Intake, ReceivedOutput
 from helix_desktop.agent.intake.output_form_prompt import HeldOutput
 from helix_desktop.agent.intake.output_gate import IntakeGate
-from helix_desktop.agent.ports import Tools
+from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import (
     ApprovalRequested,

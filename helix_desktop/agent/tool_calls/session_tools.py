@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.agent.ports import Tools
+from helix_desktop.agent.ports.tools import Tools
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output

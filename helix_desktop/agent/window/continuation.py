@@ -7,7 +7,7 @@ from collections.abc import Container
 
 import msgspec
 
-from helix_desktop.agent.ports import TokenCounter
+from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.continued_handover import continued_handover, continued_title

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from itertools import chain, filterfalse
 
-from helix_desktop.agent.ports import TokenCounter
+from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.rewrites.note_parts import note_parts, parts_of_message
 from helix_desktop.domain.errors import HelixError

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.model_choice import ModelChoice
 from helix_desktop.agent.models.roles import ModelRoles
-from helix_desktop.agent.ports import TokenCounter
+from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.manager import ContextManager

@@ -6,7 +6,7 @@ import json
 
 import msgspec
 
-from helix_desktop.agent.ports import TokenCounter
+from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.mcp.client.hub import Hub
 from helix_desktop.mcp.client.server_actor import ServerActor

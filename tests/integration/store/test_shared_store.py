@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.agent.ports import Store, StoreHealth, StoreRedaction, StoreRetention
+from helix_desktop.agent.ports.store import Store, StoreHealth, StoreRedaction, StoreRetention
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ArchiveWriteFailed,

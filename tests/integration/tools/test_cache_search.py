@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed, ToolError

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.agent.ports import Model
+from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session_updates import ResponseDelta, Update
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from helix_desktop.agent.ports import FileHistory
+from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings

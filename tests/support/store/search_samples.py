@@ -8,7 +8,7 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from helix_desktop.agent.ports import Store
+from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import RecordedEvent

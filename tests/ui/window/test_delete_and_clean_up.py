@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
-from helix_desktop.agent.ports import StoreRetention
+from helix_desktop.agent.ports.store import StoreRetention
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
 from helix_desktop.domain.file_history.capture import Capture

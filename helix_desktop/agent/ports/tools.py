@@ -1,0 +1,85 @@
+"""Ports: the tools that the agent can call, and what reads files and contents for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from helix_desktop.domain.files.pdf import PdfText
+from helix_desktop.domain.files.version import ChangeReport, FileVersion
+from helix_desktop.domain.matching_lines import MatchingLines
+from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.question import Question
+from helix_desktop.domain.tools import (
+    ApprovalRequest,
+    OutputCallback,
+    ToolResult,
+    ignore_output,
+)
+
+
+class Tools(Protocol):
+    """The tools that the agent can call in a workspace."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tool specs sent to the model, in a stable order."""
+        ...
+
+    async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
+        """Return what the user is asked before a call, for approval or a reply; None if that is nothing.
+
+        Raises ToolError if the call is refused whatever the user would answer.
+        """
+        ...
+
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
+        """Run a call; `on_output` gets its output as it comes. Raises ToolError with the agent's text.
+
+        Cancelling stops it; with the message STOPPED or TURN_ENDED, the result may be the output so far.
+        """
+        ...
+
+
+class FileVersionChecker(Protocol):
+    """Finds out which files of a workspace are not as they were; reads off the calling thread.
+
+    A file outside the workspace is never read.
+    """
+
+    async def versions(self, paths: Sequence[str]) -> tuple[FileVersion, ...]:
+        """Return the versions of these files now, without those that are no files of the workspace."""
+        ...
+
+    async def check(self, versions: Sequence[FileVersion]) -> ChangeReport:
+        """Return which of these files changed or are gone.
+
+        One that a link now leads out to counts as gone. Reads a bounded number of bytes.
+        """
+        ...
+
+
+class FileReader(Protocol):
+    """Reads what the user attaches from the workspace; reads off the calling thread."""
+
+    async def read(self, path: str, max_bytes: int) -> tuple[bytes, FileVersion]:
+        """Return the bytes of a file of the workspace and its version, which holds its path behind links.
+
+        Raises InvalidInput for what is no readable file of the workspace, or has more bytes.
+        """
+        ...
+
+    async def pdf_text(self, data: bytes) -> PdfText:
+        """Return the text of a PDF, within bounds of time and work. Raises PdfRefused."""
+        ...
+
+
+class LineSearch(Protocol):
+    """Searches contents for what the user recalls of them; off the calling thread."""
+
+    async def find(self, data: bytes, pattern: str, context: int) -> MatchingLines:
+        """Return the lines that match a regular expression, each with `context` lines around it.
+
+        Raises InvalidInput if it is none.
+        """
+        ...
