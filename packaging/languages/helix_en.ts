@@ -22370,7 +22370,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
-            <location filename="../../helix_desktop/ui/shell/top_bar.py" />
+            <location filename="../../helix_desktop/ui/shell/page_switch.py" />
             <source>Cache</source>
             <translation type="unfinished" />
         </message>
@@ -22401,7 +22401,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
-            <location filename="../../helix_desktop/ui/shell/top_bar.py" />
+            <location filename="../../helix_desktop/ui/shell/page_switch.py" />
             <source>Changes</source>
             <translation type="unfinished" />
         </message>
@@ -22412,7 +22412,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
-            <location filename="../../helix_desktop/ui/shell/top_bar.py" />
+            <location filename="../../helix_desktop/ui/shell/page_switch.py" />
             <source>Chat</source>
             <translation type="unfinished" />
         </message>
@@ -22839,7 +22839,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/shell/top_bar.py" />
+            <location filename="../../helix_desktop/ui/shell/page_switch.py" />
             <source>Pages</source>
             <translation type="unfinished" />
         </message>
@@ -23023,8 +23023,8 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/editable_title.py" />
             <location filename="../../helix_desktop/ui/shell/sidebar/session_delegate.py" />
-            <location filename="../../helix_desktop/ui/shell/top_bar.py" />
             <source>Session title</source>
             <translation type="unfinished" />
         </message>
@@ -23136,7 +23136,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
-            <location filename="../../helix_desktop/ui/shell/top_bar.py" />
+            <location filename="../../helix_desktop/ui/shell/page_switch.py" />
             <source>Timeline</source>
             <translation type="unfinished" />
         </message>
