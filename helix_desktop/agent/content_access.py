@@ -12,7 +12,7 @@ from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.ports.tools import FileReader, LineSearch
 from helix_desktop.domain.digest import is_digest, is_digest_prefix
 from helix_desktop.domain.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InvalidInput
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry

@@ -35,14 +35,8 @@ from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.domain.effort import SentEffort
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.choices import HoldSet, ModeChanged, PolicyChosen
-from helix_desktop.domain.events.session import (
-    Attachment,
-    MessageQueued,
-    SessionArchived,
-    SessionPinned,
-    SessionRenamed,
-    TurnEnded,
-)
+from helix_desktop.domain.events.conversation import Attachment, MessageQueued, TurnEnded
+from helix_desktop.domain.events.session import SessionArchived, SessionPinned, SessionRenamed
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.permission_mode import PermissionMode
 from helix_desktop.domain.prompt_file import PromptSource

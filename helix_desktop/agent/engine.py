@@ -33,14 +33,9 @@ from helix_desktop.domain.errors import (
     InvalidInput,
 )
 from helix_desktop.domain.events.choices import EffortRefused
-from helix_desktop.domain.events.session import (
-    NEW_TITLE,
-    Event,
-    SessionRenamed,
-    TurnEnded,
-    TurnRetried,
-    UserSpoke,
-)
+from helix_desktop.domain.events.conversation import TurnEnded, TurnRetried, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.events.session import NEW_TITLE, SessionRenamed
 from helix_desktop.domain.messages import (
     ModelInfo,
     ModelResponse,

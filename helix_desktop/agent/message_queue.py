@@ -7,7 +7,8 @@ from collections.abc import Callable
 import msgspec
 
 from helix_desktop.agent.session import Session
-from helix_desktop.domain.events.session import Event, QueueChanged
+from helix_desktop.domain.events.conversation import QueueChanged
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.domain.unicode_safety import repair_surrogates
 

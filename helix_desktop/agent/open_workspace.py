@@ -38,15 +38,9 @@ from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
-from helix_desktop.domain.events.session import (
-    NEW_TITLE,
-    AssistantSpoke,
-    Attachment,
-    BranchKind,
-    ModelRole,
-    RecordedEvent,
-    SessionStarted,
-)
+from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import NEW_TITLE, BranchKind, ModelRole, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.store.list_place import ListPlace

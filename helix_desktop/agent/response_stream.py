@@ -16,7 +16,7 @@ from helix_desktop.context.window.usage_gauge import latest_report
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import Spending, spending_of, step_cost
 from helix_desktop.domain.errors import InvalidModelResponse, StoreError
-from helix_desktop.domain.events.session import AssistantSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.messages import (
     ModelRequest,
     ModelResponse,

@@ -17,15 +17,14 @@ from helix_desktop.context.window.usage_gauge import count_window, model_reports
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
-    Event,
-    RecordedEvent,
     ToolAnswered,
     TurnEnded,
     TurnRetried,
     UserSpoke,
 )
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
 from helix_desktop.domain.question import ASK_USER, UNANSWERED
 from helix_desktop.domain.store.commit import Commit

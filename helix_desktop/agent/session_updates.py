@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest

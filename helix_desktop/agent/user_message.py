@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.prompt_file import PromptSource
 
 

@@ -9,7 +9,8 @@ from helix_desktop.agent.ports.store import Store
 from helix_desktop.app.run_marker import LastRun
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import RecordedEvent, TurnEnded
+from helix_desktop.domain.events.conversation import TurnEnded
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.shell.crash_notice import RecoverySummary

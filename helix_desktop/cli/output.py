@@ -20,18 +20,12 @@ from helix_desktop.agent.session_updates import (
 from helix_desktop.cli.rewrite_lines import in_model_tokens, rewrite_line
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused
+from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    SubagentStarted,
-    ToolAnswered,
-    TurnEnded,
-)
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, ObservationsPlaced
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.repair_report import LostContent

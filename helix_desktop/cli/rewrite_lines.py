@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import output_tokens, ratio_before
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -21,7 +22,6 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
-from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,

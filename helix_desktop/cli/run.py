@@ -26,7 +26,8 @@ from helix_desktop.domain.errors import (
     InvalidInput,
     ModelNotChosen,
 )
-from helix_desktop.domain.events.session import NEW_TITLE, Attachment, SessionStarted
+from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.events.session import NEW_TITLE, SessionStarted
 from helix_desktop.domain.prompt_file import PromptSource
 from helix_desktop.domain.slash_command import SLASH, parse_slash_input
 from helix_desktop.domain.translatable_text import TextContext, change_facts

@@ -10,7 +10,7 @@ from helix_desktop.agent.ports.store import Store
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator

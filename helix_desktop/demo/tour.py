@@ -24,8 +24,8 @@ from helix_desktop.demo.screenshots import (
 from helix_desktop.demo.session_checks import MIN_HANDOVERS, DemoCheck, answers_in, check_session
 from helix_desktop.demo.state_screens import StateScreens
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import AssistantSpoke
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.sample_session import compact_up_to

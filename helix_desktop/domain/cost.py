@@ -7,14 +7,14 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from helix_desktop.domain.events.rewrite import FormChosen
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
-    Event,
     SideQuestionAnswered,
     ToolAnswered,
     TurnEnded,
 )
+from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,

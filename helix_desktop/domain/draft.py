@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.domain.events.session import Attachment, RecordedEvent
+from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 
 
 class PartialOutput(msgspec.Struct, frozen=True, omit_defaults=True):

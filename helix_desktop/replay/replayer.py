@@ -28,8 +28,10 @@ from helix_desktop.context.prompt_version import split_versions
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX
 from helix_desktop.domain.errors import DigestUnknown, InvalidInput
+from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.session import Event, SessionStarted, TurnEnded, UserSpoke
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import (
     Message,

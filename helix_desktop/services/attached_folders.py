@@ -9,7 +9,7 @@ from pathlib import Path
 
 from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.domain.unicode_safety import escape_hidden_name

@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.search_query import normalize
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.text_search import find_matches

@@ -15,7 +15,8 @@ import msgspec
 from helix_desktop.domain.digest import is_digest
 from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreError, StoreWriteFailed
-from helix_desktop.domain.events.session import Attachment, RecordedEvent
+from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.todo import TODO, TodoItem, changes_text, list_text, parse_items, progress_text
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.arguments import Arguments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.translation import Translator
 

@@ -7,6 +7,7 @@ from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.events.choices import BudgetSet
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.rewrite import (
     Excluded,
@@ -18,7 +19,6 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS, SweepReason
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.permission_mode import PermissionMode

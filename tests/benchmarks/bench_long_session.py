@@ -12,14 +12,9 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    SessionStarted,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.text_format import first_line

@@ -18,15 +18,10 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.past_windows import PastWindows
 from helix_desktop.context.window.window import PromptFrame, project
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    SessionStarted,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.ui.design.style.theme import LIGHT

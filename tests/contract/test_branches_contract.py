@@ -10,13 +10,9 @@ import pytest
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
-from helix_desktop.domain.events.session import (
-    Event,
-    RecordedEvent,
-    SessionBranched,
-    SubagentStarted,
-    UserSpoke,
-)
+from helix_desktop.domain.events.conversation import SubagentStarted, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary

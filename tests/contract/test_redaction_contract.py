@@ -22,19 +22,17 @@ from helix_desktop.context.summaries.index_entry import index_text
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import ContentRedacted, InvalidInput
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
-    Event,
     MaskedCall,
-    RecordedEvent,
-    SessionBranched,
     ToolAnswered,
     UserSpoke,
-    digests_in,
 )
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction.redaction import RedactionRequest

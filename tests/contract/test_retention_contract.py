@@ -11,7 +11,7 @@ import pytest
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import DAY_MS, ContentReference, RetentionRule

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted
-from helix_desktop.domain.events.session import digests_in
+from helix_desktop.domain.events.recorded_event import digests_in
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.cli.main import main
-from helix_desktop.domain.events.session import RecordedEvent, SessionStarted, TurnEnded
+from helix_desktop.domain.events.conversation import TurnEnded
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.leveldb_store import LevelDbStore

@@ -22,15 +22,15 @@ import plyvel
 import pytest
 
 from helix_desktop import __version__
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
     AssistantSpoke,
-    SessionStarted,
     ToolAnswered,
     TurnEnded,
     UserSpoke,
 )
+from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.services.diagnostics.bundle import SELF_CHECK_FILE
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.shared_store import SharedStore

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helix_desktop.domain.events.session import SessionRenamed, UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.session import SessionRenamed
 from tests.support.cli_rig import Cli
 
 RUN = ("run", "--workspace", "ws", "--trust", "--model", "demo/offline", "--json", "--message")

@@ -13,14 +13,8 @@ import pytest
 
 from helix_desktop.cli.output import JsonLine
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    RecordedEvent,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
-    digests_in,
-)
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.store.remote.open_store import open_as_owner
 from tests.support.cli_rig import ROOT, Cli, CommandResult, wait_for_exit

@@ -13,13 +13,8 @@ import pytest
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.config.paths import DataDir
-from helix_desktop.domain.events.session import (
-    RecordedEvent,
-    SubagentStarted,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
-)
+from helix_desktop.domain.events.conversation import SubagentStarted, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.session.next_messages import CONTINUE
 from tests.support import kill_target

@@ -29,7 +29,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.context.prompt_version import split_version
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import Event, RecordedEvent
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.store.archive_suffix import SUFFIX
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary, StoreTotals

@@ -10,7 +10,7 @@ import pytest
 
 from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session_updates import ResponseDelta
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.http import HttpClient, Timeouts

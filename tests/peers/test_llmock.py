@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.ports.model import Model
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.retry import RetryPolicy

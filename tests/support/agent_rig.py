@@ -21,7 +21,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed, ToolError
-from helix_desktop.domain.events.session import Event
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.permissions.rules import suggest_command_rules, suggest_edit_rules
 from helix_desktop.domain.question import ASK_USER, Question

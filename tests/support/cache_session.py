@@ -8,14 +8,9 @@ from typing import Any
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.index_entry import index_text
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    SessionStarted,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content

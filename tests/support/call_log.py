@@ -7,14 +7,8 @@ from collections.abc import Mapping
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    MaskedCall,
-    RecordedEvent,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.domain.events.conversation import AssistantSpoke, MaskedCall, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.messages import ToolCall
 
 

@@ -16,7 +16,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.events.session import SessionStarted, ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.system.task_scope import TaskScope

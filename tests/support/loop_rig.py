@@ -25,8 +25,8 @@ from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.intake.output_extract import OPENING as EXTRACT
 from helix_desktop.context.intake.output_form_choice import OPENING as QUESTION
 from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Undone
-from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem

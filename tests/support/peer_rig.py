@@ -17,7 +17,7 @@ from helix_desktop.agent.session_updates import ErrorRaised, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.domain.events.session import ToolAnswered, TurnEnded
+from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, StreamItem
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay.policy.line_tokens import LineTokenCounter
 from helix_desktop.replay.policy.replay import SessionReplay

@@ -13,8 +13,8 @@ import msgspec
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.window.window import NO_OUTPUT, Window
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import ModelRequest
 from tests.support.session_simulator import SessionSimulator

@@ -19,6 +19,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.window.window import project
+from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
     FormChosen,
@@ -29,7 +31,6 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
-from helix_desktop.domain.events.session import RecordedEvent, TurnEnded, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ToolCall
 from tests.support import session_rewrites

@@ -17,6 +17,7 @@ from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.summaries import observation_task
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import (
     FoldKind,
     FoldMade,
@@ -28,7 +29,6 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.summary import (
     Observation,
     ObservationsFailed,

@@ -7,7 +7,7 @@ import msgspec
 from helix_desktop.agent.intake.intake import decode_output
 from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.image import Image, identify_image
 from helix_desktop.domain.text_format import first_line
 from tests.support.image_bytes import minimal_png

@@ -13,9 +13,9 @@ from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.exclusion import excluded_event, plan_exclusion, plan_opening_exclusion
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Form, FormChosen, Pinned, Unpinned
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
-from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import Observation, ObservationsFailed, ObservationsMade
 from tests.support.session_simulator import SessionSimulator, count_tokens, output_in_form, run_sync
 

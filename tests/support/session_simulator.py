@@ -44,20 +44,18 @@ from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.context.window.window import PromptFrame, Window, output_marker, project
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.rewrite import Form, Redone, SweepMade, Undone
-from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
-    Event,
     MessageQueued,
-    RecordedEvent,
-    SessionBranched,
-    SessionStarted,
     ToolAnswered,
     TurnEnded,
     UserSpoke,
 )
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.rewrite import Form, Redone, SweepMade, Undone
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ToolCall, ToolSpec, TurnOutcome, Usage

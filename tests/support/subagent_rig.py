@@ -14,7 +14,7 @@ from helix_desktop.agent.session_updates import SubagentProgress
 from helix_desktop.agent.subagents.delegate_tool import delegate_spec
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.registry import parse_description

@@ -9,7 +9,7 @@ from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.agent.session import Session
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.file_history.capture import CapturedChanges
 from helix_desktop.domain.file_history.diff import diff_states
 from helix_desktop.domain.file_history.implied_changes import without_implied

@@ -19,8 +19,8 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ErrorRaised
 from helix_desktop.context.log.file_notes import FileUpdate, reverts_note
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.conversation import SubagentStarted, UserSpoke
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.session import SubagentStarted, UserSpoke
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.file_history.state import FileChange, FileState

@@ -26,7 +26,7 @@ from helix_desktop.context.log.recorded_changes import (
 )
 from helix_desktop.domain.errors import InvalidInput, StoreError, StoreLocked, WorkspaceUntrusted
 from helix_desktop.domain.events.file_changes import ChangesAccepted
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.file_history.diff import FileDiff, apply_hunks, diff_states
 from helix_desktop.domain.file_history.file_coverage import FileCoverage
 from helix_desktop.domain.file_history.patch import PatchFile, patch_text

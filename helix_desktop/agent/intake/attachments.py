@@ -15,7 +15,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.session import Attachment, AttachmentKind
+from helix_desktop.domain.events.conversation import Attachment, AttachmentKind
 from helix_desktop.domain.files.encoding import PDF, is_binary, kind_by_signature, utf16_encoding
 from helix_desktop.domain.files.pdf import PdfRefused
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image

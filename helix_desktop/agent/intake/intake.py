@@ -23,7 +23,7 @@ from helix_desktop.domain.digest import (
     digest_of,
     is_digest_prefix,
 )
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.identifiers import MAX_IDENTIFIED_CHARS, argument_text, identifiers_in
 from helix_desktop.domain.image import Image, identify_image
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall

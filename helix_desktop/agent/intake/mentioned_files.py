@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.files.mention import find_mentions
 
 AttachFile: TypeAlias = Callable[[str, str, int, int], Awaitable[Attachment]]

@@ -24,7 +24,8 @@ from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import call_cost
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import Message, ModelRequest, Usage
 from helix_desktop.domain.text_format import count_lines
 from helix_desktop.domain.translatable_text import TextContext

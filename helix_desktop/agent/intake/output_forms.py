@@ -13,8 +13,8 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.window.window import output_text
 from helix_desktop.domain.errors import OutputFormUnavailable
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Form, FormChosen
-from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 
 _text = TextContext("Agent")

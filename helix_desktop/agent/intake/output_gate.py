@@ -20,7 +20,7 @@ from helix_desktop.context.intake.output_form_choice import MEASURED_ANSWERS, Fo
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.cost import call_cost
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, ToolAnswered
 from helix_desktop.domain.messages import Usage
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import Attachment, RecordedEvent
+from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
 from helix_desktop.domain.store.commit import Commit

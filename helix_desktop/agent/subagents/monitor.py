@@ -21,7 +21,9 @@ from helix_desktop.agent.session_updates import (
 )
 from helix_desktop.agent.session_window import SessionWindow
 from helix_desktop.agent.tool_calls.approvals import UserAsk, UserReply
-from helix_desktop.domain.events.session import NEW_TITLE, RecordedEvent, SessionStarted, TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import NEW_TITLE, SessionStarted
 from helix_desktop.domain.messages import ModelInfo, TurnOutcome
 from helix_desktop.domain.tool_call_target import call_target
 

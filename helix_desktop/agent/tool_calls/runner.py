@@ -28,7 +28,7 @@ from helix_desktop.agent.tool_calls.running_calls import RunningCalls, run_to_en
 from helix_desktop.agent.window.early_rewrites import EarlyRewrites
 from helix_desktop.context.log.file_notes import refused_edit
 from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError
-from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
+from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import Question, reply_text
 from helix_desktop.domain.redaction.redaction import redaction_mark

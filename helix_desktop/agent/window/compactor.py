@@ -45,9 +45,9 @@ from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, StoreError, SummaryRefused
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
-from helix_desktop.domain.events.session import Event, RecordedEvent
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, Section
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
 

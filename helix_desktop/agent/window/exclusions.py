@@ -11,8 +11,8 @@ from helix_desktop.context.window.exclusion import (
     plan_opening_exclusion,
 )
 from helix_desktop.domain.errors import OutputFormUnavailable
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import Excluded
-from helix_desktop.domain.events.session import Event
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")

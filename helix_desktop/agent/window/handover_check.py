@@ -20,7 +20,7 @@ from helix_desktop.context.summaries.summary_coverage import (
     check_summary_coverage,
 )
 from helix_desktop.domain.errors import CompactionRefused
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.translatable_text import TextContext
 

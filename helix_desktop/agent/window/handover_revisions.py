@@ -14,7 +14,7 @@ from helix_desktop.context.summaries.handover import covered_messages
 from helix_desktop.context.summaries.summary_coverage import covered_facts
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project
-from helix_desktop.domain.events.session import Event
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.summary import HandoverMade, Section
 
 

@@ -24,8 +24,8 @@ from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, Spending, SpendReply
 from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.translatable_text import TextContext
 

@@ -31,8 +31,9 @@ from helix_desktop.context.summaries.transcript_lines import brief_lines, transc
 from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, SummaryRefused
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason
-from helix_desktop.domain.events.session import Event, UserSpoke
 from helix_desktop.domain.events.summary import (
     EndedObservation,
     Observation,

@@ -24,15 +24,10 @@ from helix_desktop.context.summaries.index_entry import IndexLines, build_index_
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request, measure_next_request
 from helix_desktop.context.window.window import Projector, PromptFrame, Window
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    ToolAnswered,
-    UserSpoke,
-)
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.todo import TodoList
 

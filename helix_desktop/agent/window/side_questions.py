@@ -19,7 +19,8 @@ from helix_desktop.context.window.side_question import side_question_text
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import Window, project
 from helix_desktop.domain.errors import HelixError, InvalidInput, InvalidModelResponse, RequestTooLarge
-from helix_desktop.domain.events.session import RecordedEvent, SideQuestionAnswered, ToolAnswered
+from helix_desktop.domain.events.conversation import SideQuestionAnswered, ToolAnswered
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import (
     Message,
     ModelRequest,

@@ -8,7 +8,7 @@ import msgspec
 
 from helix_desktop.context.intake.describe import describe_text
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker, digest_of
-from helix_desktop.domain.events.session import MaskedCall
+from helix_desktop.domain.events.conversation import MaskedCall
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction.removed_arguments import cached_argument
 from helix_desktop.domain.text_format import format_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
-from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.messages import Message, ModelRequest
 
 OPENING = "[Extract]"

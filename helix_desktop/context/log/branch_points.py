@@ -9,21 +9,19 @@ from collections.abc import Sequence
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
-    Event,
     MessageEvent,
-    RecordedEvent,
-    SessionBranched,
-    SessionRenamed,
     ToolAnswered,
     TurnEnded,
     TurnRetried,
     UserSpoke,
 )
+from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
+from helix_desktop.domain.events.session import SessionBranched, SessionRenamed
 from helix_desktop.domain.store.list_place import PLACE_EVENTS
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
     MessageEvent,
-    RecordedEvent,
     ToolAnswered,
     UserSpoke,
 )
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.question import QuestionReply
 

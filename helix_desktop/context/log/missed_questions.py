@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.question import Question, parse_question
 
 

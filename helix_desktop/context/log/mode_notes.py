@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.permission_mode import PermissionMode
 
 UNKNOWN_MODE = ""

@@ -14,16 +14,16 @@ from operator import itemgetter
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.domain.events.file_changes import ChangesAccepted, ChangesRecorded
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
-    RecordedEvent,
     SubagentStarted,
     ToolAnswered,
     TurnEnded,
     TurnRetried,
     UserSpoke,
 )
+from helix_desktop.domain.events.file_changes import ChangesAccepted, ChangesRecorded
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.file_history.capture import Capture, CapturedChanges
 from helix_desktop.domain.file_history.session_changes import (
     ChangedFileStatus,

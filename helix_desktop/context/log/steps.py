@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnRetried, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnRetried, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 
 
 class Step(msgspec.Struct, frozen=True):

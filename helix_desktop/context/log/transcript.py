@@ -31,9 +31,22 @@ from helix_desktop.domain.events.choices import (
     ModelChosen,
     PolicyChosen,
 )
+from helix_desktop.domain.events.conversation import (
+    AssistantSpoke,
+    MessageEvent,
+    MessageQueued,
+    OutputHeld,
+    QueueChanged,
+    SubagentStarted,
+    ToolAnswered,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven, StandingText
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -44,23 +57,7 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    MessageEvent,
-    MessageQueued,
-    ModelRole,
-    OutputHeld,
-    QueueChanged,
-    RecordedEvent,
-    SessionBranched,
-    SessionRenamed,
-    SessionStarted,
-    SubagentStarted,
-    ToolAnswered,
-    TurnEnded,
-    TurnRetried,
-    UserSpoke,
-)
+from helix_desktop.domain.events.session import ModelRole, SessionBranched, SessionRenamed, SessionStarted
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,

@@ -20,8 +20,8 @@ from helix_desktop.context.log.window_layout import (
     arrange_entries,
     build_covers,
 )
+from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade
-from helix_desktop.domain.events.session import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.image import Image
 

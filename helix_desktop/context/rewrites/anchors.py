@@ -18,8 +18,8 @@ from helix_desktop.context.log.window_layout import AddedInstructions, LogItem, 
 from helix_desktop.context.rewrites.fold import FoldPlan
 from helix_desktop.context.rewrites.fold_note import target_in_note
 from helix_desktop.domain.digest import WHOLE_TARGET
+from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, Observation, ObservationsMade
 from helix_desktop.domain.identifiers import identifiers_in, names_in_line
 

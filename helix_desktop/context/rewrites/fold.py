@@ -28,8 +28,8 @@ from helix_desktop.context.rewrites.sweep import (
     rewrite_price,
 )
 from helix_desktop.context.summaries.handover import newest_texts_tokens, user_text_budget
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldKind, FoldMade
-from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
 
 # As measured on 2,399 folds of recorded sessions, in Balanced and Lean together.
 PHRASE_TOKENS = 17  # tokens that a call takes in a note, its short result included

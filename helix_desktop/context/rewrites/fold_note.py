@@ -26,7 +26,7 @@ from helix_desktop.context.summaries.ledger_entries import LEGEND
 from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, Repeat, quoted_tokens
 from helix_desktop.context.summaries.telling_lines import described_result, short_text
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.files.command import is_test_command
 from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.redaction.report_text import has_form_of_secret

@@ -14,7 +14,8 @@ from helix_desktop.context.rewrites.fold import FoldPlan
 from helix_desktop.context.rewrites.planner import NO_COMPACTION, CompactionOutlook
 from helix_desktop.context.rewrites.sweep import SweepPlan
 from helix_desktop.context.summaries import observation
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ToolCall
 
 MAX_CALLS = 24  # model calls to look ahead

@@ -7,7 +7,7 @@ import re
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.rewrites.anchors import FOLD_TITLE, SWEEP_TITLE
 from helix_desktop.context.rewrites.fold_note import note_lines, render_fold_note
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
 
 _LINE_END = re.compile(r"\n(?=[^\s/])")
 """Where lines can be cut without changing the tokens: no piece of a vocabulary's pattern goes on behind a

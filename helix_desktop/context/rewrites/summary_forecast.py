@@ -11,7 +11,8 @@ from helix_desktop.context.rewrites.forecast import MAX_CALLS, SummaryForecast, 
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_next_request
 from helix_desktop.context.window.window import PromptFrame
-from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 
 
 def forecast_summary(

@@ -9,7 +9,7 @@ import msgspec
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 
 _IN_WORK_FACTOR = 2
 _LEAST_IN_WORK = 3_000  # tokens: some texts of a file and the result of its tests are as large in any window

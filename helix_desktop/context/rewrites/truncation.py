@@ -6,7 +6,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, crosses_edge, edges_of
 from helix_desktop.context.rewrites.fold import FoldPlan
 from helix_desktop.context.summaries import cut_points as cuts
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 
 

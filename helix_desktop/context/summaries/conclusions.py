@@ -10,7 +10,7 @@ from itertools import zip_longest
 import msgspec
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.identifiers import identifiers_in
 
 _READ_CHARS, _READ_TAIL = 3_000, 1_000  # characters of a long message in which sentences are looked for

@@ -16,8 +16,8 @@ from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.summary_coverage import also_named
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Quote, Section
 from helix_desktop.domain.translatable_text import TextContext
 

@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 
 

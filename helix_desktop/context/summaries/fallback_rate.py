@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 
 MAX_RATE = 0.05  # fallbacks above this share of the summaries are worth doing something about

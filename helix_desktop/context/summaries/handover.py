@@ -22,7 +22,7 @@ from helix_desktop.context.summaries.repeated_blocks import (
 from helix_desktop.context.summaries.summary_coverage import also_named
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
-from helix_desktop.domain.events.session import AssistantSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Quote, Section
 from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.text_format import pluralize

@@ -16,7 +16,7 @@ from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.conclusions import cut_between_words, cut_sentence, statements_in
 from helix_desktop.context.summaries.ledger_entries import CommandRun
 from helix_desktop.context.summaries.summary_coverage import instructions_in
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items

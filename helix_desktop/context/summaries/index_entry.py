@@ -9,7 +9,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.index_lines import FURTHER
 from helix_desktop.domain.digest import MARKER_START, MIN_PREFIX, WHOLE_TARGET, digest_of
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
     MaskedCall,

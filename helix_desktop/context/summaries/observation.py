@@ -18,8 +18,8 @@ from helix_desktop.context.summaries.handover import UNSUPPORTED, newest_texts, 
 from helix_desktop.context.summaries.ledger_entries import LEGEND
 from helix_desktop.context.summaries.summary_coverage import also_named
 from helix_desktop.domain.digest import bare_marker
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.text_format import pluralize, utc_day

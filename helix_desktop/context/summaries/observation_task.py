@@ -16,7 +16,7 @@ from helix_desktop.context.summaries.handover_fallback import extractive_handove
 from helix_desktop.context.summaries.summary_task import SummaryTask
 from helix_desktop.context.summaries.transcript_lines import TranscriptLine, observation_line
 from helix_desktop.domain.errors import CompactionRefused
-from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from helix_desktop.domain.translatable_text import TextContext
 

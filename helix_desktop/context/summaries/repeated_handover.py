@@ -5,8 +5,8 @@ from __future__ import annotations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import uncovered_messages
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Undone
-from helix_desktop.domain.events.session import RecordedEvent
 
 
 def without_handover(transcript: Transcript) -> tuple[Transcript, tuple[int, ...]]:

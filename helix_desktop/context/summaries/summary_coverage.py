@@ -19,7 +19,7 @@ from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.command_lines import main_part
 from helix_desktop.context.summaries.conclusions import cut_between_words, main_statement
 from helix_desktop.context.summaries.telling_lines import last_telling_line
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.question import QuestionReply, decision_text

@@ -17,8 +17,8 @@ from helix_desktop.context.summaries.telling_lines import (
     shorten_output,
     telling_source_lines,
 )
+from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.tool_call_target import tool_kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.text_format import pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 

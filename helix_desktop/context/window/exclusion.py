@@ -10,8 +10,9 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import estimate_next_request
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.domain.digest import EXCLUDE, WHOLE_TARGET, bare_marker, digest_of
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.text_format import ellipsize, first_line, format_bytes

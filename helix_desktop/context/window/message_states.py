@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsMade
 
 MessageState: TypeAlias = Literal[

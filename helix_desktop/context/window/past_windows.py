@@ -14,7 +14,8 @@ from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, Window, project
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.effort import SentEffort
-from helix_desktop.domain.events.session import AssistantSpoke, MessageEvent, RecordedEvent
+from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 
 _MIN_DISTANCE = 256  # events between two stored states; with more events the distance grows
 _MAX_STATES = 24  # each is a list of all messages up to there

@@ -12,7 +12,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import Window
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.messages import Message, RequestLayers
 
 _HASH_BYTES = 4

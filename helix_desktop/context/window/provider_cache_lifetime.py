@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.events.session import AssistantSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.messages import ModelInfo, Usage
 
 SHORT_S, LONG_S = 300, 3_600

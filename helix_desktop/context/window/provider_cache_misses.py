@@ -8,6 +8,8 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.context.window.provider_cache_lifetime import SHORT_S
+from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -18,7 +20,6 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import RequestLayers, Usage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.errors import ImagesRejected
-from helix_desktop.domain.events.session import AssistantSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.translatable_text import TextContext
 

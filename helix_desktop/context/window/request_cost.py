@@ -12,7 +12,7 @@ from helix_desktop.context.window.provider_cache_misses import MINIMUM_TOKENS
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import call_cost
-from helix_desktop.domain.events.session import AssistantSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.messages import ModelInfo, Usage
 
 _REPORTS = 4  # of which at least two could have been read from a cache, whatever a rewrite did to one

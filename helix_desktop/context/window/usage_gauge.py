@@ -14,7 +14,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.window.window import PromptFrame, Window, handover_tokens
-from helix_desktop.domain.events.session import AssistantSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.store.entries import ReportedUsage, WindowCount
 

@@ -19,16 +19,16 @@ import msgspec
 from helix_desktop.domain.digest import CACHE_TOOLS, EXCLUDE, HEX_DIGITS, MIN_PREFIX, digest_of
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
     MaskedCall,
     OutputHeld,
-    RecordedEvent,
     ToolAnswered,
     UserSpoke,
 )
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,

@@ -6,7 +6,8 @@ from collections.abc import Container, Mapping
 
 import msgspec
 
-from helix_desktop.domain.events.session import RecordedEvent, SessionBranched
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import SessionBranched
 
 
 class BranchPoint(msgspec.Struct, frozen=True):

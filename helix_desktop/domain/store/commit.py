@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.entries import Content, SessionSummary
 
 _EVENT_BYTES = 512  # size in bytes assumed for an event when queued work is bounded

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.domain.events.session import (
-    Event,
-    MessageQueued,
-    SessionArchived,
-    SessionBranched,
-    SessionPinned,
-    TurnRetried,
-    UserSpoke,
-)
+from helix_desktop.domain.events.conversation import MessageQueued, TurnRetried, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.events.session import SessionArchived, SessionBranched, SessionPinned
 
 PLACE_EVENTS = (SessionPinned, SessionArchived)
 """What moves a session in the list and changes nothing else: it does not count as a use of the session."""

@@ -23,15 +23,15 @@ from helix_desktop.context.rewrites.sweep import (
 )
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.window.usage_gauge import handover_threshold
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageEvent,
-    RecordedEvent,
     ToolAnswered,
     TurnEnded,
     UserSpoke,
 )
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint

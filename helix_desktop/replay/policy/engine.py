@@ -23,8 +23,9 @@ from helix_desktop.context.summaries.telling_lines import ShortenOutput
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.events.choices import HoldSet
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, TurnRetried
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned, Redone, Undone, Unpinned
-from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, TurnEnded, TurnRetried
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.policy.session import SessionFacts

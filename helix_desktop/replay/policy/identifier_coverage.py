@@ -19,7 +19,8 @@ from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, Windo
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.window import EntryState, PromptFrame, entry_state, render_entry
 from helix_desktop.context.window.window import user_text as text_of_user
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import Message
 from helix_desktop.replay.identifier_coverage import (
     IdentifierCoverage,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import plain_text
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.context.summaries.telling_lines import ShortenOutput, shorten_output
 from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request, handover_threshold
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnRetried
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnRetried
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay.policy.approximation import SessionSums, approximate_policy

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import msgspec
 
 from helix_desktop.agent.session_window import SessionWindow
+from helix_desktop.domain.events.conversation import MessageQueued, QueueChanged
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, Redone, SweepMade, Undone
-from helix_desktop.domain.events.session import Event, MessageQueued, QueueChanged, RecordedEvent
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,

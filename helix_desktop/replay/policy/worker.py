@@ -12,7 +12,7 @@ from multiprocessing.context import SpawnProcess
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.replay.policy.messages import (
     AddEvents,

@@ -22,7 +22,8 @@ import msgspec
 
 from helix_desktop.domain.draft import PartialOutput
 from helix_desktop.domain.errors import ArchiveWriteFailed, InvalidArchive
-from helix_desktop.domain.events.session import Attachment, RecordedEvent
+from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.archive_suffix import SUFFIX
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary

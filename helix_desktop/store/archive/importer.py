@@ -19,13 +19,9 @@ import msgspec
 
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, InvalidArchive
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    RecordedEvent,
-    SessionBranched,
-    ToolAnswered,
-    TurnEnded,
-)
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ImportResult
 from helix_desktop.domain.store.branch_point import BranchPoint

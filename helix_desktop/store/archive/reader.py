@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from helix_desktop.domain.digest import digest_of, is_digest
-from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveInfo, ArchiveTotals
 from helix_desktop.domain.translatable_text import TextContext

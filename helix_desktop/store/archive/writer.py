@@ -15,7 +15,7 @@ import msgspec
 from helix_desktop import __version__
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, InvalidArchive
-from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, folder_reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from helix_desktop.domain.digest import digest_of, is_digest
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content

@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 
 import msgspec
 
-from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.branch_point import BranchPoint, point_in
 from helix_desktop.domain.store.commit import Commit

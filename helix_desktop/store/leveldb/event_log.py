@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.branch_point import listed_session
 from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.store.core import keys

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from helix_desktop.domain.draft import Draft
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
 from helix_desktop.store.core import keys, row_codec

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.store.entries import CacheEntry

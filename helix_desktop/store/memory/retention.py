@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from helix_desktop.domain.draft import Draft
-from helix_desktop.domain.events.session import RecordedEvent, SubagentStarted, digests_in
+from helix_desktop.domain.events.conversation import SubagentStarted
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
 from helix_desktop.domain.store.retention import (

@@ -10,7 +10,8 @@ import msgspec
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.errors import DigestUnknown
-from helix_desktop.domain.events.session import Attachment, RecordedEvent, digests_in
+from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.branch_point import BranchPoint, listed_session, point_in
 from helix_desktop.domain.store.commit import Commit

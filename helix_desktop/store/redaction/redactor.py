@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.redaction.output_copies import OutputCopies
 from helix_desktop.domain.redaction.redaction import Redaction
 from helix_desktop.domain.store.entries import Content

@@ -15,7 +15,8 @@ import msgspec
 
 from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.domain.events.session import Attachment, RecordedEvent
+from helix_desktop.domain.events.conversation import Attachment
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.commit import Commit

@@ -10,8 +10,9 @@ from itertools import groupby
 import msgspec
 
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
+from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, ToolAnswered
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, RecordedEvent, ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.repair_report import LostContent

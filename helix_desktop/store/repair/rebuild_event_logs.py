@@ -13,12 +13,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from helix_desktop.domain.events.session import (
-    RecordedEvent,
-    SessionBranched,
-    SessionStarted,
-    digests_in,
-)
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
+from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.branch_point import BranchPoint, point_in
 from helix_desktop.domain.store.entries import SessionSummary

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 
-from helix_desktop.domain.events.session import digests_in
+from helix_desktop.domain.events.recorded_event import digests_in
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged

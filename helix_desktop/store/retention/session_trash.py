@@ -10,7 +10,7 @@ from collections import Counter
 
 import msgspec
 
-from helix_desktop.domain.events.session import SubagentStarted
+from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.write_batch import WriteBatch

@@ -14,7 +14,7 @@ import msgspec
 
 from helix_desktop.context.summaries.handover import searchable_text
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.search_query import parse_query, spelled_words
 from helix_desktop.domain.store.entries import (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from helix_desktop.context.summaries.index_lines import IndexLine
 from helix_desktop.domain.digest import CACHE_TOOLS, SHORT_DIGITS
-from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.text_format import ellipsize, format_bytes
 from helix_desktop.domain.tool_call_target import tool_kind
 from helix_desktop.domain.unicode_safety import escape_hidden_name

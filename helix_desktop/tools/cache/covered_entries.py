@@ -12,7 +12,7 @@ from helix_desktop.context.summaries.index_entry import index_text
 from helix_desktop.context.summaries.index_lines import IndexLine, parse_index
 from helix_desktop.domain.digest import CACHE_TOOLS, RECALL_TOOL
 from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.tools.cache.origins import CallingSession, Origins
 from helix_desktop.tools.cache.session_words import newest_searchable_seq

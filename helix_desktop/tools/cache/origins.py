@@ -9,8 +9,8 @@ from typing import Protocol
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.digest import SHORT_DIGITS
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.text_format import ellipsize, pluralize

@@ -17,8 +17,8 @@ from helix_desktop.context.window.message_states import MessageState, MessageSta
 from helix_desktop.context.window.usage_gauge import output_tokens
 from helix_desktop.domain.digest import MIN_PREFIX, is_digest_prefix
 from helix_desktop.domain.errors import DigestUnknown
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.search_query import normalize, parse_query
 from helix_desktop.domain.store.entries import CacheEntry, ContentHit, ContentKind, EntryFilter, EntrySort

@@ -25,16 +25,16 @@ from helix_desktop.agent.session_updates import (
     Update,
 )
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
     AssistantSpoke,
-    RecordedEvent,
     SideQuestionAnswered,
     SubagentStarted,
     ToolAnswered,
     UserSpoke,
 )
+from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.actions import ApplyRemedy

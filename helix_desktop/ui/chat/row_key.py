@@ -6,7 +6,7 @@ import re
 from typing import Literal, NamedTuple, TypeAlias
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 
 RowPart: TypeAlias = Literal[
     "event", "call", "approval", "arriving", "error", "retry", "side", "past", "handover"

@@ -9,7 +9,7 @@ from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import covered_counts, handover_counts
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent

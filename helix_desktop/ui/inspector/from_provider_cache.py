@@ -8,7 +8,7 @@ from textwrap import wrap
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.provider_cache_misses import MissCause, RequestCacheUse, newest_cache_uses
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.inspector.rows import ProviderCacheRow, ProviderCacheState
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted

@@ -13,9 +13,9 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.usage_gauge import UsageGauge, ratio_before
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem, scale_items
+from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
-from helix_desktop.domain.events.session import AssistantSpoke, MessageEvent, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText

@@ -9,7 +9,8 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.session_updates import EventRecorded, SpendRequestsChanged, TurnChanged, Update
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
-from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.ui.design.shell_data import (
     AGENT_WORKING,

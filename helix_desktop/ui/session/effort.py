@@ -13,7 +13,7 @@ from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.effort import Effort, EffortLevel, SentEffort
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.choices import EffortChosen, EffortRefused
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.menus import popup_above
 from helix_desktop.ui.session.context import ControllerContext

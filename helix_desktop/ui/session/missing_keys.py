@@ -9,7 +9,8 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.config.settings import key_variable
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent
+from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.design.shell_data import Banner, BannerAction
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController

@@ -15,8 +15,9 @@ from helix_desktop.context.summaries.handover import handover_counts, render_han
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.actions import (

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.message_queue import MessageQueue
-from helix_desktop.domain.events.session import TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.ui.chat.page import NextMessages
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.session.composer.controller import ComposerController

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.cache.recall.dialog import RecallDialog
 from helix_desktop.ui.cache.recall.part import RecallPart

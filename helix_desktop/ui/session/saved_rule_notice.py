@@ -6,7 +6,8 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import EventRecorded, Update
-from helix_desktop.domain.events.session import ApprovalGiven, RecordedEvent, UserSpoke
+from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.ui.design.safe_text import escape_invisible

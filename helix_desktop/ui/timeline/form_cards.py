@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import output_tokens
-from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.timeline.card_data import FormCard
 from helix_desktop.words.costs import cost_text

@@ -14,6 +14,8 @@ from helix_desktop.context.policy import policy_from_event
 from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.domain.events.choices import EffortRefused, HoldSet, PolicyChosen
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -23,13 +25,6 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     Undone,
     Unpinned,
-)
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    RecordedEvent,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
 )
 from helix_desktop.domain.events.summary import (
     Bullet,

@@ -6,8 +6,9 @@ from PySide6.QtCore import QEvent, QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import EventRecorded, TurnChanged, Update
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.tool_call_target import tool_kind
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController

@@ -19,7 +19,8 @@ from helix_desktop.agent.session_updates import (
     TurnChanged,
     Update,
 )
-from helix_desktop.domain.events.session import RecordedEvent, TurnEnded
+from helix_desktop.domain.events.conversation import TurnEnded
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.shell.main_window import MainWindow

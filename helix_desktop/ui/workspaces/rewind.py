@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import AgentWorking, HelixError, InvalidInput
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog, RewindPoint
 from helix_desktop.ui.chat.actions import RewindTo, SessionAction

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import InvalidInput, StoreError
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.search_query import parse_query
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.services.message_search import MessageHit, MessageSearch, SearchedSession

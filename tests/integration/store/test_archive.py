@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ArchiveWriteFailed, HelixError, InvalidArchive, StoreClosed
-from helix_desktop.domain.events.session import AssistantSpoke, Attachment, RecordedEvent
+from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.archive_report import ArchiveTotals
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry

@@ -8,7 +8,8 @@ import plyvel
 import pytest
 
 from helix_desktop.domain.errors import StoreLocked
-from helix_desktop.domain.events.session import RecordedEvent, SessionBranched
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.archive.transfer import export_store, import_store
 from helix_desktop.store.core import keys

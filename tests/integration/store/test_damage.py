@@ -13,7 +13,7 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, StoreDamaged, StoreUnreadable
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.repair_report import RepairReport, TruncatedSession
 from helix_desktop.store.core import keys

@@ -13,7 +13,8 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted, StoreDamaged, StoreWriteFailed
-from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content

@@ -12,13 +12,8 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted
-from helix_desktop.domain.events.session import (
-    Event,
-    RecordedEvent,
-    SessionArchived,
-    SessionPinned,
-    SessionStarted,
-)
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.session import SessionArchived, SessionPinned, SessionStarted
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.session import ToolAnswered, TurnEnded
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.http import HttpClient

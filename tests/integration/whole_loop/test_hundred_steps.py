@@ -13,8 +13,9 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.sweep import MIN_PROTECTED_STEPS
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
 from tests.support.long_task import LOOKING, MODULES, RULE, Worker, write_library
 from tests.support.loop_rig import RESERVE, LoopRig, loop_rig
 

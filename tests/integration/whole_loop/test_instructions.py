@@ -17,7 +17,7 @@ from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.window.usage_gauge import count_window, usage_from_count
 from helix_desktop.context.window.window_breakdown import WindowItem
-from helix_desktop.domain.events.session import TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.instructions import ALL_INSTRUCTIONS, RunInstructions, WorkspaceInstructions
 from tests.support.model_servers.chat_server import Call, ChatServer, StreamedReply, text_reply

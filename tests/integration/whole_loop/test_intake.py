@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.domain.events.session import OutputHeld, ToolAnswered
+from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from tests.support.loop_rig import LoopRig, is_intake_request, loop_rig
 from tests.support.model_servers.chat_server import (
     Call,

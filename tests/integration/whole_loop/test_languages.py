@@ -13,8 +13,8 @@ import msgspec
 from texts import pseudo
 
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.words.translation import current_language
 from tests.support.loop_rig import is_summary_request, loop_rig
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, Text, api_error, text_reply

@@ -14,8 +14,8 @@ import pytest
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.provider_cache_misses import newest_cache_uses
 from helix_desktop.context.window.request_cost import next_request_cost
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.session import AssistantSpoke, TurnEnded
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.http import HttpClient
 from tests.support.loop_rig import LoopRig, loop_rig

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.session_updates import ResponseDelta
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.store.leveldb_store import LevelDbStore

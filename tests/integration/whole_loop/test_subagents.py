@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import SessionStarted, ToolAnswered, TurnEnded
+from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.loop_rig import WORKSPACE, LoopRig, lint_wire, loop_rig

@@ -17,7 +17,8 @@ from PySide6.QtWidgets import QApplication, QDialog, QMenu, QToolButton, QWidget
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
 from helix_desktop.domain.errors import HelixError, ImagesRejected
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnEnded, TurnRetried
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, TurnRetried
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.todo import TodoItem
 from helix_desktop.domain.translatable_text import verbatim

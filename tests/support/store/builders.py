@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, Section
 from helix_desktop.domain.store.entries import Content, ContentKind, SessionSummary
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreDamaged
-from helix_desktop.domain.events.session import RecordedEvent, SessionBranched
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.repair_report import RepairReport
 from helix_desktop.store.leveldb_store import LevelDbStore

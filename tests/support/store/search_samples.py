@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.session.composer.outgoing import OutgoingMessage
 from helix_desktop.ui.session.composer.unsaved_drafts import UnsavedDraft

@@ -31,7 +31,8 @@ from helix_desktop.app.window_frame import build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import ModelEntry, Provider
-from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.chat.actions import Answer, Decide
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
 from helix_desktop.ui.chat.composer.composer import Composer

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
+from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog

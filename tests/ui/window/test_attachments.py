@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.ui.chat.composer.added_files import LONG_TEXT_CHARS
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
 from helix_desktop.ui.chat.rows.row_types import UserRow

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.events.choices import BudgetSet
-from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.ui.budget.dialog import BudgetDialog

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.recovery import find_unfinished
 from helix_desktop.app.run_marker import LastRun
-from helix_desktop.domain.events.session import MessageQueued, RecordedEvent, UserSpoke
+from helix_desktop.domain.events.conversation import MessageQueued, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.domain.events.session import ApprovalGiven, UserSpoke
+from helix_desktop.domain.events.conversation import ApprovalGiven, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.services.sample_session import PREPARED_TASKS
 from helix_desktop.ui.settings.forms import ProviderForm

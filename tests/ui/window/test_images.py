@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.image import MAX_EDGE_PX, identify_image
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow, UserRow
 from tests.support.image_bytes import png

@@ -11,8 +11,8 @@ from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, SweepMade
-from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.ui.cache.row_menu import row_menu
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.dialogs import QuestionDialog

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
 

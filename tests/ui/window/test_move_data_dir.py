@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.app.data_move_window import MoveDataWindow, move_with_window
 from helix_desktop.config.paths import DataDir
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.design.motion import reduce_motion
 from helix_desktop.ui.design.style.stylesheet import Appearance

@@ -14,7 +14,7 @@ from helix_desktop.app.early_file_events import EarlyFileOpenEvents
 from helix_desktop.app.file_open_events import FileOpenEvents, open_target
 from helix_desktop.app.launch_targets import IMPORT_PREFIX
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.ui.cache.row_menu import row_menu
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from tests.support.window.buttons import press, trigger

@@ -10,8 +10,8 @@ import pytest
 from PySide6.QtWidgets import QApplication, QDialog
 
 from helix_desktop.context.intake.output_form_choice import OPENING as QUESTION
+from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.events.rewrite import FormChosen
-from helix_desktop.domain.events.session import OutputHeld, ToolAnswered
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from helix_desktop.ui.chat.actions import ReadOriginal
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow

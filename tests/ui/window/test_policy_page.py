@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.choices import PolicyChosen
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.policy.session import SessionFacts
 from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay

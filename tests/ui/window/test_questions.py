@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.ui.chat.questions.question_card import QuestionCard
 from helix_desktop.ui.chat.rows.row_texts import accessible_name, source_text

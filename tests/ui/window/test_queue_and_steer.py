@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.domain.events.session import TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.composer.queue_list import QueueLine
 from helix_desktop.ui.chat.rows.row_types import DividerRow, UserRow

@@ -10,8 +10,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.window.window import output_marker
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.ui.cache.rows import CacheFilter
 from helix_desktop.ui.cache.source import WorkspaceCacheSource

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.context.log.window_layout import PinnedCopy
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.ui.chat.actions import ReadOriginal, ShowInChat
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
 from tests.support.model_servers.chat_server import (

@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.domain.events.session import ToolAnswered, TurnEnded
+from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import ElidedLabel

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.session import AssistantSpoke, TurnEnded
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.layout.disclosure import Disclosure

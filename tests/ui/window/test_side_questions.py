@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.domain.events.session import SideQuestionAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import SideQuestionAnswered, UserSpoke
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
 from helix_desktop.ui.design.dialogs import TextInputDialog

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.choices import ModelChosen
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.prompt_file import MAX_PROMPT_BYTES
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from tests.support.model_servers.chat_server import ChatServer, text_reply

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.context.summaries.observation_task import OBSERVE, REFINE
 from helix_desktop.context.summaries.summary_task import OPENING
 from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary

@@ -11,14 +11,14 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageQueued,
-    SessionBranched,
     ToolAnswered,
     TurnRetried,
     UserSpoke,
 )
+from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.messages import ModelRequest, TextDelta
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, replies_in_order, tool_call_reply

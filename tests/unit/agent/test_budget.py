@@ -10,7 +10,7 @@ from helix_desktop.agent.session_usage import total_spending
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget, Spending, call_cost, format_usd
 from helix_desktop.domain.events.choices import BudgetNeared
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
 from helix_desktop.domain.store.entries import SessionSummary

@@ -10,7 +10,7 @@ import pytest
 from helix_desktop.agent.session_updates import CompactionProgress, Phase
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply, tool_call_reply

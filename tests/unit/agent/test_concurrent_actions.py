@@ -14,7 +14,7 @@ from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import CompactionRefused, HelixError, ModelUnreachable
-from helix_desktop.domain.events.session import MessageQueued, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.translatable_text import verbatim

@@ -19,15 +19,9 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.draft import Draft, PartialOutput
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    RecordedEvent,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
-    digests_in,
-)
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, StreamItem, TextDelta
 from helix_desktop.domain.store.commit import Commit

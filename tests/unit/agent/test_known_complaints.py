@@ -11,8 +11,8 @@ import pytest
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.handover import TITLE
 from helix_desktop.domain.errors import ContextWindowExceeded, DigestUnknown
+from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
-from helix_desktop.domain.events.session import MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta
 from helix_desktop.domain.translatable_text import verbatim

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.domain.events.session import MessageQueued, QueueChanged, TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import MessageQueued, QueueChanged, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.providers.anthropic import request as anthropic_request
 from helix_desktop.providers.openai_responses import request as openai_responses_request

@@ -10,7 +10,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
 from helix_desktop.context.window.provider_cache_misses import MissCause, newest_cache_uses
 from helix_desktop.domain.cost import call_cost
-from helix_desktop.domain.events.session import AssistantSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.messages import CacheHints, ModelInfo, ModelRequest, ModelResponse, Usage
 from helix_desktop.providers.anthropic.request import encode_request
 from tests.support.agent_rig import AgentRig

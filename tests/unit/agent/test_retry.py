@@ -12,7 +12,13 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ModelUnreachable
-from helix_desktop.domain.events.session import AssistantSpoke, Attachment, TurnEnded, TurnRetried, UserSpoke
+from helix_desktop.domain.events.conversation import (
+    AssistantSpoke,
+    Attachment,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
 from helix_desktop.domain.message_counts import MessageCounts
 from helix_desktop.domain.messages import ModelRequest, TextDelta
 from helix_desktop.domain.store.commit import Commit

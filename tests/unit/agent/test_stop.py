@@ -14,8 +14,9 @@ from helix_desktop.agent.session_updates import (
     ResponseReset,
 )
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import TextDelta
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (

@@ -24,7 +24,7 @@ from helix_desktop.domain.errors import (
     ModelRequestRejected,
     ModelUnreachable,
 )
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
     AssistantSpoke,
     MessageQueued,

@@ -14,8 +14,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
 from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.session import RecordedEvent
 from tests.support.session_simulator import SessionSimulator
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from helix_desktop.cli.rewrite_lines import Rewrite, rewrite_line, rewrite_lines
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
-from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from tests.support.session_simulator import SessionSimulator
 from tests.unit.domain.events.test_stored_events import FILES, read

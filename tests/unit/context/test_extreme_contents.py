@@ -12,7 +12,7 @@ from helix_desktop.context.intake.output_preview import preview_output
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import NO_OUTPUT
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.text_format import first_line
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter

@@ -16,8 +16,8 @@ from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.summaries.handover import TITLE
 from helix_desktop.context.summaries.observation import TITLE as OBSERVED
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, Undone
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import Message, ModelInfo
 from tests.support import session_rewrites

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from helix_desktop.domain.cost import Spending, call_cost, spending_of, tokens_by_purpose
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import FormChosen
-from helix_desktop.domain.events.session import AssistantSpoke, Event, UserSpoke
 from helix_desktop.domain.events.summary import HandoverFailed
 from helix_desktop.domain.messages import ModelInfo, Usage
 from helix_desktop.words.costs import purposes_text

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from helix_desktop.domain.events.conversation import MessageQueued, TurnRetried, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import (
-    Event,
-    MessageQueued,
     SessionArchived,
     SessionBranched,
     SessionPinned,
     SessionRenamed,
-    TurnRetried,
-    UserSpoke,
 )
 from helix_desktop.domain.store.list_place import ListPlace
 

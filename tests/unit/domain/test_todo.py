@@ -10,13 +10,9 @@ import pytest
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    SessionStarted,
-    ToolAnswered,
-)
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import (
     TodoItem,

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import StoreUnreadable
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SessionStarted, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.search_query import normalize, parse_query
 from helix_desktop.domain.store.entries import SessionSummary

@@ -11,7 +11,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.crash_log import close_log, open_log
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.saved_filter import SavedCondition, SavedFilter

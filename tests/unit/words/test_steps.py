@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.log.steps import read_steps
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import Usage
 from helix_desktop.words.steps import looking_at_text, sent_at_text, step_text
 

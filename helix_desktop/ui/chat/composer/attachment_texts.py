@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.ui.chat.composer.attachment_chips import ChipText
 from helix_desktop.words.attachments import attachment_facts, attachment_icon, attachment_name
 from helix_desktop.words.translation import Translator

@@ -19,6 +19,7 @@ from helix_desktop.domain.events.choices import (
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.events.instructions import InstructionsAdded
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -28,7 +29,7 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
-from helix_desktop.domain.events.session import RecordedEvent, SessionBranched
+from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.ui.chat.actions import (
     ButtonAction,

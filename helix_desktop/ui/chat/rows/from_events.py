@@ -7,8 +7,19 @@ from typing import TypeAlias
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.choices import BudgetNeared, EffortRefused
+from helix_desktop.domain.events.conversation import (
+    AssistantSpoke,
+    OutputHeld,
+    SideQuestionAnswered,
+    SubagentStarted,
+    ToolAnswered,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
 from helix_desktop.domain.events.file_changes import ChangesRecorded
 from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -18,17 +29,6 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     Undone,
     Unpinned,
-)
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    OutputHeld,
-    RecordedEvent,
-    SideQuestionAnswered,
-    SubagentStarted,
-    ToolAnswered,
-    TurnEnded,
-    TurnRetried,
-    UserSpoke,
 )
 from helix_desktop.domain.events.summary import (
     HandoverFailed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade, Section
 from helix_desktop.ui.chat.actions import OpenVersion
 from helix_desktop.ui.chat.row_key import RowKey

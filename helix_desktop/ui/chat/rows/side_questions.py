@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.events.session import RecordedEvent, SideQuestionAnswered
+from helix_desktop.domain.events.conversation import SideQuestionAnswered
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, UserRow

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnEnded, TurnRetried
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, TurnRetried
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.ui.chat.actions import ApplyRemedy, ButtonAction, ControlTurn
 from helix_desktop.ui.chat.row_key import RowKey

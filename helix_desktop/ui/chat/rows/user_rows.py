@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.events.session import Attachment, RecordedEvent, UserSpoke
+from helix_desktop.domain.events.conversation import Attachment, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.slash_command import SLASH
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AttachmentNote, UserRow

@@ -9,7 +9,8 @@ from time import monotonic
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import Event, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.files.fuzzy_search import PathMatch, name_start
 from helix_desktop.domain.files.mention import find_mentions, format_mention, parse_typed
 from helix_desktop.services.file_index import FileIndex

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.files.mention import Mention, format_lines
 from helix_desktop.domain.slash_command import parse_slash_input
 from helix_desktop.services.file_index import FileIndex, MentionedFiles

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.domain.events.session import MessageQueued, UserSpoke
+from helix_desktop.domain.events.conversation import MessageQueued, UserSpoke
 
 _MAX_MESSAGES = 200
 

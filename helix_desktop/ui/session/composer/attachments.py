@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.services.attached_folders import attach_folder
 from helix_desktop.services.attached_paths import attach_path
 from helix_desktop.ui.chat.composer.added_files import AddedFile

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.draft import Draft
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.slash_command import SlashInput
 
 

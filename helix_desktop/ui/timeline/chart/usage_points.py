@@ -11,7 +11,9 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_of, latest_report, projected_tokens
 from helix_desktop.context.window.window import handover_tokens
 from helix_desktop.domain.events.choices import ModelChosen
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.instructions import OpeningGiven
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -23,13 +25,6 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    ToolAnswered,
-    UserSpoke,
-)
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,

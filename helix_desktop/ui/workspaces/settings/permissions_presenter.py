@@ -10,7 +10,8 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError, StoreError
-from helix_desktop.domain.events.session import ApprovalGiven, RecordedEvent
+from helix_desktop.domain.events.conversation import ApprovalGiven
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.permissions.rules import parse_rule, rule_names
 from helix_desktop.domain.tools import PermissionRule, RuleEffect, RuleKind
 from helix_desktop.ui.design.themed import retint

@@ -11,7 +11,8 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
 from helix_desktop.context.window.request_cost import reports_cache
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent
+from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.replay.policy.session import SessionFacts, facts_of
 from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.ui.design.async_actions import AsyncActions

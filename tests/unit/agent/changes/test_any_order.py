@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.recorded_changes import logged_changes, selected_changes, session_changes
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.file_history.capture import CallMark, CapturedChanges, RevertScope
 from helix_desktop.domain.file_history.revert import RevertPlan
 from helix_desktop.domain.file_history.session_changes import RevertSelection, SessionChanges

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.files import FilesChanged
-from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
 from helix_desktop.domain.file_history.session_changes import RevertSelection
 from tests.support.agent_rig import AgentRig
 from tests.support.changing_tools import ChangesRig, reads, writes

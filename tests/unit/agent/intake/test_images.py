@@ -8,7 +8,7 @@ import pytest
 from helix_desktop.agent.intake.intake import Intake
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ContentDamaged, InvalidInput, OutputFormUnavailable
-from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output

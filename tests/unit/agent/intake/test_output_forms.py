@@ -11,8 +11,8 @@ from helix_desktop.agent.session_updates import IntakeProgress
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import ModelRequestRejected, OutputFormUnavailable
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Form, FormChosen, SweepMade
-from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
 from helix_desktop.domain.tools import ToolResult

@@ -11,7 +11,7 @@ import pytest
 from helix_desktop.agent.session_updates import EventRecorded, IntakeProgress
 from helix_desktop.context.intake.output_form_choice import OPENING
 from helix_desktop.domain.digest import bare_marker, digest_of
-from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, ToolAnswered
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, Usage
 from helix_desktop.domain.tools import ToolResult
 from tests.support.intake_rig import POLICY, IntakeRig, large_output, three_large_outputs

@@ -14,7 +14,7 @@ from helix_desktop.agent.session_updates import ErrorRaised, IntakeProgress
 from helix_desktop.domain.cost import Spending, spending_of
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ModelRequestRejected
-from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, ToolAnswered, TurnEnded
+from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, ToolAnswered, TurnEnded
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content

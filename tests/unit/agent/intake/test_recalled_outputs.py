@@ -6,7 +6,7 @@ import json
 
 from helix_desktop.agent.intake.intake import Intake
 from helix_desktop.context.window.window import output_marker
-from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.tools import ToolResult

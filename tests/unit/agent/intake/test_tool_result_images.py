@@ -7,7 +7,7 @@ import pytest
 from helix_desktop.agent.intake.intake import Intake
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from tests.support.agent_rig import AgentRig, ScriptedTools

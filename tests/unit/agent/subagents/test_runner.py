@@ -10,14 +10,9 @@ from helix_desktop.agent.subagents.runner import SubagentResult
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.events.conversation import ApprovalGiven, AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import SweepMade
-from helix_desktop.domain.events.session import (
-    ApprovalGiven,
-    AssistantSpoke,
-    SessionStarted,
-    ToolAnswered,
-    TurnEnded,
-)
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
 from helix_desktop.domain.store.entries import SessionSummary
 from tests.support.scripted_model import (

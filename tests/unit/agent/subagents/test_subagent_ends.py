@@ -13,15 +13,9 @@ from helix_desktop.agent.session_updates import SubagentProgress
 from helix_desktop.agent.subagents.runner import SubagentResult
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import HelixError, ModelRequestRejected, StoreWriteFailed, SubagentFailed
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    RecordedEvent,
-    SessionStarted,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
-    digests_in,
-)
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, TurnOutcome
 from helix_desktop.domain.store.commit import Commit

@@ -12,7 +12,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, Window
-from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta, ToolCall, Usage
 from helix_desktop.words.gauge_source import gauge_source_text
 from tests.support.agent_rig import AgentRig, GatedStore

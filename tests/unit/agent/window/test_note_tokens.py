@@ -8,7 +8,8 @@ from helix_desktop.agent.window.note_tokens import NoteTokens
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.fold_note import render_fold_note
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from tests.support.histories import build_history

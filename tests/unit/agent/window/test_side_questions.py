@@ -18,7 +18,7 @@ from helix_desktop.domain.errors import (
     RequestTooLarge,
     WorkspaceUntrusted,
 )
-from helix_desktop.domain.events.session import SideQuestionAnswered
+from helix_desktop.domain.events.conversation import SideQuestionAnswered
 from helix_desktop.domain.messages import ModelInfo, TextDelta
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig

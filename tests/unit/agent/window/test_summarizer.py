@@ -22,7 +22,9 @@ from helix_desktop.domain.errors import (
     ModelRequestRejected,
     ModelUnreachable,
 )
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SessionStarted
+from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import (
     ModelInfo,
     ModelRequest,

@@ -15,7 +15,8 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.session import SessionBranched, UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.messages import ModelRequest
 from tests.support.histories import DEFAULT_ACTIONS, SessionSimulator, histories
 from tests.support.message_linter import lint

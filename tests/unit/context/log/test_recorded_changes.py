@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.recorded_changes import logged_changes
+from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.events.file_changes import ChangesRecorded
-from helix_desktop.domain.events.session import Event, RecordedEvent, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.file_history.capture import ChangeSource
 
 

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.files import FilesChanged
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     ToolAnswered,
     TurnEnded,
     TurnRetried,
     UserSpoke,
 )
+from helix_desktop.domain.events.files import FilesChanged
 from helix_desktop.domain.files.version import ChangedFile
 from helix_desktop.domain.messages import ToolCall
 from tests.support.call_log import CallLog

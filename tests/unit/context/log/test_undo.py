@@ -14,6 +14,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold
 from helix_desktop.context.window.window import project
+from helix_desktop.domain.events.conversation import TurnRetried
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -26,7 +28,6 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
-from helix_desktop.domain.events.session import RecordedEvent, TurnRetried
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelRequest
 from tests.support import session_rewrites

@@ -10,8 +10,9 @@ from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import fold, truncation
 from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.window.window import project
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, Undone
-from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from tests.support import session_rewrites
 from tests.support.histories import SessionSimulator, disable_folding

@@ -17,8 +17,8 @@ from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPoli
 from helix_desktop.context.rewrites import fold, fold_note, planner
 from helix_desktop.context.rewrites.note_parts import note_parts
 from helix_desktop.context.rewrites.sweep import names_tokens
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.recording import with_turn_ends
 from tests.support import session_rewrites

@@ -18,15 +18,14 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import fold_note
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
-from helix_desktop.domain.events.session import (
+from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
-    Event,
-    RecordedEvent,
     ToolAnswered,
     TurnEnded,
     TurnRetried,
     UserSpoke,
 )
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import QuestionReply
 from tests.support.histories import NASTY_TEXTS

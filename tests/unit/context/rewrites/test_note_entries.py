@@ -7,7 +7,8 @@ import pytest
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.fold_note import render_fold_note
-from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 
 HASH = "a" * 64
 SMALL = ToolAnswered("c", "read_file", "out", HASH, 3, 5, 60, target="a.py")

@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.fold_note import render_fold_note
 from helix_desktop.context.rewrites.note_parts import note_parts, parts_of_message
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 
 BREAKS = ["\n", "\r\n", "\n\n", "\ndid: ", "\n[Names ", " ", "  ", "\t", "\x1c", "\u2028", "\u00a0"]

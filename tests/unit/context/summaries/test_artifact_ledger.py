@@ -13,7 +13,7 @@ from helix_desktop.context.intake.argument_markers import mask_arguments
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.artifact_ledger import Ledger, build_ledger
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
 from tests.support.histories import SessionSimulator, histories
 

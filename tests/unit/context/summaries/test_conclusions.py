@@ -17,7 +17,8 @@ from helix_desktop.context.summaries.conclusions import (
     states_anything,
     telling_sentences,
 )
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.messages import ToolCall
 from tests.support.histories import NASTY_TEXTS

@@ -12,14 +12,9 @@ from helix_desktop.context.summaries.edited_handover import revised_handover
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.summaries.ledger_entries import CommandRun, Failure, LedgerEntry, LedgerFile
 from helix_desktop.context.window.window import project
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    SessionStarted,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.session import SessionStarted
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
 from tests.support.message_linter import lint
 from tests.support.reachability import follow_handles, index_digests

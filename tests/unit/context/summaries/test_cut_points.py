@@ -11,8 +11,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Undone
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.histories import SessionSimulator, build_history, histories
 

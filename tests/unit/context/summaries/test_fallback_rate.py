@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.summaries.fallback_rate import FallbackRate, fallback_rate
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.session import Event, RecordedEvent, SessionStarted
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.words.fallbacks import fallback_advice, fallback_text
 

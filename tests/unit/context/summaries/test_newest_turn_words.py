@@ -12,7 +12,7 @@ from helix_desktop.context.summaries.handover import (
     user_text_budget,
     whole_texts,
 )
-from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.histories import SessionSimulator, histories
 

@@ -23,8 +23,8 @@ from helix_desktop.context.summaries.summary_task import full_request
 from helix_desktop.context.summaries.transcript_lines import transcript_lines
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Redone, Undone
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.rewrite_histories import fold as fold_it

@@ -7,7 +7,7 @@ import msgspec
 from helix_desktop.context.log.mode_notes import mode_note
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries import observation
-from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from tests.support.histories import SessionSimulator
 

@@ -14,7 +14,7 @@ from helix_desktop.context.summaries.summary_coverage import (
     covered_facts,
     instructions_in,
 )
-from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import TODO, TodoItem, list_text

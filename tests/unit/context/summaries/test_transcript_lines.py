@@ -11,8 +11,8 @@ from helix_desktop.context.summaries.transcript_lines import (
     transcript_lines,
     truncate_middle,
 )
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import ToolAnswered
 from tests.support.histories import NASTY_TEXTS
 
 

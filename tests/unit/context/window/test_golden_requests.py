@@ -12,7 +12,7 @@ import pytest
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from
 from helix_desktop.context.window.window import Projector, PromptFrame, project
-from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 
 FOLDER = Path(__file__).parents[3] / "golden" / "requests"
 # Sessions as they are stored, and the messages of each request. `tests/support/request_golden.py` writes

@@ -8,7 +8,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
-from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
+from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelInfo
 
 

@@ -7,7 +7,7 @@ import pytest
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import is_in_full
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered
 
 LINES = [f"line {number}\n" for number in range(100)]
 NUMBERED = [f"{number}:{line}" for number, line in enumerate(LINES[:90], 1)]

@@ -14,8 +14,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window import past_windows
 from helix_desktop.context.window.past_windows import PastWindows
 from helix_desktop.context.window.window import project
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Undone
-from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.messages import Usage
 from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.session_simulator import assistant_event

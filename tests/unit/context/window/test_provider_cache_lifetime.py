@@ -12,7 +12,8 @@ from helix_desktop.context.window.provider_cache_lifetime import (
     measured_gaps,
     prefers_long,
 )
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent
+from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelInfo, Usage
 
 ANTHROPIC = CachePrices(0.1, 1.25, 2.0)

@@ -21,9 +21,9 @@ from helix_desktop.context.window.usage_gauge import (
     usage_from_count,
 )
 from helix_desktop.domain.events.choices import HoldSet
+from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
 from helix_desktop.domain.events.rewrite import Excluded
-from helix_desktop.domain.events.session import TurnEnded
 from helix_desktop.domain.events.summary import HandoverFailed
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.store.entries import ReportedUsage, WindowCount

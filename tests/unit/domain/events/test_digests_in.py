@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from helix_desktop.domain.digest import is_digest
-from helix_desktop.domain.events.session import Event, digests_in
+from helix_desktop.domain.events.recorded_event import Event, digests_in
 from tests.support.histories import SessionSimulator, histories
 
 HANDLES = {"digest", "digests", "recalled", "index"}

@@ -13,6 +13,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.domain.cost import Budget
+from helix_desktop.domain.events.conversation import ApprovalGiven
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
 from helix_desktop.domain.events.rewrite import Undone
 from helix_desktop.domain.events.rewrite_kinds import (
     HandoverTrigger,
@@ -20,7 +22,6 @@ from helix_desktop.domain.events.rewrite_kinds import (
     RewriteKind,
     SweepReason,
 )
-from helix_desktop.domain.events.session import ApprovalGiven, Event, RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo
 

@@ -10,14 +10,9 @@ import msgspec
 import pytest
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen, Pinned, SweepMade, Undone
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    ToolAnswered,
-    TurnRetried,
-)
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo, Usage
 from helix_desktop.replay import Replayer

@@ -10,14 +10,9 @@ from multiprocessing import Pipe
 from msgspec.structs import replace
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    SessionStarted,
-    TurnEnded,
-    UserSpoke,
-)
+from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.replay.policy.messages import (

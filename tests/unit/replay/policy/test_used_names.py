@@ -7,7 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.identifiers import argument_identifiers
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.replay.identifier_coverage import occurs_in

@@ -5,9 +5,10 @@ from __future__ import annotations
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FormChosen, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
-from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.replay.policy.identifier_coverage import NameUse, WindowNames
 

@@ -7,7 +7,7 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.draft import Draft
-from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.core.row_codec import RowType
 from helix_desktop.store.core.write_batch import WriteBatch

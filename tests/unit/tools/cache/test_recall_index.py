@@ -16,16 +16,11 @@ from helix_desktop.context.summaries.index_entry import index_text
 from helix_desktop.context.summaries.index_lines import IndexLine, parse_index
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    RecordedEvent,
-    SessionBranched,
-    SessionStarted,
-    ToolAnswered,
-    UserSpoke,
-)
+from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.commit import Commit

@@ -6,8 +6,8 @@ import pytest
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.image import identify_image
 from helix_desktop.ui.cache.source import content_states
 from tests.support.image_bytes import png

@@ -17,6 +17,7 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage, ratio_before
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
+from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.instructions import InstructionsAdded, StandingText
 from helix_desktop.domain.events.rewrite import (
     Redone,
@@ -24,7 +25,6 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
 )
 from helix_desktop.domain.events.rewrite_kinds import SweepReason
-from helix_desktop.domain.events.session import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import (
     HandoverMade,
 )

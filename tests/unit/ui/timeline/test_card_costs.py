@@ -5,14 +5,8 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
-)
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.summary import HandoverFailed
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.timeline.card_data import FailureCard, FormCard

@@ -13,6 +13,8 @@ from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.window.usage_gauge import ratio_before
 from helix_desktop.context.window.window import project, render_message
 from helix_desktop.domain.events.choices import HoldSet
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
     FoldMade,
@@ -22,14 +24,6 @@ from helix_desktop.domain.events.rewrite import (
     SweepMade,
     Undone,
     Unpinned,
-)
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
 )
 from helix_desktop.domain.events.summary import (
     HandoverFailed,

@@ -16,7 +16,7 @@ from helix_desktop.domain.errors import (
     ImagesRejected,
     WorkspaceUntrusted,
 )
-from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import NoticeRow

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SessionStarted, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.chat.items.tool_card import figures_text
 from helix_desktop.ui.chat.rows.from_events import rows_from_log

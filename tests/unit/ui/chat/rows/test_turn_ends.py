@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.domain.events.session import RecordedEvent, TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_texts import source_text
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, TurnFooterRow, UserRow

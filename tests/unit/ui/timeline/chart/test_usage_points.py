@@ -15,17 +15,11 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage, ratio_before
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.choices import ModelChosen
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.instructions import OpeningGiven, StandingText
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
-from helix_desktop.domain.events.session import (
-    AssistantSpoke,
-    Event,
-    RecordedEvent,
-    ToolAnswered,
-    TurnEnded,
-    UserSpoke,
-)
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.timeline.card_data import GROUPS, card_group

@@ -1,0 +1,142 @@
+"""All events of a session's log as one union, an event in its place, and the contents that it names."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.domain.events.choices import (
+    BudgetNeared,
+    BudgetSet,
+    EffortChosen,
+    EffortRefused,
+    HoldSet,
+    ModeChanged,
+    ModelChosen,
+    PolicyChosen,
+)
+from helix_desktop.domain.events.conversation import (
+    ApprovalGiven,
+    AssistantSpoke,
+    MessageQueued,
+    OutputHeld,
+    QueueChanged,
+    SideQuestionAnswered,
+    SubagentStarted,
+    ToolAnswered,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
+from helix_desktop.domain.events.file_changes import ChangesAccepted, ChangesRecorded
+from helix_desktop.domain.events.files import FilesChanged
+from helix_desktop.domain.events.instructions import InstructionsAdded, OpeningGiven
+from helix_desktop.domain.events.rewrite import (
+    Excluded,
+    FoldMade,
+    FormChosen,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
+from helix_desktop.domain.events.session import (
+    SessionArchived,
+    SessionBranched,
+    SessionPinned,
+    SessionRenamed,
+    SessionStarted,
+)
+from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+)
+
+Event = (
+    SessionStarted
+    | SessionBranched
+    | SessionRenamed
+    | SessionPinned
+    | SessionArchived
+    | OpeningGiven
+    | InstructionsAdded
+    | MessageQueued
+    | QueueChanged
+    | UserSpoke
+    | AssistantSpoke
+    | ApprovalGiven
+    | ModeChanged
+    | ModelChosen
+    | EffortChosen
+    | EffortRefused
+    | PolicyChosen
+    | HoldSet
+    | SubagentStarted
+    | OutputHeld
+    | ToolAnswered
+    | FilesChanged
+    | ChangesRecorded
+    | ChangesAccepted
+    | FormChosen
+    | Excluded
+    | Pinned
+    | Unpinned
+    | TurnEnded
+    | TurnRetried
+    | SweepMade
+    | FoldMade
+    | ObservationsMade
+    | ObservationsPlaced
+    | ObservationsFailed
+    | HandoverMade
+    | HandoverFailed
+    | HandoverDiscarded
+    | SideQuestionAnswered
+    | BudgetSet
+    | BudgetNeared
+    | Undone
+    | Redone
+)
+
+
+class RecordedEvent(msgspec.Struct, frozen=True):
+    """An event in its place: `seq` counts from 1 without gaps, `at` is milliseconds since 1970."""
+
+    seq: int
+    at: int
+    event: Event
+
+
+def digests_in(event: Event) -> tuple[str, ...]:
+    """Return the content digests an event refers to, each once: never collected while the event exists."""
+    digests: tuple[str, ...] = ()
+    match event:
+        case ToolAnswered() as answer:
+            digests = _answer_digests(answer)
+        case OutputHeld(answer=answer):
+            digests = _answer_digests(answer)
+        case AssistantSpoke(short=short):
+            digests = tuple(digest for call in short for digest in call.digests)
+        case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):
+            digests = (index,)
+        case Excluded(digest=digest):
+            digests = (digest,)
+        case UserSpoke(attachments=attachments) | MessageQueued(attachments=attachments):
+            pictured = (attachment.image.digest for attachment in attachments if attachment.image is not None)
+            digests = (*(attachment.digest for attachment in attachments), *pictured)
+    return tuple(dict.fromkeys(digest for digest in digests if digest))
+
+
+def _answer_digests(answer: ToolAnswered) -> tuple[str, ...]:
+    excerpt = answer.excerpt
+    images = (*answer.images, *([excerpt.image] if excerpt is not None and excerpt.image is not None else []))
+    return (
+        answer.digest,
+        answer.recalled,
+        *(image.digest for image in images),
+        *([excerpt.digest] if excerpt is not None else []),
+    )
