@@ -10,6 +10,7 @@ from typing import Any
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import ProgressPrinter, as_builtins, print_err, print_notice, print_out
+from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_services, with_workspace
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store.archive_report import ExportResult
@@ -26,13 +27,15 @@ text = TextContext("Command line")
 
 
 def export(args: argparse.Namespace) -> int:
-    """Write a workspace to a file; return 1 if something of the store could not be read."""
+    """Write a workspace, or one session, to a file; return 1 if something of the store could not be read."""
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
-        place = _archive_path(args.file)
-        return _print_exports(
-            [await services.backup.export(workspace.id, place, ProgressPrinter().update)], args.json
-        )
+        place, on_progress = _archive_path(args.file), ProgressPrinter().update
+        if not args.session:
+            return _print_exports([await services.backup.export(workspace.id, place, on_progress)], args.json)
+        session = await find_session(workspace, args.session)
+        done = await services.backup.export_session(workspace.id, session, place, on_progress)
+        return _print_exports([done], args.json)
 
     return with_workspace(args, work)
 

@@ -24,6 +24,8 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Command line")
 text = TextContext("Command line")
 
+LIST_SESSIONS_HINT = text("List the sessions with {command}.", command="helix-desktop sessions")
+"""What to do about a session that wasn't found."""
 _SHORT_ID = 8  # digits of a session's id in a list
 
 
@@ -58,11 +60,7 @@ def branch(args: argparse.Namespace) -> int:
     """Create a branch of a session and print its id."""
 
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
-        parent = await find_session(
-            workspace,
-            args.session,
-            text("List the sessions with {command}.", command="helix-desktop sessions"),
-        )
+        parent = await find_session(workspace, args.session)
         created = await workspace.create_branch(parent, args.at, args.title)
         if args.json:
             print_out(json.dumps(as_builtins(created), indent=1))
@@ -73,7 +71,9 @@ def branch(args: argparse.Namespace) -> int:
     return with_workspace(args, work)
 
 
-async def find_session(workspace: OpenWorkspace, session_prefix: str, hint: TranslatableText) -> str:
+async def find_session(
+    workspace: OpenWorkspace, session_prefix: str, hint: TranslatableText = LIST_SESSIONS_HINT
+) -> str:
     """Return the session whose id begins so, or the last one. Raises InvalidInput for none or several."""
     sessions = await workspace.sessions()
     latest = [session.id for session in sorted(sessions, key=lambda session: session.archived)][:1]
@@ -85,8 +85,8 @@ async def find_session(workspace: OpenWorkspace, session_prefix: str, hint: Tran
         if session_prefix == "last"
         else [session for session in session_ids if session_prefix and session.startswith(session_prefix)]
     )
-    if len(matches) == 1:
-        return matches[0]
+    if len(matches) == 1 or session_prefix in matches:
+        return session_prefix if session_prefix in matches else matches[0]
     if matches:
         raise InvalidInput(
             text("Several sessions start with {prefix}.", prefix=repr(session_prefix)),

@@ -45,6 +45,14 @@ class BackupService:
         async with self._borrow_store(workspace_id) as store:
             return await store.export_to(path, record.name, on_progress)
 
+    async def export_session(
+        self, workspace_id: str, session: str, path: Path, on_progress: OnProgress = no_progress
+    ) -> ExportResult:
+        """Write one session to a file that can be imported. Raises as `export` does."""
+        record = self._registry.get(workspace_id)
+        async with self._borrow_store(workspace_id) as store:
+            return await store.export_session_to(path, record.name, session, on_progress)
+
     async def inspect(self, path: Path) -> ArchiveInfo:
         """Read the header of an exported file. Raises InvalidArchive."""
         return await asyncio.to_thread(read_info, path)

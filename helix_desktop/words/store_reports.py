@@ -124,8 +124,16 @@ def export_summary(result: ExportResult) -> str:
         join_sentences(
             tr(
                 "Contains {entries} and {sessions}.",
-                entries=tr.plural(totals.entries, "%n entry", "%n entries"),
-                sessions=tr.plural(totals.sessions, "%n session", "%n sessions"),
+                entries=_with_parts(
+                    tr.plural(totals.entries, "%n entry", "%n entries"), _trashed_part(totals.trashed_entries)
+                ),
+                sessions=_with_parts(
+                    tr.plural(totals.sessions, "%n session", "%n sessions"),
+                    tr.plural(totals.subagents, "%n of a subagent", "%n of subagents")
+                    if totals.subagents
+                    else "",
+                    _trashed_part(totals.trashed_sessions),
+                ),
             ),
             tr.plural(
                 missing,
@@ -145,12 +153,25 @@ def export_summary(result: ExportResult) -> str:
     )
 
 
+def _with_parts(total: str, *parts: str) -> str:
+    """Return a number of things with the parts of it that have a text; without brackets if none has."""
+    labels = tuple(filter(None, parts))
+    return tr("{total} ({parts})", total=total, parts=labels) if labels else total
+
+
+def _trashed_part(count: int) -> str:
+    return tr.plural(count, "%n in the trash", "%n in the trash") if count else ""
+
+
 def import_summary(result: ImportResult) -> str:
     """Return a text of what an import added."""
     new, extended, unchanged = len(result.new), len(result.extended), len(result.unchanged)
     apart, busy = len(result.apart), len(result.busy)
     sessions = [
-        (new, tr.plural(new, "%n new", "%n new", "sessions")),
+        (
+            new,
+            _with_parts(tr.plural(new, "%n new", "%n new", "sessions"), _trashed_part(len(result.trashed))),
+        ),
         (extended, tr.plural(extended, "%n extended", "%n extended", "sessions")),
         (unchanged, tr.plural(unchanged, "%n unchanged", "%n unchanged", "sessions")),
         (apart, tr.plural(apart, "%n added as a separate session", "%n added as separate sessions")),

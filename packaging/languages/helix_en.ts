@@ -6141,7 +6141,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache/list.py" />
             <location filename="../../helix_desktop/cli/changes/selection.py" />
             <location filename="../../helix_desktop/cli/sessions.py" />
             <source>Enter more of its ID.</source>
@@ -6221,8 +6220,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache/list.py" />
-            <location filename="../../helix_desktop/cli/changes/command.py" />
             <location filename="../../helix_desktop/cli/sessions.py" />
             <source>List the sessions with {command}.</source>
             <translation type="unfinished" />
@@ -6298,7 +6295,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache/list.py" />
             <location filename="../../helix_desktop/cli/sessions.py" />
             <source>No session of this workspace starts with {prefix}.</source>
             <translation type="unfinished" />
@@ -6489,7 +6485,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/cache/list.py" />
             <location filename="../../helix_desktop/cli/sessions.py" />
             <source>Several sessions start with {prefix}.</source>
             <translation type="unfinished" />
@@ -7344,6 +7339,11 @@
         <message>
             <location filename="../../helix_desktop/cli/changes/parser.py" />
             <source>only this file, by its path in the workspace; can be repeated</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
+            <source>only this session, with its subagents and its outputs ({last} = the newest)</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -20126,6 +20126,14 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n in the trash</source>
+            <translation>
+                <numerusform>%n in the trash</numerusform>
+                <numerusform>%n in the trash</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
             <source>%n index entries: rewritten without it</source>
             <translation>
                 <numerusform>%n index entry: rewritten without it</numerusform>
@@ -20181,6 +20189,14 @@
             <translation>
                 <numerusform>%n new</numerusform>
                 <numerusform>%n new</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>%n of subagents</source>
+            <translation>
+                <numerusform>%n of a subagent</numerusform>
+                <numerusform>%n of subagents</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -20508,6 +20524,11 @@
         <message>
             <location filename="../../helix_desktop/words/store_reports.py" />
             <source>{title} ({kept} of {total} events left)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/store_reports.py" />
+            <source>{total} ({parts})</source>
             <translation type="unfinished" />
         </message>
     </context>

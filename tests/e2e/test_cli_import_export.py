@@ -94,6 +94,20 @@ def test_a_workspace_is_exported_and_imported_elsewhere(here: Here, tmp_path: Pa
     assert (verified["verified"], verified["damaged"]) == (2, [])
 
 
+def test_one_session_is_exported_and_imported_elsewhere(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    code, _, err = here.cache(
+        "export", str(tmp_path / "s"), "--session", "last", "--workspace", str(tmp_path / "ws")
+    )
+    assert (code, err) == (0, "Contains 1 entry and 1 session. Verified.\n")
+    imported = here.json("import", "other", str(tmp_path / "s.helix"))
+    assert (imported["added"], imported["new"]) == (1, ["s"])
+    code, _, err = here.cache(
+        "export", str(tmp_path / "t"), "--session", "t", "--workspace", str(tmp_path / "ws")
+    )
+    assert (code, "No session of this workspace starts with 't'." in err) == (2, True)
+
+
 def test_an_unusable_file_is_named_and_changes_nothing(here: Here, tmp_path: Path) -> None:
     here.json("export", "ws", str(tmp_path / "out.helix"))
     data = (tmp_path / "out.helix").read_bytes()

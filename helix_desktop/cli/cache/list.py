@@ -8,8 +8,8 @@ from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.cli.output import as_builtins, content_name, print_err, print_out
+from helix_desktop.cli.sessions import find_session
 from helix_desktop.context.window.usage_gauge import output_tokens
-from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.store.entries import (
     CacheEntry,
     ContentHit,
@@ -132,20 +132,7 @@ async def resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str:
     """Return the id of the one session that begins so; empty for no prefix. Raises InvalidInput."""
     if not session_prefix:
         return ""
-    session_ids = [
-        session.id for session in await workspace.store.sessions() if session.id.startswith(session_prefix)
-    ]
-    if len(session_ids) == 1 or session_prefix in session_ids:
-        return session_prefix if session_prefix in session_ids else session_ids[0]
-    if session_ids:
-        raise InvalidInput(
-            text("Several sessions start with {prefix}.", prefix=repr(session_prefix)),
-            fix=text("Enter more of its ID."),
-        )
-    raise InvalidInput(
-        text("No session of this workspace starts with {prefix}.", prefix=repr(session_prefix)),
-        fix=text("List the sessions with {command}.", command="helix-desktop sessions"),
-    )
+    return await find_session(workspace, session_prefix)
 
 
 def _entry_line(entry: CacheEntry) -> str:

@@ -177,8 +177,7 @@ def _choices(on_conflict: RevertChoice | None, plan: RevertPlan) -> dict[str, Re
 
 
 async def _session(args: argparse.Namespace, workspace: OpenWorkspace) -> str:
-    hint = text("List the sessions with {command}.", command="helix-desktop sessions")
-    return await find_session(workspace, args.session or "last", hint)
+    return await find_session(workspace, args.session or "last")
 
 
 _VERBS: dict[str, Callable[[argparse.Namespace, AppServices, OpenWorkspace], Coroutine[Any, Any, int]]] = {

@@ -49,6 +49,12 @@ def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=tr("file to write; {suffix} is added if missing", suffix=SUFFIX),
     )
+    argument_types.add_text(
+        export,
+        "--session",
+        "ID",
+        tr("only this session, with its subagents and its outputs ({last} = the newest)", last="last"),
+    )
     importing = add("import", tr("add what a file contains; nothing is overwritten"))
     importing.add_argument(
         "file", type=argument_types.path, metavar="FILE", help=tr("exported file ({suffix})", suffix=SUFFIX)

@@ -23,6 +23,8 @@ class ArchiveTotals(msgspec.Struct, frozen=True):
     """The totals at the end of an archive: what it holds, and what the store had lost.
 
     `missing` are digests that events name and whose bytes are lost, `left_out` sessions with damaged logs.
+    `subagents` are those of the sessions that work for another one; of the others, `trashed_sessions` are in
+    the trash. Archives of older versions have 0 there.
     """
 
     entries: _Count
@@ -31,6 +33,9 @@ class ArchiveTotals(msgspec.Struct, frozen=True):
     events: _Count
     missing: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    subagents: _Count = 0
+    trashed_sessions: _Count = 0
+    trashed_entries: _Count = 0
 
 
 class ExportResult(msgspec.Struct, frozen=True):
@@ -45,6 +50,7 @@ class ImportResult(msgspec.Struct, frozen=True):
     """The result of an import: counts of entries, and the sessions by what was done with them.
 
     `apart` are the new ids of sessions that went another way here; `busy` would be extended, but are open.
+    Of the new ones, `trashed` are in the trash.
     """
 
     name: str
@@ -56,6 +62,7 @@ class ImportResult(msgspec.Struct, frozen=True):
     apart: tuple[str, ...] = ()
     busy: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    trashed: tuple[str, ...] = ()
 
     @property
     def is_complete(self) -> bool:

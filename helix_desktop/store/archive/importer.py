@@ -164,6 +164,10 @@ class _Importer:
             await self._keep_partial_outputs(session, archived, log)
         session_ids: tuple[str, ...] = (*getattr(self._result, outcome), session)
         self._result = msgspec.structs.replace(self._result, **{outcome: session_ids})
+        summary = archived.header.summary
+        if outcome == "new" and summary is not None and summary.trashed:
+            trashed = (*self._result.trashed, session)
+            self._result = msgspec.structs.replace(self._result, trashed=trashed)
 
     async def _write_session(self, session: str, archived: ArchivedSession, stored_count: int) -> None:
         summary = archived.header.summary

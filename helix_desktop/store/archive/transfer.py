@@ -7,6 +7,7 @@ from pathlib import Path
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.store.archive.importer import IsWritable, merge_archive
+from helix_desktop.store.archive.scope import SessionScope, WorkspaceScope
 from helix_desktop.store.archive.writer import write_archive
 from helix_desktop.store.leveldb_store import LevelDbStore
 
@@ -20,7 +21,25 @@ async def export_store(
     StoreUnreadable, StoreClosed; then no file is left, and an older one of that name stays.
     """
     return await store.bulk_access.read_snapshot(
-        lambda snapshot: write_archive(snapshot, Path(path), name, at_ms, on_progress)
+        lambda snapshot: write_archive(
+            snapshot, WorkspaceScope(snapshot.view), Path(path), name, at_ms, on_progress
+        )
+    )
+
+
+async def export_session(
+    store: LevelDbStore,
+    path: str,
+    name: str,
+    at_ms: int,
+    session: str,
+    on_progress: OnProgress = no_progress,
+) -> ExportResult:
+    """Write one session with its subagents and contents to a file, as `export_store` writes a store."""
+    return await store.bulk_access.read_snapshot(
+        lambda snapshot: write_archive(
+            snapshot, SessionScope(snapshot, session), Path(path), name, at_ms, on_progress
+        )
     )
 
 

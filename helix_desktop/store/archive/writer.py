@@ -6,7 +6,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,12 +30,10 @@ from helix_desktop.store.archive.archive_format import (
     write_failed,
 )
 from helix_desktop.store.archive.reader import Stopped, check_archive
+from helix_desktop.store.archive.scope import ArchiveScope
 from helix_desktop.store.archive.tar_stream import TarStreamWriter
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.leveldb.branches import log_parts
-from helix_desktop.store.leveldb.counters import read_totals
-from helix_desktop.store.leveldb.event_log import read_events
 from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.threads.bulk_access import StoreSnapshot
 from helix_desktop.system.files import non_folder_in
@@ -48,9 +46,14 @@ _STAGES = 5  # of the whole job; the last, checking the file, takes a quarter of
 
 
 def write_archive(
-    snapshot: StoreSnapshot, path: Path, name: str, at_ms: int, on_progress: OnProgress = lambda *_: None
+    snapshot: StoreSnapshot,
+    scope: ArchiveScope,
+    path: Path,
+    name: str,
+    at_ms: int,
+    on_progress: OnProgress = lambda *_: None,
 ) -> ExportResult:
-    """Write the store in the snapshot to `path`, verified; a file of that name is replaced at the end.
+    """Write what is in the scope to `path`, verified; a file of that name is replaced at the end.
 
     Raise ArchiveWriteFailed, StoreUnreadable, Stopped; then nothing is left, and an older file stays.
     """
@@ -60,7 +63,7 @@ def write_archive(
         part.touch(mode=0o600, exist_ok=False)
         with part.open("wb") as file:
             tar = TarStreamWriter(file)
-            totals = _ArchiveWriter(snapshot, tar, on_progress).write(name, at_ms)
+            totals = _ArchiveWriter(snapshot, scope, tar, on_progress).write(name, at_ms)
             tar.close()
             file.flush()
             os.fsync(file.fileno())
@@ -103,45 +106,39 @@ def _last_stage_progress(on_progress: OnProgress) -> OnProgress:
 class _ArchiveWriter:
     """One archive in the making, with its totals so far."""
 
-    def __init__(self, snapshot: StoreSnapshot, tar: TarStreamWriter, on_progress: OnProgress) -> None:
-        self._snapshot, self._tar, self._on_progress = snapshot, tar, on_progress
+    def __init__(
+        self, snapshot: StoreSnapshot, scope: ArchiveScope, tar: TarStreamWriter, on_progress: OnProgress
+    ) -> None:
+        self._snapshot, self._scope, self._tar, self._on_progress = snapshot, scope, tar, on_progress
         self._view = snapshot.view
         self._entries = self._size = self._sessions = self._events = 0
+        self._subagents = self._trashed_sessions = self._trashed_entries = 0
         self._missing: dict[str, None] = {}
         self._left_out: list[str] = []
 
     def write(self, name: str, at_ms: int) -> ArchiveTotals:
-        totals = read_totals(self._view)
-        sessions = list(self._session_ids())
-        workspace_id = ROWS.identity.get(self._view) or ""
-        planned = (totals.entries, totals.size, len(sessions))
+        scope, workspace_id = self._scope, ROWS.identity.get(self._view) or ""
+        planned = (scope.entries, scope.size, len(scope.sessions))
         self._write_note(MANIFEST, ArchiveManifest(FORMAT, __version__, workspace_id, name, at_ms, *planned))
-        for digest in self._all_digests():
+        for digest in scope.digests:
             self._write_content(digest)
-            self._report_progress(totals.size)
-        for session in sessions:
+            self._report_progress(scope.size)
+        for session in scope.sessions:
             self._write_session(session)
-            self._report_progress(totals.size)
-        counts = (self._entries, self._size, self._sessions, self._events)
-        end = ArchiveTotals(*counts, tuple(self._missing), tuple(self._left_out))
+            self._report_progress(scope.size)
+        end = ArchiveTotals(
+            self._entries,
+            self._size,
+            self._sessions,
+            self._events,
+            tuple(self._missing),
+            tuple(self._left_out),
+            self._subagents,
+            self._trashed_sessions,
+            self._trashed_entries,
+        )
         self._write_note(END, end)
         return end
-
-    def _all_digests(self) -> Iterator[str]:
-        return (keys.digest_in(key) for key, _ in self._view.scan(keys.RECORDS))
-
-    def _session_ids(self) -> Iterator[str]:
-        """Yield every session that has a log, a summary or a draft, each once, parents before branches."""
-        spans = (keys.LAST_EVENTS, keys.SUMMARIES, keys.DRAFTS)
-        names = {keys.session_of(key, span) for span in spans for key, _ in self._view.scan(span)}
-        return iter(sorted(names, key=lambda name: (self._depth(name), name)))
-
-    def _depth(self, session: str) -> int:
-        """Return how many sessions a log begins with; 0 also for one that cannot be read."""
-        try:
-            return len(log_parts(self._view, session)) - 1
-        except RowDamaged:
-            return 0
 
     def _write_content(self, digest: str) -> None:
         try:
@@ -156,21 +153,21 @@ class _ArchiveWriter:
         self._tar.add(f"contents/{digest}", data)
         self._entries += 1
         self._size += len(data)
+        self._trashed_entries += bool(record.trashed)
 
     def _write_session(self, session: str) -> None:
         try:
-            point = ROWS.branch.get(self._view, session)
-            events = read_events(self._view, session)[point.seq if point is not None else 0 :]
+            log = self._scope.log(session)
             summary = ROWS.summary.get(self._view, session)
             stored_draft = ROWS.draft.get(self._view, session)
             draft = stored_draft if stored_draft is not None else Draft()
             note = SessionHeader(
                 session,
-                len(events),
+                len(log.events),
                 summary,
                 draft.text,
                 draft.attachments,
-                point,
+                log.branch,
                 draft.partial_answer,
                 draft.partial_outputs,
             )
@@ -178,12 +175,15 @@ class _ArchiveWriter:
             self._left_out.append(session)
             return
         self._sessions += 1
-        self._events += len(events)
+        self._events += len(log.events)
+        if summary is not None and not summary.is_removed:
+            self._subagents += bool(summary.parent)
+            self._trashed_sessions += bool(summary.trashed and not summary.parent)
         folder = f"sessions/{self._sessions}"
         self._write_note(f"{folder}/session.json", note)
-        for number, part in enumerate(_log_parts(events), 1):
+        for number, part in enumerate(_log_parts(log.events), 1):
             self._tar.add(f"{folder}/events-{number}.jsonl", part)
-        for digest in (digest for recorded in events for digest in digests_in(recorded.event)):
+        for digest in (digest for recorded in log.events for digest in digests_in(recorded.event)):
             if digest not in self._missing and self._view.get(keys.record(digest)) is None:
                 self._missing[digest] = None
 
@@ -196,7 +196,7 @@ class _ArchiveWriter:
         self._on_progress((_STAGES - 1) * self._size, _STAGES * max(total, self._size))
 
 
-def _log_parts(events: list[RecordedEvent]) -> Iterator[bytes]:
+def _log_parts(events: Sequence[RecordedEvent]) -> Iterator[bytes]:
     """Yield the log as JSON lines, in parts of about LOG_PART_BYTES bytes."""
     lines: list[bytes] = []
     size = 0

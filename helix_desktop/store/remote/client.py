@@ -174,6 +174,13 @@ class RemoteStore(StoreSearch):
             rpc_methods.EXPORT, str(path), name, wall_clock_ms(), on_progress=on_progress
         )
 
+    async def export_session_to(
+        self, path: Path, name: str, session: str, on_progress: OnProgress = no_progress
+    ) -> ExportResult:
+        """Let the owner write one session to an absolute path. Raises as `export_store`."""
+        args = (str(path), name, wall_clock_ms(), session)
+        return await self._call_long(rpc_methods.EXPORT_SESSION, *args, on_progress=on_progress)
+
     async def import_from(self, path: Path, on_progress: OnProgress = no_progress) -> ImportResult:
         """Let the owner merge the file at an absolute path. Raises as `import_store`."""
         return await self._call_long(rpc_methods.IMPORT, str(path), on_progress=on_progress)

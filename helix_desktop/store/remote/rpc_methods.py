@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar, get_type_hints
 import msgspec
 
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.store.archive.transfer import export_store, import_store
+from helix_desktop.store.archive.transfer import export_session, export_store, import_store
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.open.health import LevelDbHealth
 from helix_desktop.store.redaction.leveldb_redaction import LevelDbRedaction
@@ -120,6 +120,7 @@ SAVE_PARTIAL_ANSWER = RpcMethod("save_partial_answer", LevelDbStore.save_partial
 SAVE_PARTIAL_OUTPUTS = RpcMethod("save_partial_outputs", LevelDbStore.save_partial_outputs)
 DRAFT = RpcMethod("draft", LevelDbStore.draft)
 EXPORT = RpcMethod("export_store", export_store, progress_param="on_progress")
+EXPORT_SESSION = RpcMethod("export_session", export_session, progress_param="on_progress")
 IMPORT = RpcMethod("import_store", import_store, local_params=("is_writable",), progress_param="on_progress")
 
 REFERENCES = RpcMethod("keep.references", LevelDbRetention.references, _RETENTION)
@@ -143,7 +144,7 @@ CHECK = RpcMethod("health.check", LevelDbHealth.check, _HEALTH, progress_param="
 METHODS: dict[str, RpcMethod[Any]] = {
     method.name: method
     for method in (
-        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LIST_PAGE, TOTALS, EXPORT, IMPORT),
+        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LIST_PAGE, TOTALS, EXPORT, EXPORT_SESSION, IMPORT),
         *(SAVE_DRAFT, SAVE_PARTIAL_ANSWER, SAVE_PARTIAL_OUTPUTS, DRAFT),
         *(REFERENCES, SESSION_DIGESTS, PIN, PLAN, COLLECT, TRASH, RESTORE),
         *(TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH),

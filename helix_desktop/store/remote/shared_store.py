@@ -12,13 +12,14 @@ from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.store.archive.transfer import export_store, import_store
+from helix_desktop.store.archive.transfer import export_session, export_store, import_store
 from helix_desktop.store.leveldb_store import INDEX_AFTER_S, LevelDbStore
 from helix_desktop.store.remote.endpoint_file import LOOPBACK
 from helix_desktop.store.remote.rpc_methods import (
     COMMIT,
     EMPTY_TRASH,
     EXPORT,
+    EXPORT_SESSION,
     IMPORT,
     REDACT,
     RESTORE_SESSION,
@@ -96,6 +97,12 @@ class SharedStore(LevelDbStore):
         """Write the store to a file, from a snapshot. Raise as `export_store` does."""
         return await export_store(self, str(path), name, self._access.clock(), on_progress)
 
+    async def export_session_to(
+        self, path: Path, name: str, session: str, on_progress: OnProgress = no_progress
+    ) -> ExportResult:
+        """Write one session to a file, from a snapshot. Raise as `export_store` does."""
+        return await export_session(self, str(path), name, self._access.clock(), session, on_progress)
+
     async def import_from(self, path: Path, on_progress: OnProgress = no_progress) -> ImportResult:
         """Merge a file into the store, except sessions that are open. Raise as `import_store` does."""
         return await import_store(self, str(path), self._leases.is_available, on_progress)
@@ -125,6 +132,9 @@ class SharedStore(LevelDbStore):
         if method is EXPORT:
             path, name, at_ms = args
             return await export_store(self, path, name, at_ms, on_progress)
+        if method is EXPORT_SESSION:
+            path, name, at_ms, session = args
+            return await export_session(self, path, name, at_ms, session, on_progress)
         if method is IMPORT:
             (path,) = args
             return await import_store(self, path, self._leases.is_available, on_progress)

@@ -11,7 +11,7 @@ from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.store.archive.transfer import export_store, import_store
+from helix_desktop.store.archive.transfer import export_session, export_store, import_store
 from helix_desktop.store.core import keys
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.open_store import connect
@@ -99,6 +99,19 @@ async def test_branches_are_exported_with_their_parents_and_imported_anywhere(tm
     assert set((await import_store(third, result.path)).unchanged) == {apart, "a-branch", "deepest"}
     assert (await third.health.check()).is_sound
     await third.close()
+
+
+async def test_a_branch_exported_alone_has_its_whole_log_and_no_more_of_its_parents(tmp_path: Path) -> None:
+    store, logs = await family(tmp_path / "one")
+    result = await export_session(store, str(tmp_path / "x.helix"), "x", START_MS, "deepest")
+    assert (await import_store(store, result.path)).unchanged == ("deepest",)
+    await store.close()
+    other = await LevelDbStore.open(tmp_path / "two", OTHER_WORKSPACE, TickingClock())
+    assert (await import_store(other, result.path)).new == ("deepest",)
+    assert [await other.events(name) for name in NAMES] == [[], [], logs["deepest"]]
+    await other.commit(Commit("deepest", [user_message_event(len(logs["deepest"]) + 1)]))
+    assert (await other.health.check()).is_sound
+    await other.close()
 
 
 @pytest.mark.parametrize("is_there", [False, True], ids=["into an empty one", "beside the parent"])

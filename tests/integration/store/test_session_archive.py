@@ -1,0 +1,64 @@
+"""One session as a file: what goes with it, and what stays behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.conversation import Attachment, SubagentStarted
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.store.commit import Commit
+from helix_desktop.store.archive.transfer import export_session, import_store
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.words.store_reports import export_summary, import_summary
+from helix_desktop.words.translation import translate
+from tests.support.store.builders import (
+    OTHER_WORKSPACE,
+    START_MS,
+    WORKSPACE,
+    handover_event,
+    make_content,
+    make_summary,
+    tool_answer_event,
+)
+
+
+async def test_a_session_is_exported_with_all_that_it_leads_to(tmp_path: Path) -> None:
+    """Its subagent, what its handover indexes and its draft names; nothing of another session."""
+    store, other = (
+        await LevelDbStore.open(tmp_path / "a", WORKSPACE),
+        await LevelDbStore.open(tmp_path / "b", OTHER_WORKSPACE),
+    )
+    index = f"{digest_of(b'indexed')} read_file\n".encode()
+    contents = [make_content(data) for data in (b"one", b"indexed", b"of the subagent", b"in the draft")]
+    contents.append(make_content(index, kind="index"))
+    begun = RecordedEvent(3, START_MS, SubagentStarted("call-1", "sub", "a task"))
+    log = [tool_answer_event(1, b"one"), handover_event(2, index), begun]
+    trashed = msgspec.structs.replace(make_summary("s"), trashed=START_MS)
+    await store.commit(Commit("s", log, contents, summary=trashed))
+    of_parent = msgspec.structs.replace(make_summary("sub"), parent="s")
+    await store.commit(Commit("sub", [tool_answer_event(1, b"of the subagent")], summary=of_parent))
+    attached = Attachment(digest_of(b"in the draft"), "along", "", 1, 1)
+    await store.save_draft("s", "unsent", [attached])
+    others = [make_content(b"of another")]
+    await store.commit(Commit("t", [tool_answer_event(1, b"of another")], others, summary=make_summary("t")))
+
+    done = await export_session(store, str(tmp_path / "s.helix"), "Name", START_MS, "s")
+    totals = done.totals
+    assert (totals.entries, totals.sessions, totals.subagents, totals.trashed_sessions) == (5, 2, 1, 1)
+    summary = "Contains 5 entries and 2 sessions (1 of a subagent and 1 in the trash)."
+    assert translate(export_summary(done)) == summary
+    imported = await import_store(other, done.path)
+    assert (imported.new, imported.trashed, imported.missing) == (("s", "sub"), ("s",), ())
+    assert translate(import_summary(imported)).endswith("Sessions: 2 new (1 in the trash).")
+    for session in ("s", "sub"):
+        assert await other.events(session) == await store.events(session)
+        assert await other.draft(session) == await store.draft(session)
+    assert {content.digest: await other.get(content.digest) for content in contents} == {
+        content.digest: content.data for content in contents
+    }
+    assert (await other.totals()).entries == len(contents)
+    await store.close()
+    await other.close()
