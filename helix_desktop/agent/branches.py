@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 
 import msgspec
 
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session import Session
-from helix_desktop.context.log.branch_points import holder_of
+from helix_desktop.context.log.branch_points import (
+    holder_of,
+    point_after,
+    point_before_message,
+    point_of_retry,
+)
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.continued_handover import continued_title
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.conversation import Attachment, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import NEW_TITLE, BranchKind, SessionBranched
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.system.clock import ClockMs
 
+FindSession = Callable[[str], Session | None]
+OpenLog = Callable[[str, list[RecordedEvent], Transcript], Awaitable[Conversation]]
+_NO_DRAFT = Draft()
 _text = TextContext("Agent")
 
 
@@ -41,7 +51,87 @@ class BranchSource(msgspec.Struct, frozen=True):
         return self.transcript.fork() if self.is_open else self.transcript
 
 
-async def store_branch(
+class SessionBranches:
+    """Makes branches of a workspace's sessions, of open ones as they are at that moment.
+
+    Every method raises InvalidInput if the session is empty or a subagent's, and StoreError.
+    """
+
+    def __init__(self, store: Store, clock: ClockMs, find_session: FindSession, open_log: OpenLog) -> None:
+        """`find_session` returns an open session, `open_log` opens a conversation with a log."""
+        self._store, self._clock = store, clock
+        self._find_session, self._open_log = find_session, open_log
+
+    async def open(self, session: str, seq: int = 0, title: str = "") -> Conversation:
+        """Create a branch of a session behind event `seq` (0: its last), and return its conversation.
+
+        It goes on to the end of the step that this event is part of. Raises InvalidInput if there is no such
+        event, or its step still runs.
+        """
+        source = await self._read_source(session)
+        return await self._open(source, point_after(source.log, seq), title)
+
+    async def create(self, session: str, seq: int = 0, title: str = "") -> SessionSummary:
+        """Create a branch as `open` does, without opening it; return its line in the list."""
+        source = await self._read_source(session)
+        summary, _ = await self._create(source, point_after(source.log, seq), title)
+        return summary
+
+    async def open_for_edit(
+        self, session: str, seq: int, text: str = "", attachments: Sequence[Attachment] = ()
+    ) -> Conversation:
+        """Create a branch just before the user's message `seq`, with the new one as its draft.
+
+        `Conversation.send` then sends it; without text and attachments the draft is the former message.
+        Raises InvalidInput if the event is no message of the user.
+        """
+        source = await self._read_source(session)
+        draft = Draft(text, tuple(attachments)) or _message_draft(source.log, seq)
+        return await self._open(source, point_before_message(source.log, seq), how="edit", draft=draft)
+
+    async def open_for_retry(self, session: str, seq: int) -> Conversation:
+        """Create a branch just after the message that began the turn of event `seq`.
+
+        `Conversation.retry` then runs the turn again. Raises InvalidInput if the event is in no turn.
+        """
+        source = await self._read_source(session)
+        return await self._open(source, point_of_retry(source.log, seq), how="retry")
+
+    async def _read_source(self, session: str) -> BranchSource:
+        return await _read_source(self._store, session, self._find_session(session))
+
+    async def _open(
+        self,
+        source: BranchSource,
+        seq: int,
+        title: str = "",
+        how: BranchKind = "",
+        draft: Draft = _NO_DRAFT,
+    ) -> Conversation:
+        at_end = seq == len(source.log)
+        state = source.own_transcript() if at_end else None  # at once: an open session goes on meanwhile
+        branch, first = await self._create(source, seq, title, how, draft)
+        if state is None:
+            state = await asyncio.to_thread(Transcript, source.log[:seq])
+        state.apply(first)
+        return await self._open_log(branch.id, [*source.log[:seq], first], state)
+
+    async def _create(
+        self,
+        source: BranchSource,
+        seq: int,
+        title: str = "",
+        how: BranchKind = "",
+        draft: Draft = _NO_DRAFT,
+    ) -> tuple[SessionSummary, RecordedEvent]:
+        """Store a branch of events up to `seq`, with its draft; return it and its first own event."""
+        if not title:
+            titles = {summary.title for summary in await self._store.sessions() if not summary.parent}
+            title = _branch_title(source.transcript, seq, titles)
+        return await _store_branch(self._store, self._clock(), source, seq, title, how, draft)
+
+
+async def _store_branch(
     store: Store, now_ms: int, source: BranchSource, seq: int, title: str, how: BranchKind, draft: Draft
 ) -> tuple[SessionSummary, RecordedEvent]:
     """Store a branch of events up to `seq`, with its draft; return it and its first own event.
@@ -69,7 +159,7 @@ async def store_branch(
     return summary, first
 
 
-def branch_title(transcript: Transcript, seq: int, titles: Container[str]) -> str:
+def _branch_title(transcript: Transcript, seq: int, titles: Container[str]) -> str:
     """Return the title of a branch that leaves a log behind event `seq`: with a number, none of `titles`.
 
     Without a message before the point its first one will title it.
@@ -80,7 +170,7 @@ def branch_title(transcript: Transcript, seq: int, titles: Container[str]) -> st
     return continued_title(transcript.title, titles)
 
 
-async def read_branch_source(store: Store, session: str, open_session: Session | None) -> BranchSource:
+async def _read_source(store: Store, session: str, open_session: Session | None) -> BranchSource:
     """Return a session as it is now. Raise InvalidInput if it cannot be branched, StoreError."""
     if open_session is not None:
         source = BranchSource(session, list(open_session.log), open_session.transcript, is_open=True)
@@ -107,7 +197,7 @@ def _require_branchable(source: BranchSource) -> None:
         )
 
 
-def message_draft(log: Sequence[RecordedEvent], seq: int) -> Draft:
+def _message_draft(log: Sequence[RecordedEvent], seq: int) -> Draft:
     """Return the user's message `seq` as a draft; an empty one if that is none."""
     event = log[seq - 1].event if 0 < seq <= len(log) else None
     return Draft(event.text, event.attachments) if isinstance(event, UserSpoke) else Draft()

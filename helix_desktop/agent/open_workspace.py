@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 
-from helix_desktop.agent.branches import (
-    BranchSource,
-    branch_title,
-    message_draft,
-    read_branch_source,
-    store_branch,
-)
+from helix_desktop.agent.branches import SessionBranches
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.changes.workspace_changes import WorkspaceChanges
 from helix_desktop.agent.content_access import ContentAccess
@@ -30,23 +24,19 @@ from helix_desktop.agent.subagents.runner import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.window.continuation import continuation
 from helix_desktop.agent.window.workspace_fallbacks import WorkspaceFallbacks
-from helix_desktop.context.log.branch_points import point_after, point_before_message, point_of_retry
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.events.choices import EffortChosen, ModelChosen
-from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment
+from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.session import NEW_TITLE, BranchKind, ModelRole, SessionStarted
+from helix_desktop.domain.events.session import NEW_TITLE, ModelRole, SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.store.list_place import ListPlace
 from helix_desktop.system.task_scope import TaskScope
-
-_NO_DRAFT = Draft()
 
 
 class OpenWorkspace:
@@ -54,7 +44,7 @@ class OpenWorkspace:
 
     `services` are what its sessions share, `contents` what its store holds, `models` what its sessions work
     with, `usage` how full they are, `fallbacks` how many of their summaries needed one, `changes` what
-    changed of its files.
+    changed of its files, `branches` makes branches of its sessions.
     `is_read_only` is True if the folder is missing, so that its sessions can only be read.
     """
 
@@ -86,6 +76,7 @@ class OpenWorkspace:
         self.changes = WorkspaceChanges(
             services.file_history, self.store, self._find_session, self._open_for_changes, services.is_trusted
         )
+        self.branches = SessionBranches(self.store, services.clock, self._find_session, self._open_log_as)
         self.services = services
         self._open: dict[str, Conversation] = {}
         self._subagents: dict[str, Conversation] = {}
@@ -184,70 +175,6 @@ class OpenWorkspace:
         conversation = await self.open_session(uuid.uuid4().hex)
         await conversation.session.record(*events, contents=contents)
         return conversation
-
-    async def branch_session(self, session: str, seq: int = 0, title: str = "") -> Conversation:
-        """Create a branch of a session behind event `seq` (0: its last), and return its conversation.
-
-        It goes on to the end of the step that this event is part of. Raises InvalidInput if there is no such
-        event, its step still runs, or the session is a subagent's; StoreError.
-        """
-        source = await read_branch_source(self.store, session, self._find_session(session))
-        return await self._branch(source, point_after(source.log, seq), title)
-
-    async def create_branch(self, session: str, seq: int = 0, title: str = "") -> SessionSummary:
-        """Create a branch as `branch_session` does, without opening it; return its line in the list."""
-        source = await read_branch_source(self.store, session, self._find_session(session))
-        summary, _ = await self._store_branch(source, point_after(source.log, seq), title)
-        return summary
-
-    async def branch_for_edit(
-        self, session: str, seq: int, text: str = "", attachments: Sequence[Attachment] = ()
-    ) -> Conversation:
-        """Create a branch just before the user's message `seq`, with the new one as its draft.
-
-        `Conversation.send` then sends it; without text and attachments the draft is the former message.
-        Raises InvalidInput if the event is no message of the user, StoreError.
-        """
-        source = await read_branch_source(self.store, session, self._find_session(session))
-        draft = Draft(text, tuple(attachments)) or message_draft(source.log, seq)
-        return await self._branch(source, point_before_message(source.log, seq), how="edit", draft=draft)
-
-    async def branch_for_retry(self, session: str, seq: int) -> Conversation:
-        """Create a branch just after the message that began the turn of event `seq`.
-
-        `Conversation.retry` then runs the turn again. Raises InvalidInput if the event is in no turn,
-        StoreError.
-        """
-        source = await read_branch_source(self.store, session, self._find_session(session))
-        return await self._branch(source, point_of_retry(source.log, seq), how="retry")
-
-    async def _branch(
-        self,
-        source: BranchSource,
-        seq: int,
-        title: str = "",
-        how: BranchKind = "",
-        draft: Draft = _NO_DRAFT,
-    ) -> Conversation:
-        at_end = seq == len(source.log)
-        state = source.own_transcript() if at_end else None  # at once: an open session goes on meanwhile
-        branch, first = await self._store_branch(source, seq, title, how, draft)
-        if state is None:
-            state = await asyncio.to_thread(Transcript, source.log[:seq])
-        state.apply(first)
-        return await self._open_log_as(branch.id, [*source.log[:seq], first], state)
-
-    async def _store_branch(
-        self,
-        source: BranchSource,
-        seq: int,
-        title: str = "",
-        how: BranchKind = "",
-        draft: Draft = _NO_DRAFT,
-    ) -> tuple[SessionSummary, RecordedEvent]:
-        if not title:
-            title = branch_title(source.transcript, seq, {summary.title for summary in await self.sessions()})
-        return await store_branch(self.store, self.clock(), source, seq, title, how, draft)
 
     async def open_session(self, session: str) -> Conversation:
         """Return a session's conversation, opened once; a turn cut off by a crash is marked interrupted."""

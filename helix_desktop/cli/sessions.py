@@ -61,7 +61,7 @@ def branch(args: argparse.Namespace) -> int:
 
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
         parent = await find_session(workspace, args.session)
-        created = await workspace.create_branch(parent, args.at, args.title)
+        created = await workspace.branches.create(parent, args.at, args.title)
         if args.json:
             print_out(json.dumps(as_builtins(created), indent=1))
         else:

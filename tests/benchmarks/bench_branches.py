@@ -59,13 +59,13 @@ async def measure(folder: Path) -> list[Figure]:
     branches: list[str] = []
 
     async def branch_at_end() -> None:
-        branches.append((await workspace.branch_session("long")).session.id)
+        branches.append((await workspace.branches.open("long")).session.id)
 
     before = size(folder)
     at_end = [await timed_ms(branch_at_end) for _ in range(ROUNDS)]
     added = (size(folder) - before) / ROUNDS / 1024
-    in_middle = [await timed_ms(lambda: workspace.create_branch("long", middle)) for _ in range(ROUNDS)]
-    opened_in_middle = await timed_ms(lambda: workspace.branch_session("long", middle))
+    in_middle = [await timed_ms(lambda: workspace.branches.create("long", middle)) for _ in range(ROUNDS)]
+    opened_in_middle = await timed_ms(lambda: workspace.branches.open("long", middle))
     await workspace.close()
     cold: dict[str, list[float]] = {"long": [], branches[0]: []}
     for number in range(ROUNDS):

@@ -50,11 +50,13 @@ class BranchController(QObject):
     def _on_action(self, action: SessionAction) -> None:
         match action:
             case EditMessage(seq=seq):
-                self._start(self._branch(lambda workspace, of: workspace.branch_for_edit(of, seq)), "edit")
+                self._start(
+                    self._branch(lambda workspace, of: workspace.branches.open_for_edit(of, seq)), "edit"
+                )
             case RetryAnswer(seq=seq):
                 self._start(self._retry(seq), "retry answer")
             case BranchSession(seq=seq):
-                self._start(self._branch(lambda workspace, of: workspace.branch_session(of, seq)), "branch")
+                self._start(self._branch(lambda workspace, of: workspace.branches.open(of, seq)), "branch")
             case OpenVersion(session_id=session):
                 self._start(self._workspace_controller.open_linked_session(session), "open version")
             case _:
@@ -73,7 +75,9 @@ class BranchController(QObject):
         )
 
     async def _retry(self, seq: int) -> None:
-        conversation = await self._make_branch(lambda workspace, of: workspace.branch_for_retry(of, seq))
+        conversation = await self._make_branch(
+            lambda workspace, of: workspace.branches.open_for_retry(of, seq)
+        )
         if conversation is not None:
             await conversation.retry()
 

@@ -35,13 +35,13 @@ async def test_a_retry_an_edit_and_what_is_left_of_a_deleted_parent(tmp_path: Pa
         )
         bodies = [sent.received.body for sent in rig.chat_requests]
 
-        retried = await rig.workspace.branch_for_retry(parent.id, output)
+        retried = await rig.workspace.branches.open_for_retry(parent.id, output)
         await retried.retry()
         rig.switch_to(retried)
         await rig.wait_until_idle_or(asyncio.Event())
         assert [sent.received.body for sent in rig.chat_requests[len(bodies) :]] == bodies[:2]
 
-        edited = await rig.workspace.branch_for_edit(parent.id, messages[1])
+        edited = await rig.workspace.branches.open_for_edit(parent.id, messages[1])
         recall = "call recall_cached_content " + json.dumps({"hash": f"e{output}"})
         await edited.run(recall)
         request = rig.chat_requests[-2]

@@ -34,7 +34,7 @@ async def test_a_session_s_policy_is_its_own_until_it_is_the_workspace_s_again(t
             await (await rig.workspace.open_session(child.session)).choose_policy(None)
 
         await conversation.run("Begin.")
-        branch = await rig.workspace.branch_session(session)
+        branch = await rig.workspace.branches.open(session)
         await rig.workspace.close_session(session)
         (listed,) = (summary for summary in await rig.workspace.sessions() if summary.id == session)
         usage = rig.workspace.usage.of(listed)

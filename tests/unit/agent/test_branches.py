@@ -53,7 +53,7 @@ async def continue_on(rig: AgentRig, conversation: Conversation) -> None:
 async def test_a_branch_has_the_window_of_its_point_and_goes_on_apart() -> None:
     rig = await two_turns()
     parent, end = rig.conversation.session, len(rig.conversation.session.log)
-    branch = await rig.workspace.branch_session(parent.id)
+    branch = await rig.workspace.branches.open(parent.id)
     first = branch.session.log[end].event
     assert first == SessionBranched(parent.id, end, "First. (2)")
     await branch.run("Third.")
@@ -70,7 +70,7 @@ async def test_an_edit_begins_before_the_message_and_its_sibling_too() -> None:
     rig = await two_turns()
     parent, message = rig.conversation.session, seqs(rig, UserSpoke)[1]
     for text in ("Second, but better.", "Second, best of all."):
-        branch = await rig.workspace.branch_for_edit(parent.id, message, text)
+        branch = await rig.workspace.branches.open_for_edit(parent.id, message, text)
         assert (await rig.store.draft(branch.session.id)).text == text
         await branch.send(text)
         await continue_on(rig, branch)
@@ -86,7 +86,7 @@ async def test_an_edit_begins_before_the_message_and_its_sibling_too() -> None:
 
 async def test_the_edited_first_message_titles_the_branch() -> None:
     rig = await two_turns()
-    branch = await rig.workspace.branch_for_edit(
+    branch = await rig.workspace.branches.open_for_edit(
         rig.conversation.session.id, seqs(rig, UserSpoke)[0], "Other."
     )
     await branch.send("Other.")
@@ -101,7 +101,7 @@ async def test_a_retry_sends_the_parents_request_again(of: type) -> None:
     rig = await two_turns()
     parent, seq = rig.conversation.session, seqs(rig, of)[0]
     for _ in range(2):
-        branch = await rig.workspace.branch_for_retry(rig.conversation.session.id, seq)
+        branch = await rig.workspace.branches.open_for_retry(rig.conversation.session.id, seq)
         assert branch.session.transcript.unfinished_end_seq
         await branch.retry()
         await continue_on(rig, branch)
@@ -118,7 +118,7 @@ async def test_bill_and_queue_of_the_parent_stay_there() -> None:
     parent = rig.conversation
     await parent.budget.set_limit(Budget(10**6))
     await parent.session.record(MessageQueued("later"))
-    branch = await rig.workspace.branch_session(parent.session.id)
+    branch = await rig.workspace.branches.open(parent.session.id)
     state = branch.session.transcript
     assert state.spending == Spending()
     assert state.inherited_spending == parent.session.transcript.spending != Spending()
@@ -135,11 +135,11 @@ async def test_a_step_that_runs_cannot_be_branched_and_earlier_ones_can() -> Non
     await rig.tools.started.wait()
     parent = rig.conversation.session
     with pytest.raises(InvalidInput, match="still running"):
-        await rig.workspace.branch_session(parent.id)
-    branch = await rig.workspace.branch_session(parent.id, seqs(rig, AssistantSpoke)[0])
+        await rig.workspace.branches.open(parent.id)
+    branch = await rig.workspace.branches.open(parent.id, seqs(rig, AssistantSpoke)[0])
     assert not branch.session.transcript.open_calls
     assert not branch.is_running
-    edited = await rig.workspace.branch_for_edit(parent.id, seqs(rig, UserSpoke)[1])
+    edited = await rig.workspace.branches.open_for_edit(parent.id, seqs(rig, UserSpoke)[1])
     assert (await rig.store.draft(edited.session.id)).text == "Second."
     rig.tools.gate.set()
     await rig.wait_until_idle()
@@ -151,18 +151,18 @@ async def test_what_is_no_point_is_refused(seq: int) -> None:
     rig = await two_turns()
     session, before = rig.conversation.session, await rig.store.sessions()
     for attempt in (
-        rig.workspace.branch_session,
-        rig.workspace.branch_for_retry,
-        rig.workspace.branch_for_edit,
+        rig.workspace.branches.open,
+        rig.workspace.branches.open_for_retry,
+        rig.workspace.branches.open_for_edit,
     ):
         with pytest.raises(InvalidInput):
             await attempt(session.id, seq)
     with pytest.raises(InvalidInput, match="isn't a message"):
-        await rig.workspace.branch_for_edit(session.id, 1)
+        await rig.workspace.branches.open_for_edit(session.id, 1)
     with pytest.raises(InvalidInput, match="before the first message"):
-        await rig.workspace.branch_for_retry(session.id, 1)
+        await rig.workspace.branches.open_for_retry(session.id, 1)
     with pytest.raises(InvalidInput, match="empty"):
-        await rig.workspace.branch_session("nothing")
+        await rig.workspace.branches.open("nothing")
     assert await rig.store.sessions() == before
 
 
@@ -172,7 +172,7 @@ async def test_a_rewrite_of_the_parent_is_undone_in_the_branch_alone() -> None:
     await parent.window.choose_form(seqs(rig, ToolAnswered)[0], "preview")
     swept = parent.session.transcript.last_rewrite_seq
     assert swept
-    branch = await rig.workspace.branch_session(parent.session.id)
+    branch = await rig.workspace.branches.open(parent.session.id)
     assert branch.session.transcript.can_undo(swept)
     await branch.window.undo(swept)
     policy, frame, _ = rig.workspace.models.shared()

@@ -169,7 +169,7 @@ async def test_a_branch_has_the_changes_of_its_parent_up_to_its_point() -> None:
     """A later revert in the one is open in the other, where there is nothing left to do."""
     rig = await started([writes(a_txt="1\n")], [writes(b_txt="2\n")])
     first, second = (await session_changes(rig)).captures
-    branch = await rig.workspace.branch_for_edit(rig.conversation.session.id, second.turn_seq)
+    branch = await rig.workspace.branches.open_for_edit(rig.conversation.session.id, second.turn_seq)
     await revert(rig, RevertSelection((first.capture,), scope="step"))
     in_branch = await changes_of(rig).of_session(branch.session.id)
     assert [row.capture for row in in_branch.captures] == [first.capture]
@@ -182,7 +182,7 @@ async def test_a_branch_at_the_answer_of_a_call_has_what_that_call_changed() -> 
     rig = await started([writes(a_txt="1\n"), writes(b_txt="2\n")])
     session = rig.conversation.session
     answered = next(entry.seq for entry in session.log if isinstance(entry.event, ToolAnswered))
-    branch = await rig.workspace.branch_session(session.id, answered)
+    branch = await rig.workspace.branches.open(session.id, answered)
     rows = (await changes_of(rig).of_session(branch.session.id)).captures
     assert [change.path for row in rows for change in row.changes] == ["a.txt"]
 
