@@ -32,9 +32,10 @@ from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
 
-CHOICE_TOO_LATE = "the choice of its form came too late"
-CHOICE_FAILED = "asking for its form failed"
-CHOICE_UNREADABLE = "the answer named no form for it"
+_ASKED = "You were asked whether this output stays as a preview"  # in a question that no later request has
+CHOICE_TOO_LATE = f"{_ASKED}; the answer came too late, so it does."
+CHOICE_FAILED = f"{_ASKED}; asking failed, so it does."
+CHOICE_UNREADABLE = f"{_ASKED}; the answer named no form for it, so it does."
 log = logging.getLogger(__name__)
 
 

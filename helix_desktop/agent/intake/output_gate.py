@@ -22,12 +22,14 @@ from helix_desktop.domain.cost import call_cost
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import AssistantSpoke, OutputHeld, ToolAnswered
 from helix_desktop.domain.messages import Usage
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 
 text = TextContext("Agent")
 
-EXTRACT_TOO_LATE = "the extract was not ready in time"
-EXTRACT_FAILED = "the extract could not be made"
+EXTRACT_TOO_LATE = "it was not ready in time"
+EXTRACT_FAILED = "it could not be made"
+_SHOWN_INSTRUCTIONS = 200  # characters of what the agent asked for
 log = logging.getLogger(__name__)
 replace = msgspec.structs.replace
 
@@ -142,14 +144,15 @@ class IntakeGate:
         answer = await self._extract(held_output, choice.instructions, deadline)
         if answer.form != "compact":
             late = answer.chosen == "timeout"
-            answer = await self._with_model_note(answer, EXTRACT_TOO_LATE if late else EXTRACT_FAILED)
+            note = extract_note(choice.instructions, EXTRACT_TOO_LATE if late else EXTRACT_FAILED)
+            answer = await self._with_model_note(answer, note)
         return replace(answer, asked=choice.instructions, intake_ms=self._runtime.elapsed_ms(started_at_ms))
 
     async def _with_model_note(self, preview: ToolAnswered, reason: str) -> ToolAnswered:
         """Return a preview that says at its end why it is not in the form that the model chose."""
         if not reason:
             return preview
-        note = f"\n[Still a preview: {reason}.]"
+        note = f"\n[{reason}]"
         tokens = preview.tokens + await self._runtime.count_tokens(note)
         return replace(preview, text=preview.text + note, tokens=tokens)
 
@@ -186,6 +189,13 @@ class IntakeGate:
         if extract.rejection:
             return answer
         return replace(answer, text=extract.text, tokens=extract.tokens, form="compact", chosen="agent")
+
+
+def extract_note(instructions: str, reason: str) -> str:
+    """Return why a preview stands where the agent asked for an extract, which no later request shows."""
+    return (
+        f"You asked for an extract of this output ({ellipsize(instructions, _SHOWN_INSTRUCTIONS)}); {reason}."
+    )
 
 
 def _should_ask(policy: ContextPolicy) -> bool:

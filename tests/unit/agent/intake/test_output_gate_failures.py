@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.intake.output_form_prompt import CHOICE_TOO_LATE
-from helix_desktop.agent.intake.output_gate import EXTRACT_TOO_LATE
+from helix_desktop.agent.intake.output_gate import EXTRACT_TOO_LATE, extract_note
 from helix_desktop.agent.session_updates import ErrorRaised, IntakeProgress
 from helix_desktop.domain.cost import Spending, spending_of
 from helix_desktop.domain.digest import digest_of
@@ -49,7 +49,7 @@ async def test_an_unanswered_question_ends_at_the_deadline() -> None:
     assert question.cost == pytest.approx(question.tokens * 2 / 1_000_000) != 0
     assert set(others) == {Spending()}
     seen_by_model = tool_result_texts(rig.model.requests[1])
-    note = f"[Still a preview: {CHOICE_TOO_LATE}.]"
+    note = f"[{CHOICE_TOO_LATE}]"
     assert [text.endswith(note) for text in seen_by_model] == [True, True, False, True]
     await rig.assert_consistent()
 
@@ -98,7 +98,8 @@ async def test_a_late_extract_does_not_affect_the_others() -> None:
     await rig.wait_until_idle()
     assert rig.forms == [("preview", "timeout"), ("compact", "agent"), ("full", "agent")]
     assert rig.tool_answers[0].asked == "hang"
-    assert rig.tool_answers[0].text.endswith(f"[Still a preview: {EXTRACT_TOO_LATE}.]")
+    assert rig.tool_answers[0].text.endswith(f"[{extract_note('hang', EXTRACT_TOO_LATE)}]")
+    assert "extract of this output (hang); it was not ready" in rig.tool_answers[0].text
     await rig.assert_consistent()
 
 
