@@ -75,7 +75,7 @@ _HEADERS = {
     "read_file": re.compile(r"Lines \d+-\d+ of \d+ of [^\n]*:(?=\n)"),
     "find_files": re.compile(r"[\d,]+ files?:(?=\n)"),
 }
-_MATCHES_HEADER = re.compile(r"[\d,]+ matching lines? in [\d,]+ files?:\n")
+_MATCHES_HEADER = re.compile(r"(?P<count>[\d,]+ matching lines?) in (?P<files>[\d,]+ files?):\n")
 
 
 def count_header_lines(tool: str, text: str) -> int:
@@ -118,10 +118,10 @@ def _head_lines(text: str) -> list[str]:
 
 
 def _names(text: str) -> str:
-    """Return the top definitions of a source file, or the headings of a document."""
+    """Return the top definitions of a source file, public ones first, or the headings of a document."""
     lines = _head_lines(text)
     found = [match for line in lines if (match := _DEFINITION.match(line)) is not None]
-    names = list(dict.fromkeys(match["name"] for match in found))
+    names = sorted(dict.fromkeys(match["name"] for match in found), key=lambda name: name.startswith("_"))
     if not names:
         telling = filter(_is_telling, lines)
         headings = (match for line in telling if (match := _HEADING.match(line)) is not None)
@@ -183,6 +183,9 @@ def _symbol_places(text: str) -> str:
 
 def _hits(text: str) -> str:
     """Return how many lines a search found in how many files, and the first of these."""
+    if header := _MATCHES_HEADER.match(text):
+        paths = [line for line in text[header.end() : 4 * _READ_CHARS].splitlines() if _is_group(line)]
+        return _with_paths(f"{header['count']} in {header['files']}: ", paths, CAP)
     lines = [line for line in text[: 4 * _READ_CHARS].split("\n") if line.strip()]
     hit_paths = [match["path"] for line in lines if (match := _HIT.match(line)) is not None]
     if hit_paths:
@@ -209,10 +212,19 @@ def _changed_files(text: str) -> str:
     ending = text[-_READ_CHARS:].rsplit("\ndiff --git ", 1)[-1].split("\n")[1:][-_MAX_LINES:]
     if not paths or not all(_DIFF_LINE.match(line) for line in ending if line.strip()):
         return ""
-    head = f"diff of {pluralize(len(paths), 'file')}: "
-    if len(head) + len(", ".join(paths)) > _QUOTED_CAP:
+    return _with_paths(f"diff of {pluralize(len(paths), 'file')}: ", paths, _QUOTED_CAP)
+
+
+def _is_group(line: str) -> bool:
+    """Return True for a file's line above its matches in a search's output."""
+    return line[:1].strip() not in ("", "[", "(", "-")
+
+
+def _with_paths(head: str, paths: list[str], cap: int) -> str:
+    """Return a head with these paths in `cap` characters: their names where they are too long."""
+    if len(head) + len(", ".join(paths)) > cap:
         paths = [path.rpartition("/")[2] for path in paths]
-    while len(head) + len(", ".join(paths)) > _QUOTED_CAP and len(paths) > 1:
+    while len(head) + len(", ".join(paths)) > cap and len(paths) > 1:
         paths = [*paths[:-2], "…"] if paths[-1] == "…" else [*paths[:-1], "…"]
     return head + ", ".join(paths)
 

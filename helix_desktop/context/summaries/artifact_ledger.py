@@ -164,7 +164,13 @@ class Ledger(msgspec.Struct):
         self.commands[key] = CommandRun(answer.target, answer.exit_code, answer.digest, seq, ok, result)
         call = self._call_of(answer) if "<<" in answer.target else UNKNOWN_CALL
         content = call.content
-        for path, by_tee in generated_files(answer.target):
+        for path, by_tee, appends in generated_files(answer.target):
+            before = self.files.get(path) if appends else None
+            if before is not None and before.holds_all:
+                self._add_file(
+                    path, "e", before.digest, seq, content="before edits", stored_seq=before.stored_seq
+                )
+                continue
             digest, stored_seq = (content, call.seq) if content else (answer.digest if by_tee else "", seq)
             self._add_file(path, "", digest, seq, "generated", stored_seq=stored_seq)
         for path in deleted_files(answer.target) if ok else ():

@@ -121,14 +121,14 @@ def _is_path(target: str) -> bool:
     return ("/" in target or "." in target) and target in identifiers_in(target)
 
 
-def generated_files(command: str) -> Iterator[tuple[str, bool]]:
-    """Yield the files that a command writes, and whether its output is what it writes."""
+def generated_files(command: str) -> Iterator[tuple[str, bool, bool]]:
+    """Yield the files that a command writes, whether its output is what it writes, and whether it appends."""
     if ">" not in command and "tee" not in command:
         return
     for match in _GENERATING_COMMAND.finditer(command[:_PARSED_CHARS]):
         path = match[1]
         if not path.startswith(("/dev/", "$", "&")) and _is_path(path):
-            yield path, match[0].startswith("tee")
+            yield path, match[0].startswith("tee"), match[0].startswith((">>", "tee -a"))
 
 
 def deleted_files(command: str) -> Iterator[str]:

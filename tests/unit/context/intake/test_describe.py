@@ -16,6 +16,7 @@ LICENSE = "# Copyright (C) 2026 Somebody\n# Licensed under the MIT license.\n\ni
     [
         ("read_file", LICENSE + "class App:\n    def run(self): ...\n\ndef main(): ...\n", "App, main"),
         ("Read", "    12→func (s *Store) Put(k string) error {\n    13→\treturn nil\n    14→}\n", "Put"),
+        ("read_file", "def _a(): ...\n\nclass App: ...\n\ndef main(): ...\n", "App, main, _a"),
         ("read_file", "# Guide\n\nText.\n\n## Install\n\nMore.\n", "Guide, Install"),
         ("read_file", LICENSE + "x = 1\n", '"x = 1"'),
         ("read_file", LICENSE.replace("#", "//") + "y = 2\n", '"y = 2"'),
@@ -26,6 +27,11 @@ LICENSE = "# Copyright (C) 2026 Somebody\n# Licensed under the MIT license.\n\ni
             "search_text",
             "src/a.py:3:def f\nsrc/a.py:9:f()\nsrc/b.py:1:f()\n",
             "3 lines in 2 files: src/a.py, src/b.py",
+        ),
+        (
+            "search_text",
+            "3 matching lines in 2 files:\nsrc/a.py\n  3:def f\n  --\n  9:f()\nsrc/b.py\n  1:f()\n(more)\n",
+            "3 matching lines in 2 files: src/a.py, src/b.py",
         ),
         ("find_files", "src/a.py\nsrc/b.py\n", "2 paths: src/a.py, src/b.py"),
         (

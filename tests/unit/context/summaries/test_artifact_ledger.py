@@ -106,6 +106,19 @@ def test_files_that_commands_write_and_remove(command: str, line: str) -> None:
     assert only.startswith("$ python -c")
 
 
+def test_an_addition_to_a_file_leaves_the_text_that_is_stored_of_it() -> None:
+    """`>>` edits what stands there; `>` replaces it, and so does an addition to what is not known."""
+
+    def ledger_of(command: str) -> str:
+        simulator = session_with(answer("read_file", "a.md"), answer("run_command", command, "", 0))
+        return build_ledger(simulator.transcript.items).text(600)
+
+    assert "re a.md abababababab e3 (edited since, e4)" in ledger_of("printf x >> a.md")
+    assert "re a.md abababababab e3 (edited since, e4)" in ledger_of("date | tee -a a.md")
+    assert "generated a.md e4" in ledger_of("printf x > a.md")
+    assert "generated b.md e4" in ledger_of("printf x >> b.md")
+
+
 def test_a_file_written_again_after_it_was_deleted_is_there() -> None:
     """The newest state counts."""
     simulator = session_with(
