@@ -12,7 +12,7 @@ from helix_desktop.agent.session_updates import CompactionProgress, Phase
 from helix_desktop.agent.spend_approvals import ApproveSpending, SpendNotApproved, approve_any
 from helix_desktop.agent.window.handover_check import active_handover, checked_handover, fork_with
 from helix_desktop.agent.window.handover_draft import HandoverDraft
-from helix_desktop.agent.window.summarizer import NO_MODEL, Summarizer, SummaryResult
+from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult
 from helix_desktop.agent.window.unused_summaries import UnusedSummaries
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy import ContextPolicy
@@ -48,7 +48,7 @@ from helix_desktop.domain.errors import CompactionRefused, StoreError, SummaryRe
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
-from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, Section
+from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade, Section
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
 _text = TextContext("Agent")

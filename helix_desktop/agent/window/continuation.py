@@ -13,6 +13,7 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.continued_handover import continued_handover, continued_title
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.summaries.index_entry import index_content
+from helix_desktop.context.summaries.repeated_bullets import without_repeats
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import HandoverMade
@@ -37,7 +38,8 @@ async def continuation(
     event, index_text = await asyncio.to_thread(
         continued_handover, transcript, session, seq, policy, window, handover
     )
-    (tokens,) = await counter.count([render_handover(event, ())])
+    as_sent = without_repeats(event, [quote.text for quote in event.quotes])
+    (tokens,) = await counter.count([render_handover(as_sent, ())])
     quoted = sum(quote.tokens for quote in event.quotes)
     event = msgspec.structs.replace(event, tokens=tokens, after=tokens + quoted)
     contents = (index_content(index_text, "handover", f"e{transcript.last_seq}"),) if index_text else ()

@@ -13,7 +13,9 @@ from helix_desktop.context.summaries.handover import (
     render_handover,
     section_text,
     user_text_seqs,
+    user_texts,
 )
+from helix_desktop.context.summaries.repeated_bullets import without_repeats
 from helix_desktop.context.summaries.summary_coverage import (
     CHARS_PER_TOKEN,
     CoveredFacts,
@@ -39,7 +41,9 @@ async def checked_handover(runtime: SessionRuntime, event: HandoverMade, facts: 
     coverage = await asyncio.to_thread(check_summary_coverage, facts, text, max_chars, verbatim, todo_list)
     event = msgspec.structs.replace(event, coverage=coverage)
     words = agent_texts(transcript, event.words)
-    tokens = await runtime.count_tokens(render_handover(event, (), words))
+    own_texts = user_texts(transcript, event, policy.user_text_tokens, window)
+    as_sent = without_repeats(event, [text for _, text, _ in own_texts])
+    tokens = await runtime.count_tokens(render_handover(as_sent, (), words))
     return msgspec.structs.replace(event, tokens=tokens)
 
 

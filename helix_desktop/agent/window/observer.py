@@ -11,7 +11,7 @@ from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ObservationProgress, Phase
 from helix_desktop.agent.spend_approvals import ApproveSpending, SpendNotApproved, approve_any
 from helix_desktop.agent.window.rewriter import WindowRewriter
-from helix_desktop.agent.window.summarizer import NO_MODEL, Summarizer, SummaryResult
+from helix_desktop.agent.window.summarizer import Summarizer, SummaryResult
 from helix_desktop.agent.window.unused_summaries import UnusedSummaries
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner
@@ -35,6 +35,7 @@ from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite_kinds import PlacementReason
 from helix_desktop.domain.events.summary import (
+    NO_MODEL,
     EndedObservation,
     Observation,
     ObservationsFailed,

@@ -43,7 +43,6 @@ from helix_desktop.domain.translatable_text import (
 
 _text = TextContext("Agent")
 
-NO_MODEL = "no model (ledger and extracts)"
 T = TypeVar("T")
 OnPartialText = Callable[[str], None]
 """Called with the partial text of the answer so far."""

@@ -22,7 +22,7 @@ from helix_desktop.domain.question import QuestionReply, decision_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 from helix_desktop.domain.typed_text import typed_text
 
-_OPENING = "The user asked"
+OPENING, LAST_REQUEST = "The user asked", "Last request covered here"
 _PER_SECTION = 8
 _SENTENCE_CAP = 240
 _OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
@@ -91,17 +91,17 @@ class HistoryExtract:
     def sections(self, previous: HandoverMade | None) -> tuple[Section, ...]:
         """Return the six sections, updating the previous handover's."""
         old = {section.title: section.bullets for section in previous.sections} if previous else {}
-        has_request = any(bullet.text.startswith(_OPENING) for bullet in old.get("Project Background", ()))
+        has_request = any(bullet.text.startswith(OPENING) for bullet in old.get("Project Background", ()))
         results = _newest([*_todo_bullets(self._todo, "done"), *self._results])
         first, last = self._first_request, self._last_request
         is_repeated = not has_request and first != last and first and last and first[1] == last[1]
         new = {
-            "Project Background": [] if has_request else _request(_OPENING, last if is_repeated else first),
+            "Project Background": [] if has_request else _request(OPENING, last if is_repeated else first),
             "Technical Details": self._decisions,
             "Completed Work": _newest([*_completed(self.ledger), *results]),
             "Current Issues": _issues(self.ledger),
             "TODO Items": [
-                *_request("Last request covered here", None if is_repeated else last),
+                *_request(LAST_REQUEST, None if is_repeated else last),
                 *_todo_bullets(self._todo, "in_progress", "pending"),
             ],
             "User Preferences": self._preferences,

@@ -19,6 +19,7 @@ from helix_desktop.context.log.window_layout import (
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries import handover as handovers
 from helix_desktop.context.summaries import observation
+from helix_desktop.context.summaries.repeated_bullets import without_repeats
 from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.domain.digest import marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -207,7 +208,10 @@ def _render_handover(
     texts = handovers.user_texts(transcript, handover, cap, window)
     words = handovers.agent_texts(transcript, handover.words)
     quotes = handovers.inherited_quotes(transcript, handover, cap, window)
-    text = handovers.render_handover(handover, handovers.quote_messages(texts), words, quotes)
+    verbatim = [text for _, text, _ in texts] + [quote.text for quote in quotes]
+    text = handovers.render_handover(
+        without_repeats(handover, verbatim), handovers.quote_messages(texts), words, quotes
+    )
     return Message("user", text), _handover_tokens(handover, texts, quotes)
 
 

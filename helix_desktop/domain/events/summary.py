@@ -9,6 +9,7 @@ import msgspec
 from helix_desktop.domain.events.base import EventBase
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SummaryProblem
 
+NO_MODEL = "no model (ledger and extracts)"  # the label of a summary that no model wrote
 SECTIONS = (
     "Project Background",
     "Technical Details",

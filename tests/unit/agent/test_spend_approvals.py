@@ -9,11 +9,10 @@ import pytest
 
 from helix_desktop.agent.session_updates import CompactionProgress, SpendDecided, SpendRequestsChanged
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.agent.window.summarizer import NO_MODEL
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
-from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, ObservationsMade
+from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import ModelInfo
 from tests.support.agent_rig import AgentRig
 from tests.support.observation_rig import PLACE_AT_ONCE, thinking_turn_script

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from helix_desktop.agent.window.summarizer import NO_MODEL
 from helix_desktop.context.rewrites import planner
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SummaryProblem
-from helix_desktop.domain.events.summary import SECTIONS, HandoverDiscarded, HandoverFailed, HandoverMade
+from helix_desktop.domain.events.summary import (
+    NO_MODEL,
+    SECTIONS,
+    HandoverDiscarded,
+    HandoverFailed,
+    HandoverMade,
+)
 from tests.support.agent_rig import AgentRig
 from tests.support.handover_rig import NO_SWEEP, ready_conversation, working
 from tests.support.scripted_model import (
