@@ -30,6 +30,7 @@ from helix_desktop.context.summaries.handover import (
     previous_handover,
     uncovered_messages,
     user_text_budget,
+    user_text_seqs,
 )
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
@@ -300,7 +301,16 @@ class Compactor:
             source_input.masked,
             self._runtime.shorten,
         )
-        return handover_task(self._runtime.prompts["handover"], lines, source_input.previous, focus)
+        runtime, cut = self._runtime, source_input.cut
+        quoted = user_text_seqs(
+            runtime.transcript,
+            cut.upto,
+            cut.kept_seq,
+            runtime.policy.user_text_tokens,
+            runtime.frame.info.window,
+        )
+        quoted_from = min(quoted - {0, cut.kept_seq}, default=0)
+        return handover_task(runtime.prompts["handover"], lines, source_input.previous, focus, quoted_from)
 
     async def _build_event(
         self, source_input: CompactionInput, summary: SummaryResult[tuple[Section, ...]]

@@ -55,10 +55,19 @@ class SummaryTask(msgspec.Struct, frozen=True):
 
 
 def handover_task(
-    prompt: str, lines: tuple[TranscriptLine, ...], previous: HandoverMade | None, focus: str
+    prompt: str,
+    lines: tuple[TranscriptLine, ...],
+    previous: HandoverMade | None,
+    focus: str,
+    quoted_from: int = 0,
 ) -> SummaryTask:
-    """Return the task to write a handover of these messages that updates the previous one."""
+    """Return the task to write a handover of these messages that updates the previous one.
+
+    The user's messages from event `quoted_from` on (0: none) stand verbatim below it.
+    """
     instructions = (f"Pay special attention to: {' '.join(focus.split())}",) if focus.strip() else ()
+    if quoted_from:
+        instructions += (f"The user's messages from e{quoted_from} on stand verbatim below your text.",)
     previous_lines: tuple[str, ...] = ()
     if previous is not None:
         previous_lines = (
