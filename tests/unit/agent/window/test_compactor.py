@@ -134,7 +134,7 @@ async def test_a_manual_handover_with_focus() -> None:
     assert (handover.trigger, handover.focus) == (HandoverTrigger.MANUAL, "the login")
     request_text = rig.model.summary_requests[0].messages[1].text
     assert "the login" in request_text
-    assert "\nThe user's messages from e2 on stand verbatim below your text.\n" in request_text
+    assert "\nThe user's messages from e3 on stand verbatim below your text.\n" in request_text
     after, _ = rig.conversation.window.measure()
     (seq,) = rig.conversation.session.transcript.rewrites.handovers
     await rig.conversation.window.undo(seq)
