@@ -65,16 +65,18 @@ def handover_task(
 
     The user's messages from event `quoted_from` on (0: none) stand verbatim below it.
     """
-    instructions = (f"Pay special attention to: {' '.join(focus.split())}",) if focus.strip() else ()
+    instructions: list[str] = []
+    if focus.strip():
+        instructions.append(f"Pay special attention to: {' '.join(focus.split())}")
     if quoted_from:
-        instructions += (f"The user's messages from e{quoted_from} on stand verbatim below your text.",)
+        instructions.append(f"The user's messages from e{quoted_from} on stand verbatim below your text.")
     previous_lines: tuple[str, ...] = ()
     if previous is not None:
         previous_lines = (
             "The former handover, to be updated (still true, changed, dropped):",
             render_handover(previous, ()),
         )
-    return SummaryTask(prompt, OPENING, _RECORD, lines, instructions, previous_lines, _PARTS)
+    return SummaryTask(prompt, OPENING, _RECORD, lines, tuple(instructions), previous_lines, _PARTS)
 
 
 def full_request(task: SummaryTask) -> ModelRequest:
