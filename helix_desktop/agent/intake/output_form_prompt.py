@@ -32,10 +32,10 @@ from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
 
-_ASKED = "You were asked whether this output stays as a preview"  # in a question that no later request has
-CHOICE_TOO_LATE = f"{_ASKED}; the answer came too late, so it does."
-CHOICE_FAILED = f"{_ASKED}; asking failed, so it does."
-CHOICE_UNREADABLE = f"{_ASKED}; the answer named no form for it, so it does."
+_QUESTION = "You were asked whether this output stays as a preview"  # in a question that no later request has
+CHOICE_TOO_LATE = f"{_QUESTION}; the answer came too late, so it does."
+CHOICE_FAILED = f"{_QUESTION}; asking failed, so it does."
+CHOICE_UNREADABLE = f"{_QUESTION}; the answer named no form for it, so it does."
 log = logging.getLogger(__name__)
 
 
