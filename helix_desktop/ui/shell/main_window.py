@@ -96,6 +96,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     """The user wants to close; call `allow_close` when everything has ended."""
     layout_changed = Signal()
     """Sizes, panes or the window's place changed, a moment ago; they are in the memory."""
+    activated = Signal()
+    """The window is in front now: folders and files may have changed meanwhile."""
     first_frame = Signal()
     stop_requested = Signal()
     stop_offered = Signal(bool)
@@ -378,10 +380,13 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._layout_timer.start()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Remember a moment later that the window was maximized, or is not any more."""
+        """Remember a moment later that the window was maximized or not; say when it comes to the front."""
         super().changeEvent(event)
-        if event.type() == QEvent.Type.WindowStateChange:
+        kind = event.type()
+        if kind == QEvent.Type.WindowStateChange:
             self._layout_timer.start()
+        elif kind == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.activated.emit()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Keep the first focus off the rail, where Qt would put it and paint a ring that nobody asked for."""

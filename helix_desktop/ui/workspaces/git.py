@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QObject
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import EventRecorded, TurnChanged, Update
@@ -30,14 +30,11 @@ class GitController(QObject):
         context.window.commands.switch_workspace.triggered.connect(self._refresh_all)
         self._session = workspaces.session_controller
         context.window.commands.commit_changes.triggered.connect(self._show_changes)
-        context.window.installEventFilter(self)
+        context.window.activated.connect(self._refresh_open)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Read the states of open workspaces when the window gets the focus."""
-        if event.type() == QEvent.Type.WindowActivate:
-            for workspace_id in self._services.open_workspaces:
-                self._git.refresh(workspace_id)
-        return False
+    def _refresh_open(self) -> None:
+        for workspace_id in self._services.open_workspaces:
+            self._git.refresh(workspace_id)
 
     def _refresh_all(self) -> None:
         """Read the states of all workspaces: the switcher lists them."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from PySide6.QtCore import QEvent, QObject, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -57,7 +57,7 @@ class NotificationController(QObject):
         self._window, self._services, self._tray, self._clock = window, services, tray, clock
         self._beep = beep
         self._started_s: dict[str, float] = {}
-        window.installEventFilter(self)
+        window.activated.connect(tray.clear_message)
 
     def on_update(self, workspace: OpenWorkspace, session: str, update: Update) -> None:
         """Handle an update from a session of a workspace."""
@@ -125,9 +125,3 @@ class NotificationController(QObject):
             conversation for conversation in workspace.conversations if conversation.session.id == session
         )
         return next((conversation.session.transcript.title for conversation in conversations), "")
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Hide the notification once the window is in front."""
-        if event.type() == QEvent.Type.ActivationChange and self._window.isActiveWindow():
-            self._tray.clear_message()
-        return super().eventFilter(watched, event)

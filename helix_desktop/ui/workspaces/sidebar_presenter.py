@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, QTimer
+from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import ResponseDelta, Update
@@ -55,14 +55,9 @@ class SidebarPresenter(QObject):
         )
         session_controller.composer.attachments.content_stored.connect(self.schedule_refresh)
         sessions = context.window.sidebar.session_list
-        context.window.installEventFilter(self)
+        # The user may have moved a folder meanwhile.
+        context.window.activated.connect(self.show_workspaces)
         MinuteClock(sessions).ticked.connect(lambda: sessions.update_time(datetime.now()))
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Look at the folders when the window gets the focus: the user may have moved one meanwhile."""
-        if event.type() == QEvent.Type.WindowActivate:
-            self.show_workspaces()
-        return False
 
     def on_update(self, _workspace: OpenWorkspace, _session: str, update: Update) -> None:
         """Follow an update of any session of an open workspace."""

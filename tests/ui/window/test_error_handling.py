@@ -49,10 +49,10 @@ async def test_a_workspace_that_is_missing_in_use_or_named_like_another_is_repor
         await rig.run_turn("Look")
         assert "folder-missing" not in rig.window.banners.banner_ids()
         (tmp_path / "project").rename(tmp_path / "moved")
-        QApplication.sendEvent(rig.window, QEvent(QEvent.Type.WindowActivate))
+        QApplication.sendEvent(rig.window, QEvent(QEvent.Type.ActivationChange))
         assert "folder-missing" in rig.window.banners.banner_ids()
         (tmp_path / "moved").rename(tmp_path / "project")
-        QApplication.sendEvent(rig.window, QEvent(QEvent.Type.WindowActivate))
+        QApplication.sendEvent(rig.window, QEvent(QEvent.Type.ActivationChange))
         assert "folder-missing" not in rig.window.banners.banner_ids()
         (tmp_path / "project").rename(tmp_path / "moved")
         await rig.wiring.workspace_controller.open_workspace(missing)
@@ -202,7 +202,8 @@ async def _check_an_error_of_saving(rig: WindowRig) -> None:
     """It is red until the next event is saved, then it says since when."""
     await rig.run_turn("Hello")
     fill_disk(rig.folder / "ballast")
-    rig.type_message("Not saved")
+    # More than what is left of the store's last page on disk, also when it is compressed.
+    rig.type_message("Not saved " + random.Random(1).randbytes(8_192).hex())
     await until(lambda: [row for row in rig.rows(NoticeRow) if row.level == "error"], "the error")
     (rig.folder / "ballast").unlink()
     await rig.run_turn("Again")

@@ -84,7 +84,7 @@ async def _check_the_state(rig: WindowRig) -> None:
 
     git(rig.folder / "state", "checkout", "-q", "-b", "fix/it")
     (rig.folder / "state" / "a.txt").write_text("2\n")
-    QApplication.sendEvent(rig.window, QEvent(QEvent.Type.WindowActivate))
+    QApplication.sendEvent(rig.window, QEvent(QEvent.Type.ActivationChange))
     await until(lambda: in_sidebar.accessibleName() == "Git: fix/it · 1 changed", "the change")
     assert in_sidebar.toolTip().startswith("Branch fix/it\n1 changed file\n")
     rig.window.commands.switch_workspace.trigger()
