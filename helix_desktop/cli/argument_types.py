@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from helix_desktop.domain.digest import is_digest_prefix
-from helix_desktop.domain.files.mention import parse_lines
+from helix_desktop.domain.files.mention import parse_line_range
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.words.translation import Translator
 
@@ -65,7 +65,7 @@ def attached_file(text: str) -> tuple[Path, int, int]:
     """Parse a file and its lines, such as `app.py:10-40`; 0, 0 for the whole one."""
     if (file := path(text)).exists():
         return file, 0, 0
-    name, first_line, last_line = parse_lines(text)
+    name, first_line, last_line = parse_line_range(text)
     return path(name), first_line, last_line
 
 

@@ -12,7 +12,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.store.content_reader import ContentReader
-from helix_desktop.exam.scoring import normalize
+from helix_desktop.exam.scoring import normalize_answer
 from helix_desktop.replay.recording import as_message, read_messages, with_turn_ends
 from helix_desktop.replay.replayer import Replayer
 from helix_desktop.tools.cache.origins import CallingSession
@@ -35,7 +35,7 @@ class ReplayedWindow:
     @cached_property
     def normalized_text(self) -> str:
         """Return all words and arguments of calls, normalized as for scores."""
-        return normalize(
+        return normalize_answer(
             "\n".join(
                 text
                 for message in self.messages

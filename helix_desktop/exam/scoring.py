@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"[\d.]*\d")
 _THOUSANDS_COMMA = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
-def normalize(text: str) -> str:
+def normalize_answer(text: str) -> str:
     """Return a text without what makes no difference for a score."""
     plain = "".join(map(_plain, unicodedata.normalize("NFKC", text).casefold()))
     return " ".join(_THOUSANDS_COMMA.sub("", plain).split())
@@ -39,13 +39,13 @@ def _plain(char: str) -> str:
 
 def score(answer: str, point: KeyPoint) -> bool:
     """Return True if an answer says a point of the key."""
-    normalized_answer = normalize(answer[:MAX_SCORED_CHARS])
-    return any(_pattern(normalize(form)).search(normalized_answer) for form in point.accept)
+    normalized_answer = normalize_answer(answer[:MAX_SCORED_CHARS])
+    return any(_pattern(normalize_answer(form)).search(normalized_answer) for form in point.accept)
 
 
 def is_visible(normalized_text: str, point: KeyPoint) -> bool:
     """Return True if what proves a point stands in a text, which is normalized already."""
-    return normalize(point.proof) in normalized_text
+    return normalize_answer(point.proof) in normalized_text
 
 
 def _pattern(form: str) -> re.Pattern[str]:

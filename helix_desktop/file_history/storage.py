@@ -13,7 +13,7 @@ from helix_desktop.domain.file_history.storage import HistoryCheck, HistoryClean
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.file_history.database.check import check, repair
+from helix_desktop.file_history.database.check import check_history, repair_history
 from helix_desktop.file_history.database.cleanup import clean_up, plan_clean_up
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.redaction import HistoryRedaction
@@ -109,11 +109,11 @@ class HistoryStorage:
 
     async def check(self, on_progress: OnProgress = no_progress) -> HistoryCheck:
         """Check everything. Cancelling ends it soon."""
-        return await self._run_long(check, HistoryCheck(), on_progress)
+        return await self._run_long(check_history, HistoryCheck(), on_progress)
 
     async def repair(self, found: HistoryCheck) -> None:
         """Remove what a check found damaged; a damaged file itself is moved aside."""
-        await self._run(lambda database: repair(database, found), None)
+        await self._run(lambda database: repair_history(database, found), None)
 
     async def _run(self, work: Callable[[HistoryDatabase], T], without: T) -> T:
         def run() -> T:

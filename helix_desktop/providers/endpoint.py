@@ -25,11 +25,11 @@ from helix_desktop.domain.translatable_text import OptionalText, TextContext, Tr
 from helix_desktop.domain.wire_request import API_KEY, WireHeader, WireRequest
 from helix_desktop.providers.error_classification import (
     extract_error_text,
+    http_status_text,
     is_image_refused,
     is_out_of_credit,
     is_overflow,
     overflow_token_counts,
-    status_text,
 )
 from helix_desktop.providers.http import HttpClient, HttpError, HttpErrorKind, HttpResponse
 from helix_desktop.providers.retry import TransientError, is_transient, retry_after_s
@@ -242,7 +242,7 @@ class Endpoint:
         if has_images and is_image_refused(status, lowered):
             return ImagesRejected(_text("{provider} rejected an image.", provider=self.provider), message)
         if is_transient(status):
-            status_name = status_text(status)
+            status_name = http_status_text(status)
             error = ModelUnreachable(
                 _text("{provider} couldn't answer ({status}).", provider=self.provider, status=status_name),
                 message,
@@ -293,7 +293,9 @@ class Endpoint:
                 remedies=_ADDRESS_REMEDIES,
             )
         what = _text(
-            "{provider} rejected the request ({status}).", provider=self.provider, status=status_text(status)
+            "{provider} rejected the request ({status}).",
+            provider=self.provider,
+            status=http_status_text(status),
         )
         return ModelRequestRejected(
             what,

@@ -160,7 +160,7 @@ def status_of_error(error: Any) -> int:
     return int(HTTPStatus.BAD_REQUEST if is_client_error else HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
-def status_text(status: int) -> str:
+def http_status_text(status: int) -> str:
     """Format a status for display."""
     try:
         return f"HTTP {status} {HTTPStatus(status).phrase}"

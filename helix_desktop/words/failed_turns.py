@@ -14,6 +14,6 @@ def failure_text(budget_spent: bool) -> str:
     return tr("Budget spent") if budget_spent else tr("Last turn failed")
 
 
-def failure_reason(texts: Iterable[str]) -> str:
+def turn_failure_reason(texts: Iterable[str]) -> str:
     """Return what a turn failed with, and why, as the user reads it."""
     return " ".join(translate(text) for text in texts if text)

@@ -40,7 +40,7 @@ def plan_status_text(status: RevertStatus) -> str:
     return translate(_STATUSES[status])
 
 
-def effect_text(file: PlannedFile) -> str:
+def revert_effect_text(file: PlannedFile) -> str:
     """Return what a revert does to a file."""
     if file.former is None:
         return tr("Delete")

@@ -157,7 +157,7 @@ def observations_placed_text(event: ObservationsPlaced, transcript: Transcript, 
     return f"{change} · {_saved_text(event.saved * ratio)}"
 
 
-def form_text(event: FormChosen, transcript: Transcript, ratio: float) -> str:
+def chosen_form_text(event: FormChosen, transcript: Transcript, ratio: float) -> str:
     """Return which form of an output the user sent, and its tokens, `ratio` per token of ours."""
     choice = _form_choice_text(event.form, _output_name(event.target, transcript))
     tokens = output_tokens(event.tokens, ratio)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.exam.questions import ExamQuestion, QuestionFile, read_questions
-from helix_desktop.exam.scoring import is_visible, normalize, score
+from helix_desktop.exam.scoring import is_visible, normalize_answer, score
 from helix_desktop.replay.recording import read_messages, recording_digest
 
 HERE = Path(__file__).parent
@@ -61,4 +61,4 @@ def _missing(question: ExamQuestion, messages: list[dict[str, Any]]) -> list[str
 
 def _words(message: dict[str, Any]) -> str:
     calls = (call["arguments"] for call in message.get("tool_calls", ()))
-    return normalize("\n".join((message["content"], *calls)))
+    return normalize_answer("\n".join((message["content"], *calls)))

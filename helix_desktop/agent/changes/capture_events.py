@@ -41,7 +41,7 @@ async def record_unrecorded(session: Session, history: FileHistory) -> list[Reco
     return await record_captures(session, history, await history.unrecorded(session.id))
 
 
-async def read_state(history: FileHistory, state: FileState | None) -> bytes | None:
+async def read_state_content(history: FileHistory, state: FileState | None) -> bytes | None:
     """Return a file's content in a state; None: there is none, or only its hash is known."""
     if state is None or state.kind != "file" or not state.stored:
         return None
@@ -83,8 +83,8 @@ async def _count_lines(history: FileHistory, changes: Sequence[FileChange]) -> t
         bytes_left -= sum(state.size for state in (change.before, change.after) if state is not None)
         if bytes_left < 0:
             break
-        before = await read_state(history, change.before)
-        after = await read_state(history, change.after)
+        before = await read_state_content(history, change.before)
+        after = await read_state_content(history, change.after)
         diff = await asyncio.to_thread(diff_states, change.before, before, change.after, after)
         added, removed = added + diff.added, removed + diff.removed
     return added, removed

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from helix_desktop.agent.changes.capture_events import read_state
+from helix_desktop.agent.changes.capture_events import read_state_content
 from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.context.log.file_notes import FileUpdate
@@ -63,7 +63,7 @@ async def _diff(file: ChangedFile, history: FileHistory) -> FileDiff | None:
         present = (await history.current_states([file.path]))[file.path]
         if present is None or present.size > _MAX_BYTES:
             return None
-        after = await read_state(history, present)
+        after = await read_state_content(history, present)
         before = await history.content(file.before)
     except HelixError:
         return None

@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from helix_desktop.agent.changes.capture_events import read_state, record_unrecorded
+from helix_desktop.agent.changes.capture_events import read_state_content, record_unrecorded
 from helix_desktop.agent.ports.file_history import FileHistory
 from helix_desktop.agent.ports.store import Store
 from helix_desktop.agent.session import Session
@@ -90,7 +90,7 @@ class WorkspaceChanges:
     async def diff(self, path: str, before: FileState | None, after: FileState | None) -> FileDiff:
         """Return what differs between two states of a path; compared in a thread."""
         history = self._require_history()
-        contents = await read_state(history, before), await read_state(history, after)
+        contents = await read_state_content(history, before), await read_state_content(history, after)
         return await asyncio.to_thread(diff_states, before, contents[0], after, contents[1])
 
     async def content(self, digest: str) -> bytes:
@@ -251,7 +251,10 @@ class WorkspaceChanges:
         change = next((change for change in row.changes if change.path == path), None)
         if change is None:
             raise InvalidInput(_text("{file} is not in that change.", file=path))
-        before, after = await read_state(history, change.before), await read_state(history, change.after)
+        before, after = (
+            await read_state_content(history, change.before),
+            await read_state_content(history, change.after),
+        )
         diff = await asyncio.to_thread(diff_states, change.before, before, change.after, after)
         if diff.kind != "text" or not all(0 <= hunk < len(diff.hunks) for hunk in hunks):
             raise InvalidInput(

@@ -10,7 +10,7 @@ from helix_desktop.domain.file_history.state import ChangeKind
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.words.revert_plans import effect_text, plan_status_text, problem_text
+from helix_desktop.words.revert_plans import plan_status_text, problem_text, revert_effect_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
@@ -88,7 +88,7 @@ def plan_lines(plan: RevertPlan) -> Iterator[str]:
 
 def _planned(file: PlannedFile) -> str:
     if file.status == "ready":
-        return effect_text(file)
+        return revert_effect_text(file)
     if file.status == "blocked":
         return problem_text(file.problem)
     return plan_status_text(file.status)

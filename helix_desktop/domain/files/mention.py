@@ -50,7 +50,7 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
     return tuple(islice(filter(None, map(_read, outside)), MAX_MENTIONS))
 
 
-def parse_lines(text: str) -> tuple[str, int, int]:
+def parse_line_range(text: str) -> tuple[str, int, int]:
     """Return a path that may end with `:10` or `:10-40`, and its first and last line; 0, 0 for none."""
     match = _BARE_LINES.search(text)
     if match is None or not match.start():
@@ -77,11 +77,11 @@ def format_lines(first_line: int, last_line: int = 0) -> str:
 def parse_typed(query: str) -> tuple[str, int, int]:
     """Return path and lines of what stands behind the `@` so far; what ends it may be missing yet."""
     if not query.startswith('"'):
-        return parse_lines(_UNFINISHED_LINES.sub("", query))
+        return parse_line_range(_UNFINISHED_LINES.sub("", query))
     quoted = _TYPED_QUOTED.match(query)
     if quoted is None:
         return query, 0, 0
-    _, first, last = parse_lines("x" + _UNFINISHED_LINES.sub("", quoted[2]))
+    _, first, last = parse_line_range("x" + _UNFINISHED_LINES.sub("", quoted[2]))
     return _unescape(quoted[1]), first, last
 
 
@@ -100,6 +100,6 @@ def _read(match: re.Match[str]) -> Mention | None:
         first = int(match["first"] or 0)
         return Mention(path, first, max(first, int(match["last"] or 0)), match.start(), match.end())
     bare = match["bare"].rstrip(_PUNCTUATION)
-    path, first, last = parse_lines(bare)
+    path, first, last = parse_line_range(bare)
     end = match.start() + 1 + len(bare)
     return Mention(path, first, last, match.start(), end) if path else None

@@ -11,7 +11,7 @@ from helix_desktop.domain.progress import OnProgress
 from helix_desktop.file_history.database.database import HistoryDatabase
 
 
-def check(database: HistoryDatabase, on_progress: OnProgress) -> HistoryCheck:
+def check_history(database: HistoryDatabase, on_progress: OnProgress) -> HistoryCheck:
     """Read everything; other processes go on meanwhile."""
     try:
         problems = database.integrity_problems()
@@ -22,7 +22,7 @@ def check(database: HistoryDatabase, on_progress: OnProgress) -> HistoryCheck:
         return HistoryCheck(problems=(str(error.why or error.what),))
 
 
-def repair(database: HistoryDatabase, found: HistoryCheck) -> None:
+def repair_history(database: HistoryDatabase, found: HistoryCheck) -> None:
     """Remove what is damaged: contents are stored again where a file still has them, lists are gone."""
     lost = [capture for capture in database.captures.all() if capture.id in found.lost_lists]
     digests = [version.digest for version in found.damaged]

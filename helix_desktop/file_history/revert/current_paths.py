@@ -82,13 +82,13 @@ class CurrentPathReader:
         if found is None:
             return CurrentPath()
         if not stat.S_ISREG(found.st_mode):
-            state = read_state(folder, name)
+            state = read_path_state(folder, name)
             return CurrentPath(state, "" if state is not None else "not_covered")
         is_covered = self._tree.covers(path, found.st_size)
         if expected is not None and _is_hidden(found, expected):
             state = msgspec.structs.replace(expected, stored=is_covered)
         elif is_covered or (expected is not None and expected.digest and expected.size == found.st_size):
-            state = read_state(folder, name)
+            state = read_path_state(folder, name)
             if state is not None and not is_covered:
                 state = msgspec.structs.replace(state, stored=False)
         else:
@@ -111,7 +111,7 @@ def _is_hidden(found: os.stat_result, expected: FileState) -> bool:
     )
 
 
-def read_state(folder: Folder, name: str) -> FileState | None:
+def read_path_state(folder: Folder, name: str) -> FileState | None:
     """Return what stands at a name, None for nothing, and for what is not covered. Raises OSError."""
     found = folder.stat(name)
     if found is None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 
 from helix_desktop.file_history.database.contents import ContentRows
 from helix_desktop.file_history.revert.attributes import give_attributes
-from helix_desktop.file_history.revert.current_paths import is_alike, read_bytes, read_state
+from helix_desktop.file_history.revert.current_paths import is_alike, read_bytes, read_path_state
 from helix_desktop.file_history.revert.folders import Folder, Folders, FolderUnreachable
 from helix_desktop.file_history.revert.refusals import PathChanged
 from helix_desktop.file_history.revert.steps import JournalEntry, RevertStep
@@ -187,7 +187,7 @@ class Swap:
                 case "open":
                     self._set_mode(step, folder, name)
                 case "mode":
-                    found = read_state(folder, name)
+                    found = read_path_state(folder, name)
                     if found is not None and found.kind == "file" and not is_alike(found, step.present):
                         raise PathChanged(step.path)
                     self._set_mode(step, folder, name)
@@ -221,7 +221,7 @@ class Swap:
         """Check that what was moved aside is what was planned for."""
         staging, name = self._open_staging(), self._former_name(number, step)
         before = staging.stat(name)
-        found = read_state(staging, name)
+        found = read_path_state(staging, name)
         if found is not None and found.kind == "folder":
             aside = self._folders.open(f"{self.entry.folder}/{name}")
             if step.present is not None and step.present.kind == "folder" and not aside.names():
@@ -241,7 +241,7 @@ class Swap:
     def _has_former(self, number: int, step: RevertStep) -> bool:
         """Return True if what stood at a step's path is in the staging folder."""
         staging, name = self._open_staging(), self._former_name(number, step)
-        if name == str(number) and is_alike(read_state(staging, name), step.target):
+        if name == str(number) and is_alike(read_path_state(staging, name), step.target):
             return False  # it was not exchanged
         return staging.stat(name) is not None
 
@@ -288,11 +288,11 @@ class Swap:
 
     def _take_out(self, number: int, step: RevertStep, folder: Folder, name: str) -> bool:
         """Move what was placed back into the staging folder; return False if it is not what was placed."""
-        if not is_alike(read_state(folder, name), step.target):
+        if not is_alike(read_path_state(folder, name), step.target):
             return False
         staging = self._open_staging()
         folder.move(name, staging, str(number))
-        if is_alike(read_state(staging, str(number)), step.target):
+        if is_alike(read_path_state(staging, str(number)), step.target):
             return True
         staging.move(str(number), folder, name)
         return False
@@ -319,10 +319,10 @@ class Swap:
             return self._put_back(number, step, folder, name)
         if not self._has_former(number, step):
             return True
-        if not is_alike(read_state(folder, name), step.target):
+        if not is_alike(read_path_state(folder, name), step.target):
             return False
         folder.exchange(name, staging, str(number))
-        if is_alike(read_state(staging, str(number)), step.target):
+        if is_alike(read_path_state(staging, str(number)), step.target):
             return True
         folder.exchange(name, staging, str(number))  # written to in that moment
         return False

@@ -26,7 +26,7 @@ from helix_desktop.tools.git.objects import (
     read_sizes,
     read_submodule,
 )
-from helix_desktop.tools.git.status import CheckoutState, read_state
+from helix_desktop.tools.git.status import CheckoutState, read_checkout_state
 
 _text = TextContext("Git")
 
@@ -145,7 +145,7 @@ class GitChanges:
                 _text("This folder isn't trusted."),
                 _text("Trust the folder first."),
             )
-        state = await read_state(self._git)
+        state = await read_checkout_state(self._git)
         if state is None:
             raise InvalidInput(
                 _text("Couldn't find a git checkout to compare with."),

@@ -32,7 +32,7 @@ _MAX_NEAR_MATCHES = 5  # near matches that are listed
 _MIN_NEAR_DIGITS = 4  # hex digits that a near match has in common, at least
 
 
-def failure_reason(error: Exception) -> OptionalText:
+def write_failure_reason(error: Exception) -> OptionalText:
     """Return why files could not be written or read, as a sentence."""
     if isinstance(error, HelixError):
         return error.why

@@ -263,7 +263,7 @@ def _has_row(get: RowGetter, key: bytes) -> bool:
     return get(key) is not None
 
 
-def created_ms_in(row: bytes) -> int:
+def row_created_ms(row: bytes) -> int:
     """Return when the content of a row was first stored, in ms since 1970. Raise RowDamaged."""
     return _decode_head(row)[2]
 

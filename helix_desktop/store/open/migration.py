@@ -13,7 +13,7 @@ from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWrit
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.store_errors import failure_reason
+from helix_desktop.store.core.store_errors import write_failure_reason
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.files.store_files import StoreFiles, StoreFormat
 from helix_desktop.store.leveldb.contents import ContentStore
@@ -79,7 +79,7 @@ def migrate(
                 old=current_format.schema,
                 new=target_format.schema,
             ),
-            failure_reason(error),
+            write_failure_reason(error),
             text("Nothing was changed. Free up disk space, or open it with the version that wrote it."),
         ) from error
 

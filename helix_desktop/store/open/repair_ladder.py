@@ -16,7 +16,7 @@ from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.repair_report import RepairReport, TruncatedSession
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.core.store_errors import failure_reason
+from helix_desktop.store.core.store_errors import write_failure_reason
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.files.store_files import CleanState, StoreFiles, StoreFormat
 from helix_desktop.store.leveldb.contents import ContentStore
@@ -137,7 +137,8 @@ class RepairLadder:
             raise StoreUnreadable(
                 text("The workspace data is damaged and couldn't be repaired."),
                 join_sentences(
-                    *(text("{problem}.", problem=problem) for problem in problems), failure_reason(error)
+                    *(text("{problem}.", problem=problem) for problem in problems),
+                    write_failure_reason(error),
                 ),
                 text("Nothing was changed. Make its folder writable or free up space, then try again."),
             ) from error

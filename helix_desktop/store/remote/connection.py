@@ -13,7 +13,7 @@ from helix_desktop.store.remote.frames import (
     Frame,
     FrameHead,
     InvalidFrame,
-    read_head,
+    read_frame_head,
 )
 
 
@@ -111,7 +111,7 @@ class OwnerConnection(asyncio.Protocol):
     def _read_frame(self) -> bool:
         """Take one complete frame out of the buffer; return False if there is none."""
         if self._head is None and len(self._buffer) >= HEAD_BYTES:
-            self._head = read_head(bytes(self._buffer[:HEAD_BYTES]), self._max_bytes)
+            self._head = read_frame_head(bytes(self._buffer[:HEAD_BYTES]), self._max_bytes)
         if self._head is None or len(self._buffer) < HEAD_BYTES + self._head.length:
             return False
         head, self._head = self._head, None

@@ -81,7 +81,7 @@ def encode_progress(done: int, size: int) -> Frame:
     return Frame(msgspec.msgpack.encode((done, size)), is_progress=True)
 
 
-def read_head(data: bytes, max_bytes: int) -> FrameHead:
+def read_frame_head(data: bytes, max_bytes: int) -> FrameHead:
     """Parse the head of a payload that has at most `max_bytes` bytes. Raise InvalidFrame."""
     length, version, form, request_id = _HEAD.unpack(data)
     if version != PROTOCOL_VERSION:

@@ -23,7 +23,7 @@ from helix_desktop.store.remote.frames import (
     Frame,
     InvalidFrame,
     encode_frame,
-    read_head,
+    read_frame_head,
 )
 from helix_desktop.store.remote.handshake import ClientProof, new_challenge, prove_owner
 from helix_desktop.store.remote.server_connection import ClientConnection, RequestHandler
@@ -97,7 +97,7 @@ class StoreServer:
         """Verify a client's proof, and send ours. Raise InvalidFrame."""
         challenge = new_challenge()
         await _send_handshake(writer, encode_frame(challenge))
-        head = read_head(await reader.readexactly(HEAD_BYTES), MAX_HANDSHAKE_BYTES)
+        head = read_frame_head(await reader.readexactly(HEAD_BYTES), MAX_HANDSHAKE_BYTES)
         proof = Frame(await reader.readexactly(head.length), head.json).decode(ClientProof)
         await _send_handshake(
             writer, encode_frame(prove_owner(self._secret, challenge, proof, self._workspace_id, os.getpid()))

@@ -19,7 +19,7 @@ from helix_desktop.store.remote.frames import (
     InvalidFrame,
     encode_frame,
     encode_progress,
-    read_head,
+    read_frame_head,
 )
 from helix_desktop.store.remote.rpc_errors import to_rpc_error
 from helix_desktop.store.remote.rpc_methods import RpcMethod, RpcRequest, method_of
@@ -77,7 +77,7 @@ class ClientConnection:
         async with AsyncExitStack() as slots:
             slots.callback(self._slots.release)
             try:
-                head = read_head(await self._reader.readexactly(HEAD_BYTES), MAX_REQUEST_BYTES)
+                head = read_frame_head(await self._reader.readexactly(HEAD_BYTES), MAX_REQUEST_BYTES)
                 await slots.enter_async_context(self._backpressure.slot(head.length))
                 payload = await self._reader.readexactly(head.length)
             except asyncio.IncompleteReadError:

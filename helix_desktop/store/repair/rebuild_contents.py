@@ -17,7 +17,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.repair_report import LostContent
 from helix_desktop.store.core import keys
-from helix_desktop.store.leveldb.contents import ContentStore, created_ms_in, rebuild_head
+from helix_desktop.store.leveldb.contents import ContentStore, rebuild_head, row_created_ms
 from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.entry_record import EntryRecord
 from helix_desktop.store.leveldb.rows import ROWS
@@ -104,7 +104,7 @@ class ContentRebuilder:
             if recorded is not None:
                 record = _record_from_event(recorded, digest, size, stored_size)
                 return msgspec.structs.replace(record, session=reference[0])
-        created = created_ms_in(stored[0])
+        created = row_created_ms(stored[0])
         return EntryRecord(created, created, size, stored_size, 0, "", "", "", "output")
 
 

@@ -14,8 +14,8 @@ from helix_desktop.tools.cache.hit_groups import (
     HitGroup,
     count_matching,
     group_hits,
-    group_text,
     handle,
+    hit_group_lines,
 )
 from helix_desktop.tools.cache.origins import Origin
 
@@ -127,7 +127,7 @@ class AnswerWriter:
             entry = group.hit.entry
             if entry not in self._origins:
                 self._origins[entry] = await self._origin_of(entry)
-            blocks.append(group_text(group, self._origins[entry], around, self._uncut.get(entry)))
+            blocks.append(hit_group_lines(group, self._origins[entry], around, self._uncut.get(entry)))
         new = {line for block in blocks for part in block for line in part} - self._tokens.keys()
         lines = sorted(new)
         counts = await self._count_tokens([f"{line}\n" for line in lines]) if lines else []

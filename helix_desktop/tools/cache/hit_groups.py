@@ -76,7 +76,7 @@ def group_hits(hits: Sequence[EntryHit], around: ContextLines) -> list[HitGroup]
     return groups + [HitGroup(hit, list(hit.spots[:1])) for hit in rest]
 
 
-def group_text(
+def hit_group_lines(
     group: HitGroup, origin: Origin, around: ContextLines, uncut_reach: int | None = None
 ) -> list[Sequence[str]]:
     """Return the parts of a group: its name, then the lines of each spot.

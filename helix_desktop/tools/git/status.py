@@ -37,11 +37,11 @@ class CheckoutState(NamedTuple):
 
 async def read_status(git: GitProgram, timeout_s: float = TIMEOUT_S) -> GitStatus | None:
     """Return the state of the checkout that a workspace is in; None: it is in none, or there is no git."""
-    state = await read_state(git, "normal", timeout_s)
+    state = await read_checkout_state(git, "normal", timeout_s)
     return state and state.status
 
 
-async def read_state(
+async def read_checkout_state(
     git: GitProgram, untracked: str = "all", timeout_s: float = TIMEOUT_S
 ) -> CheckoutState | None:
     """Return state and paths; `untracked` "all" lists each file of a new folder, "normal" the folder."""

@@ -11,7 +11,7 @@ from helix_desktop.ui.design.page_shortcut import add_shortcut
 from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
 
 
-def add_shortcuts(browser: QWidget, bar: CacheFilterBar, actions: EntryActions) -> None:
+def add_cache_shortcuts(browser: QWidget, bar: CacheFilterBar, actions: EntryActions) -> None:
     """Give the browser its keys."""
     everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
     table, preview = actions.table, actions.preview

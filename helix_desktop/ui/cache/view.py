@@ -29,7 +29,7 @@ from helix_desktop.ui.cache.rows import (
     CacheTotals,
     PreviewState,
 )
-from helix_desktop.ui.cache.shortcuts import add_shortcuts
+from helix_desktop.ui.cache.shortcuts import add_cache_shortcuts
 from helix_desktop.ui.cache.table import CacheTable
 from helix_desktop.ui.cache.table_model import CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
@@ -90,7 +90,7 @@ class CacheBrowser(Themed, QWidget):
         self._error = SelectableText("", 13, "error")
         self._lay_out()
         self._wire()
-        add_shortcuts(self, self.filter_bar, self.entry_actions)
+        add_cache_shortcuts(self, self.filter_bar, self.entry_actions)
 
     def set_source(self, source: CacheSource | None) -> None:
         """Show another workspace's cache; None shows nothing."""

@@ -12,12 +12,12 @@ from helix_desktop.ui.changes.rows import ChangeGroup, FileRow
 from helix_desktop.ui.changes.texts import (
     KIND_ICONS,
     STATUSES,
+    change_status_text,
     counts_texts,
     files_text,
     kind_text,
     makers_text,
     split_path,
-    status_text,
     turn_text,
     when_text,
     who_text,
@@ -97,7 +97,7 @@ class ChangeDelegate(QStyledItemDelegate):
         count = files_text(group.files)
         right = self._text(painter, self._inside(box), count, 11, "faint", at_right=True)
         if group.status != "open":
-            right = self._pill(painter, box, right, status_text(group.status), group.status)
+            right = self._pill(painter, box, right, change_status_text(group.status), group.status)
         left = box.x() + FOLD_PX
         self._text(
             painter, QRectF(left, box.y(), right - left, box.height()), turn_text(group), 12, "text", 600
@@ -154,7 +154,7 @@ class ChangeDelegate(QStyledItemDelegate):
             self._paint_icon(painter, QPointF(right, box.center().y()), "shield-alert", "warn", 14)
             right -= _GAP
         if row.status != "open":
-            right = self._pill(painter, box, right, status_text(row.status), row.status)
+            right = self._pill(painter, box, right, change_status_text(row.status), row.status)
         return right
 
     def _pill(self, painter: QPainter, box: QRectF, right: float, text: str, status: str) -> float:

@@ -24,13 +24,13 @@ from helix_desktop.ui.changes.rows import (
 from helix_desktop.ui.changes.texts import (
     KIND_ICONS,
     STATUSES,
+    change_status_text,
     counts_texts,
     files_text,
     kind_text,
     makers_text,
     path_text,
     split_path,
-    status_text,
     turn_text,
     when_text,
     who_text,
@@ -259,7 +259,7 @@ class ChangeDetail(Themed, QWidget):
 
     def _show_status(self, entry: Entry) -> None:
         self._status.setVisible(entry.status != "open")
-        self._status.set_text(status_text(entry.status), STATUSES[entry.status][1])
+        self._status.set_text(change_status_text(entry.status), STATUSES[entry.status][1])
         self.accept.setEnabled(entry.status == "open")
 
     def _show_revert(self, entry: Entry) -> None:

@@ -15,7 +15,7 @@ from helix_desktop.ui.changes.rows import (
     LineCounts,
     ListSource,
 )
-from helix_desktop.ui.changes.texts import source_text, total_text
+from helix_desktop.ui.changes.texts import change_source_text, changes_total_text
 from helix_desktop.ui.design.buttons import IconButton, PushButton, TabButton, TabList
 from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
@@ -55,7 +55,7 @@ class ChangesFilterBar(QWidget):
         self._groupings: dict[Grouping, TabButton] = {}
         self._sources: dict[ChangeSource, PushButton] = {}
         for source in SOURCES:
-            chip = PushButton(source_text(source), "filter", name=f"changes-by-{source}")
+            chip = PushButton(change_source_text(source), "filter", name=f"changes-by-{source}")
             chip.setCheckable(True)
             chip.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             chip.toggled.connect(lambda _: self.changed.emit())
@@ -98,7 +98,7 @@ class ChangesFilterBar(QWidget):
         present = {step.source for step in changes.captures}
         for source, chip in self._sources.items():
             number = sum(step.source == source for step in changes.captures)
-            chip.setText(tr("{kind} {count}", kind=source_text(source), count=number))
+            chip.setText(tr("{kind} {count}", kind=change_source_text(source), count=number))
             chip.setVisible(source in present and len(present) > 1)
         self._chips.setVisible(len(present) > 1)
         self._chips.rearrange()
@@ -106,7 +106,7 @@ class ChangesFilterBar(QWidget):
 
     def show_total(self, grouped: GroupedChanges, counts: LineCounts | None) -> None:
         """Say how much changed; None: its lines are not counted yet, or too many."""
-        words = total_text(grouped, counts)
+        words = changes_total_text(grouped, counts)
         if words != self.counter.text:
             self.counter.set_text(words)
             self._controls.rearrange()

@@ -10,10 +10,10 @@ from helix_desktop.domain.files.mention import format_mention
 from helix_desktop.ui.changes.rows import ChangeGroup, Entry, FileRow, LineCounts, file_of
 from helix_desktop.ui.changes.texts import (
     accessible_row_text,
+    change_status_text,
     files_text,
     makers_text,
     path_text,
-    status_text,
     turn_text,
     who_text,
 )
@@ -135,7 +135,7 @@ class ChangeListModel(QAbstractListModel):
             return ", ".join(
                 filter(None, (accessible_row_text(entry.head, self.counts_of(entry.head)), fold))
             )
-        state = status_text(entry.status) if entry.status != "open" else ""
+        state = change_status_text(entry.status) if entry.status != "open" else ""
         return ", ".join(filter(None, (_name(entry), files_text(entry.files), state, fold)))
 
     def _arrange(self) -> list[Entry]:

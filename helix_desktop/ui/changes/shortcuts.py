@@ -11,7 +11,9 @@ from helix_desktop.ui.changes.filter_bar import ChangesFilterBar
 from helix_desktop.ui.design.page_shortcut import add_shortcut
 
 
-def add_shortcuts(page: QWidget, actions: ChangeActions, bar: ChangesFilterBar, detail: ChangeDetail) -> None:
+def add_changes_shortcuts(
+    page: QWidget, actions: ChangeActions, bar: ChangesFilterBar, detail: ChangeDetail
+) -> None:
     """Give the page its keys."""
     everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
     changes = actions.list

@@ -77,12 +77,12 @@ def kind_text(kind: RowKind) -> str:
     return translate(_KINDS[kind])
 
 
-def source_text(source: ChangeSource) -> str:
+def change_source_text(source: ChangeSource) -> str:
     """Return who makes such changes, as a filter says it."""
     return translate(_SOURCES[source])
 
 
-def status_text(status: ChangedFileStatus) -> str:
+def change_status_text(status: ChangedFileStatus) -> str:
     """Return what became of a change."""
     return translate(STATUSES[status][0])
 
@@ -144,7 +144,7 @@ def counts_texts(counts: LineCounts | None) -> tuple[str, str]:
     return plus if added else "", minus if removed else ""
 
 
-def total_text(grouped: GroupedChanges, counts: LineCounts | None) -> str:
+def changes_total_text(grouped: GroupedChanges, counts: LineCounts | None) -> str:
     """Return how many files are not as before, and their lines, if these are counted."""
     differing, files = len(grouped.differing), len(grouped.by_file)
     if not differing and files:
@@ -190,7 +190,7 @@ def accessible_row_text(row: FileRow, counts: LineCounts | None) -> str:
         kind_text(row.kind),
         accessible_counts(counts),
         "" if row.is_step else makers_text(row.steps),
-        status_text(row.status) if row.status != "open" else "",
+        change_status_text(row.status) if row.status != "open" else "",
         "" if row.is_covered else tr("can't be undone"),
     )
     return ", ".join(filter(None, parts))

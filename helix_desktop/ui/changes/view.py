@@ -31,7 +31,7 @@ from helix_desktop.ui.changes.rows import (
     narrow_groups,
     visible_changes,
 )
-from helix_desktop.ui.changes.shortcuts import add_shortcuts
+from helix_desktop.ui.changes.shortcuts import add_changes_shortcuts
 from helix_desktop.ui.changes.texts import empty_button_text, empty_text
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.cards import EmptyState
@@ -80,7 +80,7 @@ class ChangesPage(Themed, QWidget):
         self.no_match = EmptyState("search", tr("No changes match this filter"), tr("Clear filter"))
         self._lay_out()
         self._wire()
-        add_shortcuts(self, self.change_actions, self.filter_bar, self.detail)
+        add_changes_shortcuts(self, self.change_actions, self.filter_bar, self.detail)
         self.set_state(self._state)
 
     @property

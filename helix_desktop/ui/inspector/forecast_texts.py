@@ -60,7 +60,7 @@ def with_forecast(
     `writing` is what the summary of the forecast costs itself.
     """
     if not state.is_managed:
-        return replace(state, cost_text=cost_text(cost))
+        return replace(state, cost_text=request_cost_text(cost))
     due: tuple[str, ...] = ()
     rewrite = None if state.is_on_hold else forecast.next
     after = _cost_after(rewrite, gauge.ratio, cost, info) if rewrite is not None else cost
@@ -75,7 +75,10 @@ def with_forecast(
         due = tuple(" ".join(texts) for texts in paragraphs if texts)
     next_cost = after if rewrite is not None and not rewrite.calls else cost
     return replace(
-        state, cost_text=cost_text(next_cost), next_text=next_rewrite_text(forecast, gauge), due_texts=due
+        state,
+        cost_text=request_cost_text(next_cost),
+        next_text=next_rewrite_text(forecast, gauge),
+        due_texts=due,
     )
 
 
@@ -161,7 +164,7 @@ def _price(dollars: float | None) -> str:
     return "" if dollars is None else " " + tr("Cost: ≈ {cost}.", cost=format_usd(dollars))
 
 
-def cost_text(cost: RequestCost) -> str:
+def request_cost_text(cost: RequestCost) -> str:
     """Return what the next request costs without its answer, about."""
     if cost.cached:
         tokens = tr(

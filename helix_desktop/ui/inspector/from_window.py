@@ -239,7 +239,7 @@ def _savings(transcript: Transcript) -> Iterator[Saving]:
                 yield Saving("handover", before - after)
 
 
-def row_text(window: Window, contents: tuple[WindowItem, ...], window_row: WindowRow) -> str:
+def request_row_text(window: Window, contents: tuple[WindowItem, ...], window_row: WindowRow) -> str:
     """Return the text of one row of the request, exactly as it is sent."""
     seq, kind = window_row.seq, window_row.kind
     if kind == "difference":

@@ -65,7 +65,7 @@ def action_key(action: RowAction) -> str:
     return keys.get(action, "")
 
 
-def price_text(saved: int, resent: int) -> str:
+def change_price_text(saved: int, resent: int) -> str:
     """Return what a change of one row saves with every request, and what it sends again once."""
     less = tr("Saves {tokens} in every later request.", tokens=format_token_count(saved))
     if saved <= 0:

@@ -8,7 +8,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.ui.design.shell_data import GaugeState, TopBarState
 from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.words.efforts import with_effort
-from helix_desktop.words.failed_turns import failure_reason
+from helix_desktop.words.failed_turns import turn_failure_reason
 from helix_desktop.words.gauge_source import gauge_source_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.sessions import session_title
@@ -30,7 +30,7 @@ def top_bar_state(conversation: Conversation) -> TopBarState:
         demo,
         transcript.counts().messages,
         bool(conversation.asks),
-        failure_reason((ended.what, ended.why)) if ended is not None else "",
+        turn_failure_reason((ended.what, ended.why)) if ended is not None else "",
         ended is not None and ended.cause == "budget",
     )
 

@@ -33,7 +33,7 @@ from helix_desktop.ui.chat.actions import (
 )
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.inspector.from_provider_cache import cache_uses_text
-from helix_desktop.ui.inspector.from_window import row_text
+from helix_desktop.ui.inspector.from_window import request_row_text
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -166,7 +166,7 @@ class SessionNavigation(QObject):
         if row.change == "gone" and earlier.window is not None:
             request = earlier.window.window, earlier.window.rows()
         if request is not None:
-            self._views.inspector.show_page(row.name, row_text(*request, row))
+            self._views.inspector.show_page(row.name, request_row_text(*request, row))
 
     def _show_cache_uses(self) -> None:
         def show(conversation: Conversation) -> None:

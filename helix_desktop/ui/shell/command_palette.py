@@ -9,7 +9,7 @@ from PySide6.QtGui import QPainter, QStandardItem
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
-from helix_desktop.ui.shell.switcher.commands import COMMAND_PX, CommandList, command_of, paint_command
+from helix_desktop.ui.shell.switcher.commands import COMMAND_PX, CommandList, command_at, paint_command
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
@@ -47,7 +47,7 @@ class CommandPalette(QuickPicker):
 
     def accept_item(self, index: QModelIndex) -> None:
         """Do the command of a line, with the keyboard where it was before."""
-        action = command_of(index)
+        action = command_at(index)
         if action is not None:
             self._commands.note_use(action)
             self.dismiss()

@@ -159,7 +159,7 @@ def _fold_title(card: FoldCard) -> str:
     return tr("Note {number}", number=card.number)
 
 
-def fold_text(card: FoldCard) -> str:
+def fold_card_text(card: FoldCard) -> str:
     """Return what became of how many steps."""
     match card.kind:
         case "condense":
@@ -193,7 +193,7 @@ def phase_text(phase: Phase) -> str:
             return tr("Save", "phase of a compaction: the summary is recorded")
 
 
-def group_text(group: Group | None) -> str:
+def card_group_text(group: Group | None) -> str:
     """Return what the filter calls a kind of cards; None: all."""
     texts: dict[Group | None, str] = {
         None: tr("All"),

@@ -189,7 +189,7 @@ def state_pills(card: SweepCard | PlacedCard | FoldCard | ManualActionCard) -> l
     return [inside_pill(card.inside)] if card.inside else []
 
 
-def rewrite_line(
+def rewrite_row(
     icon: IconLabel,
     content: QWidget,
     card: SweepCard | PlacedCard | FoldCard,
@@ -239,7 +239,7 @@ class SweepView(Card):
             self.unfold_button.hide()
         self.unfold_button.clicked.connect(self.unfold)
         headline = _headline("layers", title, card.is_undone)
-        self.body.addWidget(rewrite_line(*headline, card, signals, now_ms, self.unfold_button))
+        self.body.addWidget(rewrite_row(*headline, card, signals, now_ms, self.unfold_button))
 
     def unfold(self) -> None:
         """Show the digests, or hide them again."""
@@ -381,7 +381,7 @@ class PlacedView(Card):
         title = " · ".join((card_title(card), saved, placement_text(card.reason, card.threshold)))
         self.setAccessibleName(title)
         self.setToolTip(explain_noted())
-        self.body.addWidget(rewrite_line(*_headline("eye", title, card.is_undone), card, signals, now_ms))
+        self.body.addWidget(rewrite_row(*_headline("eye", title, card.is_undone), card, signals, now_ms))
 
 
 _QUIET_MARGINS = (14, 0, 14, 0)  # of a line without a card around it

@@ -12,7 +12,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.timeline.card_data import GROUPS, Group, TimelineCard, card_group
-from helix_desktop.ui.timeline.card_texts import explain_group, group_text
+from helix_desktop.ui.timeline.card_texts import card_group_text, explain_group
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
@@ -31,7 +31,7 @@ class TimelineFilterBar(QWidget):
         self._buttons: dict[Group | None, PushButton] = {}
         choice = QButtonGroup(self)
         for group in (None, *GROUPS):
-            button = PushButton(group_text(group), "filter")
+            button = PushButton(card_group_text(group), "filter")
             button.setToolTip(explain_group(group))
             button.setObjectName(f"timeline-filter-{group or 'all'}")
             button.setCheckable(True)
@@ -57,7 +57,7 @@ class TimelineFilterBar(QWidget):
         counts = Counter(card_group(card) for card in cards)
         for group, button in self._buttons.items():
             number = len(cards) if group is None else counts[group]
-            button.setText(tr("{kind} {count}", kind=group_text(group), count=number))
+            button.setText(tr("{kind} {count}", kind=card_group_text(group), count=number))
             button.setVisible(group is None or number > 0)
         if self.group is not None and not counts[self.group]:
             self.choose(None)

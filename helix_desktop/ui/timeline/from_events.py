@@ -54,7 +54,7 @@ from helix_desktop.words.efforts import effort_refused_text
 from helix_desktop.words.models import recorded_writer
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.rewrite_explanations import hold_text
-from helix_desktop.words.rewrites import excluded_text, form_text, pin_text
+from helix_desktop.words.rewrites import chosen_form_text, excluded_text, pin_text
 from helix_desktop.words.summary_coverage import added_text, coverage_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -186,7 +186,7 @@ class _CardReducer:
         seq, at = recorded.seq, recorded.at
         match recorded.event:
             case FormChosen(target=target) as choice:
-                text = form_text(choice, self._transcript, self._gauge_ratio)
+                text = chosen_form_text(choice, self._transcript, self._gauge_ratio)
                 return ManualActionCard(seq, at, "form", text, target, self._undone(seq))
             case Excluded(targets=targets) as excluded:
                 text = excluded_text(excluded, self._transcript, self._ratio(seq))

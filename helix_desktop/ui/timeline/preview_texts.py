@@ -16,7 +16,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Timeline")
 
 
-def status_text(state: TimelineState) -> str:
+def preview_status_text(state: TimelineState) -> str:
     """Return how full the context is, what keeps it there, and when it is compacted."""
     used = _share(state, state.used, is_estimated=state.is_estimated)
     sentences = [_what_keeps(state, used)]

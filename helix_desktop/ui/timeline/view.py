@@ -55,7 +55,7 @@ from helix_desktop.ui.timeline.filter_bar import TimelineFilterBar
 from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.preview_texts import status_text
+from helix_desktop.ui.timeline.preview_texts import preview_status_text
 from helix_desktop.ui.timeline.preview_view import PreviewView
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.timeline_row import TimelineRow
@@ -130,7 +130,7 @@ class Timeline(Themed, QWidget):
         self._show_numbers()
         self.preview.setVisible(state.preview is not None)
         if state.preview is not None:
-            self.preview.set_card(state.preview, status_text(state))
+            self.preview.set_card(state.preview, preview_status_text(state))
             self.preview.set_continuations(state.continuations)
             has_handover = any(isinstance(card, HandoverCard) for card in state.cards)
             self.preview.compare_button.setVisible(has_handover)

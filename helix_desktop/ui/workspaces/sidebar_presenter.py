@@ -24,7 +24,7 @@ from helix_desktop.ui.shell.sidebar.rows import WorkspaceBadge, WorkspaceRow, di
 from helix_desktop.ui.shell.sidebar.session_rows import SessionItem
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.failed_turns import failure_reason, failure_text
+from helix_desktop.words.failed_turns import failure_text, turn_failure_reason
 from helix_desktop.words.git import git_text
 from helix_desktop.words.models import model_name
 from helix_desktop.words.numbers import format_size
@@ -223,7 +223,7 @@ def _item(
     is_demo = session.model.startswith(_DEMO_PROVIDER)
     origin = next((other.title for other in others if other.id == session.origin), "")
     is_running = here is not None and here.is_running
-    failure = "" if is_running else failure_reason(session.failure)
+    failure = "" if is_running else turn_failure_reason(session.failure)
     parts = [failure_text(session.budget_spent)] if failure else []
     parts += [tr("From “{title}”", title=session_title(origin))] if origin else []
     parts += _branch_words(session)

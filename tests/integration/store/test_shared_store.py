@@ -42,7 +42,7 @@ from helix_desktop.store.remote.endpoint_file import (
     read_endpoint,
     write_endpoint,
 )
-from helix_desktop.store.remote.frames import HEAD_BYTES, Frame, InvalidFrame, encode_frame, read_head
+from helix_desktop.store.remote.frames import HEAD_BYTES, Frame, InvalidFrame, encode_frame, read_frame_head
 from helix_desktop.store.remote.handshake import Challenge, ClientProof, prove_client
 from helix_desktop.store.remote.open_store import connect, open_store
 from helix_desktop.store.remote.rpc_methods import COMMIT, METHODS, RpcRequest
@@ -210,7 +210,7 @@ async def test_an_impostor_behind_the_address_is_not_believed(tmp_path: Path) ->
     async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         words = encode_frame(Challenge(b"n" * 32))
         writer.write(words.encode_head(0) + words.payload)
-        head = read_head(await reader.readexactly(HEAD_BYTES), 1024)
+        head = read_frame_head(await reader.readexactly(HEAD_BYTES), 1024)
         proof = Frame(await reader.readexactly(head.length)).decode(ClientProof)
         lie = encode_frame({"mac": proof.mac, "workspace": WORKSPACE, "pid": 1})
         writer.write(lie.encode_head(0) + lie.payload)

@@ -11,10 +11,10 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import chat
-from helix_desktop.ui.chat.items.tool_card import tool_icon
 from helix_desktop.ui.design.style.icons import icon, pixmap
 from helix_desktop.ui.design.style.stylesheet import stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.tool_icons import tool_icon
 
 
 def test_a_pixmap_has_its_color_and_size(qtbot: QtBot) -> None:
@@ -50,7 +50,7 @@ def test_an_unknown_icon_is_an_error(qtbot: QtBot) -> None:
 
 def test_every_tool_has_an_icon_that_exists(qtbot: QtBot) -> None:
     names = {
-        tool_icon(tool) for tool in ("bash", "read_file", "edit_file", "mcp__x", "recall_cached_content")
+        tool_icon(tool) for tool in ("", "bash", "read_file", "edit_file", "mcp__x", "recall_cached_content")
     }
     source = "".join(
         file.read_text(encoding="utf-8") for file in Path(str(chat.__file__)).parent.glob("items/*.py")

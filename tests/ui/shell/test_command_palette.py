@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.shell.command_palette import CommandPalette
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.switcher.commands import action_text
+from helix_desktop.ui.shell.switcher.commands import command_text
 
 _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
@@ -94,8 +94,8 @@ def test_the_window_remembers_whether_the_keyboard_was_in_use(window: MainWindow
 
 def test_marks_for_the_keyboard_are_not_shown(window: MainWindow) -> None:
     """Where letters cannot be marked, as in Chinese, a menu names a key in brackets."""
-    assert action_text(QAction("&Save as…\tCtrl+S", window)) == "Save as…"
-    assert action_text(QAction("文件(&F)", window)) == "文件"
+    assert command_text(QAction("&Save as…\tCtrl+S", window)) == "Save as…"
+    assert command_text(QAction("文件(&F)", window)) == "文件"
 
 
 def test_checked_commands_are_marked(window: MainWindow) -> None:

@@ -13,7 +13,7 @@ from helix_desktop.ui.design.layout.disclosure import Disclosure
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.timeline.card_data import TimelineState
 from helix_desktop.ui.timeline.handover_view import HandoverView
-from helix_desktop.ui.timeline.preview_texts import status_text
+from helix_desktop.ui.timeline.preview_texts import preview_status_text
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.galleries.panes_samples import (
     NOW_MS,
@@ -75,7 +75,7 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot, pane: Timeline
 )
 def test_it_says_what_keeps_the_context_small(state: TimelineState, text: str) -> None:
     """With the real figures; what was undone keeps nothing small."""
-    assert status_text(state) == text
+    assert preview_status_text(state) == text
 
 
 def test_the_handover_as_it_would_be_now_is_on_top(qtbot: QtBot, pane: Timeline) -> None:

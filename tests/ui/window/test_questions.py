@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.ui.chat.questions.question_card import QuestionCard
-from helix_desktop.ui.chat.rows.row_texts import accessible_name, source_text
+from helix_desktop.ui.chat.rows.row_texts import accessible_name, text_of_row
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -136,7 +136,7 @@ async def _check_the_keyboard(rig: WindowRig) -> None:
         assert has_keyboard(rig.composer.editor)
         (row,) = rig.rows(ToolRow)
         assert accessible_name(row) == "Question, answered: Which database?"
-        assert source_text(row) == "Which database?\nPostgres\nwith pgvector 2"
+        assert text_of_row(row) == "Which database?\nPostgres\nwith pgvector 2"
         assert rig.rows(QuestionRow) == []
 
 

@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.chat.items.excerpt_card import ExcerptCard
-from helix_desktop.ui.chat.rows.row_texts import accessible_name, source_text
+from helix_desktop.ui.chat.rows.row_texts import accessible_name, text_of_row
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from tests.support.image_bytes import png
 from tests.support.model_servers.chat_server import (
@@ -72,7 +72,7 @@ async def test_the_user_sees_the_content_and_the_model_one_line(qapp: QApplicati
         assert card(rig, 2).accessible_text() == "\n".join(LINES[1:81])
         assert accessible_name(rows[2]) == "The rows: read_file rows.txt, lines 2–300"
         press(rig, 2, "whole:card")
-        await until(lambda: "row 300" in source_text(rig.rows(ToolRow)[2]), "all lines")
+        await until(lambda: "row 300" in text_of_row(rig.rows(ToolRow)[2]), "all lines")
         rig.chat.view.find_text("row 250")
         await until(lambda: rig.chat.view.finder.current is not None, "the hit in the card")
         rig.chat.view.find_text("the rows")  # stands in the caption: what is open stays open
@@ -91,4 +91,4 @@ async def test_the_user_sees_the_content_and_the_model_one_line(qapp: QApplicati
         await rig.wiring.workspace_controller.new_session()
         await rig.wiring.workspace_controller.open_session(session)
         await until(lambda: rig.rows(ToolRow)[2].excerpt_content is not None, "the content after a restart")
-        assert "row 80" in source_text(rig.rows(ToolRow)[2])
+        assert "row 80" in text_of_row(rig.rows(ToolRow)[2])

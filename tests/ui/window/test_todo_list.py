@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.chat.items.todo import TodoCard
-from helix_desktop.ui.chat.rows.row_texts import accessible_name, source_text
+from helix_desktop.ui.chat.rows.row_texts import accessible_name, text_of_row
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from tests.support.model_servers.chat_server import (
     Call,
@@ -74,7 +74,7 @@ async def _check_the_newest_list(rig: WindowRig) -> None:
         assert (old.is_newest, new.is_newest) == (False, True)
         assert [len(sheet(rig, number).texts) for number in (0, 1)] == [0, 3]
         assert accessible_name(new) == "To do: 1 of 3 done"
-        assert source_text(new).splitlines()[1:] == list(STEPS)
+        assert text_of_row(new).splitlines()[1:] == list(STEPS)
         await rig.answer_approval("once")
         await rig.wait_for_turn_end()
         assert not panel.isVisible()

@@ -19,6 +19,7 @@ from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
+from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.times import format_relative_time
@@ -32,19 +33,6 @@ _MARGINS_PX = (18, 10, 14, 14)
 _TITLE_PX = 150  # room that the title keeps, as far as it needs it, before a button loses its words
 _COMPACT_STEPS = ((True, True, 0), (False, True, 0), (False, False, 1), (False, False, 2), (False, False, 3))
 """How words give way: if the lesser buttons have theirs, if the tool's name shows, how short Recall is."""
-_TOOL_ICONS = {
-    "read_file": "file-text",
-    "list_directory": "folder-tree",
-    "search_text": "file-search",
-    "write_file": "file-plus",
-    "edit_file": "file-pen",
-    "run_command": "terminal",
-}
-
-
-def tool_icon(tool: str) -> str:
-    """Return the icon of a tool's outputs."""
-    return _TOOL_ICONS.get(tool, "database")
 
 
 class Preview(Themed, QWidget):

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.ui.cache.recall.part import CONTEXTS, RecallPart, parse_lines
+from helix_desktop.ui.cache.recall.part import CONTEXTS, RecallPart, parse_recall_part
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.fields import Combo, TextField
 from helix_desktop.ui.design.labels import label
@@ -173,7 +173,7 @@ class RecallDialog(Themed, SizedDialog):
         if self._how == "whole":
             return RecallPart()
         if self._how == "lines":
-            return parse_lines(self.lines.text())
+            return parse_recall_part(self.lines.text())
         pattern = self.pattern.text()
         return _matches(pattern, self.context.currentText()) if pattern else None
 

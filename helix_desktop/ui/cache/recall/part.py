@@ -28,7 +28,7 @@ class RecallPart:
     context: int = DEFAULT_CONTEXT
 
 
-def parse_lines(typed: str) -> RecallPart:
+def parse_recall_part(typed: str) -> RecallPart:
     """Return the lines that "10-40", "10-" or "10" mean. Raises InvalidInput."""
     match = _LINES.match(typed)
     first = int(match[1]) if match else 0

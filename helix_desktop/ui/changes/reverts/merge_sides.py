@@ -63,7 +63,7 @@ class CodeEdit(Themed, QPlainTextEdit):
         self.setExtraSelections(marks)
 
 
-def decode_lines(lines: Sequence[bytes], encoding: str) -> list[str]:
+def display_lines(lines: Sequence[bytes], encoding: str) -> list[str]:
     """Return lines as they are shown, without their ends; bytes that are no text as replacement signs."""
     return [line.decode(encoding, "replace").rstrip("\r\n") for line in lines]
 
@@ -98,7 +98,7 @@ class SideView(Themed, QWidget):
         for chunk in chunks:
             own: tuple[bytes, ...] = getattr(chunk, self._side)
             self._starts.append(len(lines))
-            lines += decode_lines(own, encoding)
+            lines += display_lines(own, encoding)
             lines += [""] * (chunk_height(chunk) - len(own))
         self.text.setPlainText("\n".join(lines))
         self._show_backgrounds()

@@ -20,7 +20,7 @@ from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.responsive_row import ResponsiveRow
 from helix_desktop.ui.design.layout.scrolling import ListScrollArea
 from helix_desktop.ui.design.themed import Themed, retint
-from helix_desktop.words.revert_plans import effect_text, plan_status_text, problem_text
+from helix_desktop.words.revert_plans import plan_status_text, problem_text, revert_effect_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -121,7 +121,7 @@ class PlanView(Themed, QWidget):
             part.is_fixed_width = True
             part.hide()
         self._lines[file.path] = counts
-        note = problem_text(file.problem) if file.status == "blocked" else effect_text(file)
+        note = problem_text(file.problem) if file.status == "blocked" else revert_effect_text(file)
         words = TextLine(note, 12, role="warn" if file.status == "blocked" else "muted")
         if file.status != "blocked":
             self._effects.append(words)

@@ -18,7 +18,7 @@ from helix_desktop.ui.chat.composer.completion import (
     TypedWord,
     find_typed_word,
 )
-from helix_desktop.ui.chat.composer.completion_popup import CompletionPopup, row_text
+from helix_desktop.ui.chat.composer.completion_popup import CompletionPopup, completion_text
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.accessibility import announce
@@ -264,7 +264,10 @@ class Completer(QObject):
     def _row_text(self, number: int) -> str:
         rows = self._popup.completions if self._popup is not None else ()
         return tr(
-            "{row}, {number} of {count}", row=row_text(rows[number]), number=number + 1, count=len(rows)
+            "{row}, {number} of {count}",
+            row=completion_text(rows[number]),
+            number=number + 1,
+            count=len(rows),
         )
 
     def _accept(self, number: int) -> None:

@@ -71,7 +71,7 @@ class _Rows(QAbstractListModel):
             case Qt.ItemDataRole.DisplayRole:
                 return completion.title
             case Qt.ItemDataRole.AccessibleTextRole | Qt.ItemDataRole.ToolTipRole:
-                return row_text(completion)
+                return completion_text(completion)
             case _ if role == _COMPLETION_ROLE:
                 return completion
         return None
@@ -260,7 +260,7 @@ class CompletionPopup(QFrame):
         return round(self._delegate.chat_style.px(_LINE_PX)) if self._delegate.chat_style else _LINE_PX
 
 
-def row_text(completion: CompletionItem) -> str:
+def completion_text(completion: CompletionItem) -> str:
     """Return a row as one text."""
     return ", ".join(part for part in (completion.title, completion.detail) if part)
 

@@ -26,10 +26,11 @@ from helix_desktop.ui.chat.items.painting import (
 from helix_desktop.ui.chat.items.running_strip import RunningStrip
 from helix_desktop.ui.chat.items.subagent_strip import SubagentStrip
 from helix_desktop.ui.chat.items.tool_body import ToolBody, form_choice_text, window_state_text
-from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text, form_text
+from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text, output_form_text
 from helix_desktop.ui.chat.rows.row_types import Badge, ToolRow, ToolState
 from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.rewrite_explanations import explain_changed
 from helix_desktop.words.times import format_duration
@@ -48,32 +49,6 @@ _MENU_WIDTH, _ARROW_WIDTH = 30.0, 36.0  # widths of the two places at the right 
 _HASH_DIGITS = 6
 _CACHE_CHIP, _CHANGED_CHIP = "cache", "changed"
 
-_ICONS = (
-    ("mcp__", "server"),
-    ("show_output", "eye"),
-    ("ask_user", "circle-question-mark"),
-    ("recall", "archive-restore"),
-    ("search_cached", "text-search"),
-    ("bash", "terminal"),
-    ("shell", "terminal"),
-    ("run", "terminal"),
-    ("exec", "terminal"),
-    ("edit", "file-pen"),
-    ("patch", "file-pen"),
-    ("write", "file-plus"),
-    ("create", "file-plus"),
-    ("read", "file-text"),
-    ("list", "folder-tree"),
-    ("glob", "folder-search"),
-    ("find", "text-search"),
-    ("grep", "text-search"),
-    ("search", "text-search"),
-    ("fetch", "globe"),
-    ("web", "globe"),
-    ("agent", "bot"),
-    ("delegate", "bot"),
-    ("todo", "list"),
-)
 _STATE_ICONS: dict[ToolState, str] = {
     "waiting": "clock",
     "approval": "shield-alert",
@@ -105,11 +80,6 @@ class _PlacedChip(NamedTuple):
     area: str = ""  # the name of its area, if a click opens the output in the cache
     tip: str = ""
     rect: QRectF = QRectF()
-
-
-def tool_icon(tool: str) -> str:
-    """Return the icon for a tool's name."""
-    return next((name for part, name in _ICONS if part in tool.lower()), "wrench")
 
 
 def figures_text(row: ToolRow, token_ratio: float) -> str:
@@ -312,7 +282,9 @@ class ToolCard(RowItem):
         if row.form != "full":
             glyph = "minimize-2" if row.form == "compact" else "list-filter"
             style = ChipStyle(theme.warn, theme.warn_soft) if row.has_no_extract else plain
-            chips.append(_PlacedChip(form_text(row), style._replace(icon=glyph), tip=form_choice_text(row)))
+            chips.append(
+                _PlacedChip(output_form_text(row), style._replace(icon=glyph), tip=form_choice_text(row))
+            )
         if row.arguments_cached:
             braces = soft._replace(icon="braces")
             chips.append(_PlacedChip(tr("arguments cached"), braces, tip=window_state_text(row)))

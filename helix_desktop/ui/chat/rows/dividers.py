@@ -51,11 +51,11 @@ from helix_desktop.words.rewrite_explanations import hold_text
 from helix_desktop.words.rewrites import (
     budget_text,
     changed_file_text,
+    chosen_form_text,
     effort_text,
     excluded_text,
     files_changed_text,
     fold_text,
-    form_text,
     handover_text,
     mode_text,
     model_text,
@@ -108,7 +108,7 @@ class Dividers:
         """Return the dividers of chosen forms with other tokens, `token_ratio` per token of ours."""
         self._token_ratio = token_ratio
         rows = {
-            seq: replace(self._rows[seq], text=form_text(event, transcript, token_ratio))
+            seq: replace(self._rows[seq], text=chosen_form_text(event, transcript, token_ratio))
             for seq, event in self._forms.items()
         }
         changed = [seq for seq, row in rows.items() if row != self._rows[seq]]
@@ -203,7 +203,7 @@ def _manual_change(
     """Return what the user changed by hand, in words, and the event it is about."""
     match event:
         case FormChosen(target=target):
-            return "form", form_text(event, transcript, ratio), target
+            return "form", chosen_form_text(event, transcript, ratio), target
         case Excluded(targets=targets):
             return "exclude", excluded_text(event, transcript, ratio), targets[0]
         case Pinned(target=target) | Unpinned(target=target):

@@ -90,7 +90,7 @@ def divider_text(row: DividerRow) -> str:
     return f"{row.text} · {tr('part of {title}', title=row.inside)}" if row.inside else row.text
 
 
-def source_text(row: Row) -> str:
+def text_of_row(row: Row) -> str:
     """Return all words of a row as one text: what find searches and what a copied message contains."""
     match row:
         case UserRow() | AssistantRow():
@@ -167,7 +167,7 @@ def _assistant_name(row: AssistantRow) -> str:
     return tr("{model}, writing", model=model) if row.streaming else model
 
 
-def form_text(row: ToolRow) -> str:
+def output_form_text(row: ToolRow) -> str:
     """Return the form of an output that is shown in part, and that an extract was requested in vain."""
     return tr("preview, no extract") if row.has_no_extract else translate(FORM_TEXTS[row.form])
 
@@ -178,7 +178,7 @@ def tool_summary(row: ToolRow) -> list[str]:
     if row.is_choosing_form:
         words.append(tr("form not chosen yet"))
     if row.form != "full":
-        words.append(form_text(row))
+        words.append(output_form_text(row))
     if row.arguments_cached:
         words.append(tr("arguments cached"))
     if row.changed_since:

@@ -69,7 +69,7 @@ class ToolRows:
         short = {masked_call.call_id: masked_call.digests for masked_call in response.short}
         for call in response.calls:
             digests = short.get(call.id, ())
-            row = ToolRow(RowKey(seq, call.id, "call"), call.name, call_target(call), arguments=digests)
+            row = ToolRow(RowKey(seq, call.id, "call"), call.name, tool_row_target(call), arguments=digests)
             row = replace(row, question=parse_question(call), command=call_command(call))
             if call.name == TODO and (todo := parse_items(call.arguments)):
                 row = replace(row, todo=todo, is_newest=True)
@@ -347,7 +347,7 @@ def head_and_tail(text: str) -> HeadAndTail:
     return HeadAndTail("\n".join(stripped.split("\n", HEAD_LINES)[:HEAD_LINES]), last, lines)
 
 
-def call_target(call: ToolCall) -> str:
+def tool_row_target(call: ToolCall) -> str:
     """Return what a call is about, read from its arguments; empty when they do not say."""
     args = _call_arguments(call)
     return next((str(args[name]) for name in _TARGET_NAMES if args.get(name)), "")

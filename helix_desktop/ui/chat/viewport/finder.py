@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from helix_desktop.ui.chat.actions import Fold
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_texts import source_text
+from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.match_counter import MatchCounter
@@ -124,7 +124,7 @@ class ChatFinder(QObject):
         row = self._chat_viewport.model.row(index)
         if isinstance(row, AssistantRow) and self.query in to_lower(row.reasoning):
             return True
-        return self.query in to_lower(source_text(row))
+        return self.query in to_lower(text_of_row(row))
 
     def _go_to(self, index: int, origin: TextPosition | None) -> bool:
         if origin is None and self._count_matches(index) < self.counter.count_in(index):

@@ -12,7 +12,7 @@ from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.markdown.plain_text import text_of_block
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_texts import source_text
+from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
 from helix_desktop.ui.design.document_units import to_lower
 
@@ -108,7 +108,7 @@ class MatchCounter(QObject):
 
 
 def _source_texts(row: Row) -> tuple[str, ...]:
-    return (row.reasoning, row.text) if isinstance(row, AssistantRow) else (source_text(row),)
+    return (row.reasoning, row.text) if isinstance(row, AssistantRow) else (text_of_row(row),)
 
 
 def _searchable_texts(row: Row) -> Iterator[str]:
@@ -132,7 +132,7 @@ def _searchable_texts(row: Row) -> Iterator[str]:
             if row.changed_files is not None:
                 yield row.changed_files.text
         case _:
-            yield source_text(row)
+            yield text_of_row(row)
 
 
 def _markdown_texts(text: str) -> Iterator[str]:

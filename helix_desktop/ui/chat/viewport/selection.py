@@ -8,7 +8,7 @@ from typing import NamedTuple
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.markdown.plain_text import BlockText
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_texts import source_text
+from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.viewport.item_cache import ItemCache
 
 _MAX_RENDERED_ROWS = (
@@ -112,7 +112,7 @@ class Selection:
         parts = []
         for index in range(first.row, min(last.row, len(self._model) - 1) + 1):
             if many and first.row < index < last.row:
-                parts.append(source_text(self._model.row(index)))
+                parts.append(text_of_row(self._model.row(index)))
                 continue
             parts.append(_join_texts(self._selected_texts(index, first, last)))
         return "\n\n".join(part for part in parts if part)

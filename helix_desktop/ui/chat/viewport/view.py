@@ -22,7 +22,7 @@ from helix_desktop.ui.chat.actions import Answer, Fold, ReadingAction, SessionAc
 from helix_desktop.ui.chat.items.tool_card import has_menu
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_texts import source_text
+from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.chat.viewport.accessibility import RowArea
@@ -283,7 +283,7 @@ class ChatView(Themed, QAbstractScrollArea):
         located = self.chat_viewport.hit_test(QPointF(event.pos()))
         row = self.chat_viewport.model.row(located.row_index) if located is not None else None
         if row is not None:
-            menu.addAction(tr("Copy message"), lambda: clipboard.setText(source_text(row)))
+            menu.addAction(tr("Copy message"), lambda: clipboard.setText(text_of_row(row)))
         menu.addAction(tr("Select all"), self.select_all)
         if located is not None:
             self._tool_menu.fill_branches(menu, located.row_index)

@@ -15,7 +15,7 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.dialogs import Choice, ask
 from helix_desktop.ui.inspector.from_window import window_rows
-from helix_desktop.ui.inspector.row_actions import price_text, recall_price_text
+from helix_desktop.ui.inspector.row_actions import change_price_text, recall_price_text
 from helix_desktop.ui.inspector.rows import RowAction, WindowRow
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
@@ -112,7 +112,7 @@ class InspectorActions(QObject):
     async def _cache(self, conversation: Conversation, row: WindowRow) -> None:
         what = tr("Cache “{name}” now?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
-        cost = price_text(row.cachable, row.resent)
+        cost = change_price_text(row.cachable, row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", Choice("cache", tr("Cache now"), "primary")):
             await conversation.window.cache_now(row.seq)
 
@@ -120,7 +120,7 @@ class InspectorActions(QObject):
         what = tr("Exclude “{name}” from the requests?", name=ellipsize(row.name, _NAME_CHARS))
         why = tr("A line says that you excluded it, and the agent can recall it. You can undo this.")
         saved = await conversation.window.exclusion_savings(row.seq, row.part)
-        cost = price_text(round(saved * conversation.window.measure()[1].ratio), row.resent)
+        cost = change_price_text(round(saved * conversation.window.measure()[1].ratio), row.resent)
         if await self._agrees(what, f"{cost}\n\n{why}", Choice("exclude", tr("Exclude"), "primary")):
             await conversation.window.exclude(row.seq, row.part)
 

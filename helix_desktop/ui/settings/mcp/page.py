@@ -17,7 +17,7 @@ from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.mcp.server_card import ServerCard
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
 from helix_desktop.ui.settings.mcp.sharing_card import SharingCard
-from helix_desktop.ui.settings.mcp.texts import total_text
+from helix_desktop.ui.settings.mcp.texts import servers_total_text
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator
@@ -185,7 +185,7 @@ class McpPage(Themed, QWidget):
         )
         self._head.show()
         self.sharing.show()
-        self._total.setText(total_text(reports))
+        self._total.setText(servers_total_text(reports))
         self._empty.setText(
             tr(
                 "No servers yet. Files such as .mcp.json in the folder are never read. Paste what you want "

@@ -11,7 +11,7 @@ from helix_desktop.ui.design.labels import ElidedLabel, label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
-from helix_desktop.ui.settings.mcp.texts import STATE_COLORS, consent_text, cost_text, state_text
+from helix_desktop.ui.settings.mcp.texts import STATE_COLORS, consent_text, state_text, tools_cost_text
 from helix_desktop.ui.settings.mcp.tool_list import LogView, ToolList
 from helix_desktop.words.translation import Translator, translate
 
@@ -135,7 +135,7 @@ class ServerCard(QFrame):
         self._dot.set_color_token(STATE_COLORS[report.state])
         reported_name = report.reported_name if report.state == "ready" else ""
         self._state.set_full_text(" · ".join(part for part in (state_text(report), reported_name) if part))
-        show_text(self._cost, cost_text(report))
+        show_text(self._cost, tools_cost_text(report))
         self._endpoint.set_full_text(report.entry.target_line)
         self._enabled_switch.blockSignals(True)
         self._enabled_switch.setChecked(report.entry.enabled)

@@ -17,10 +17,10 @@ from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.mcp.texts import (
-    cost_text,
     endpoint_text,
     parse_draft,
     state_text,
+    tools_cost_text,
     variables_text,
     with_break_points,
 )
@@ -65,7 +65,7 @@ class TestStatus(QWidget):
     def show_report(self, report: McpServerStatus) -> None:
         """Show how a test ended."""
         if report.state == "ready":
-            parts = (report.reported_name or tr("Connected"), cost_text(report))
+            parts = (report.reported_name or tr("Connected"), tools_cost_text(report))
             self.show_status("ok", " · ".join(part for part in parts if part))
         else:
             self.show_status("failed", translate(report.why) or state_text(report))

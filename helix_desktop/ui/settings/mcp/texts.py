@@ -42,7 +42,7 @@ def with_break_points(name: str) -> str:
     return name.replace("_", "_\u200b")
 
 
-def cost_text(report: McpServerStatus) -> str:
+def tools_cost_text(report: McpServerStatus) -> str:
     """Return how many tools the model sees, and what they cost; empty when nothing is known of them."""
     if not report.tools:
         return tr("no tools") if report.state == "ready" else ""
@@ -55,7 +55,7 @@ def cost_text(report: McpServerStatus) -> str:
     return f"{tools} · {_tokens_text(report.tokens)}"
 
 
-def total_text(reports: tuple[McpServerStatus, ...]) -> str:
+def servers_total_text(reports: tuple[McpServerStatus, ...]) -> str:
     """Return what all servers together cost."""
     exposed, tokens = (
         sum(len(report.exposed_tools) for report in reports),

@@ -105,7 +105,7 @@ def _billed_note(comparison: Comparison) -> str:
     return f"{note}\n{tr('This provider reports no cache. Without one, all tokens are billed as new.')}"
 
 
-def effect_text(effect: FieldEffect) -> str:
+def field_effect_text(effect: FieldEffect) -> str:
     """Return what a field does to a session's bill and to its coverage."""
     saved = -round(effect.billed)
     parts = []

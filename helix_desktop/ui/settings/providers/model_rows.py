@@ -76,7 +76,7 @@ def cell_text(row: ModelRow, column: int) -> str:
             output = int(row.spec.number("output"))
             return format_integer(output) if output else UNKNOWN
         case 3:
-            return price_text(row.spec)
+            return model_price_text(row.spec)
         case 4 | 5:
             return _ability_text(row.spec.supports("tools" if column == 4 else "images"))  # noqa: PLR2004 - a column
         case _:
@@ -90,12 +90,12 @@ def tooltip_text(row: ModelRow, column: int) -> str:
     for figure in _FIGURES_BY_COLUMN[column]:
         fact = row.spec.values.get(figure)
         if fact is not None:
-            name, value, source = _NAMES[figure], _value_text(figure, fact), source_text(fact)
+            name, value, source = _NAMES[figure], _value_text(figure, fact), spec_source_text(fact)
             lines.append(tr("{name}: {value} ({source})", name=name, value=value, source=source))
     return "\n".join(lines)
 
 
-def price_text(spec: ResolvedModelSpec) -> str:
+def model_price_text(spec: ResolvedModelSpec) -> str:
     """Input and output price in dollars per million tokens."""
     price_in, price_out = spec.number("price_in"), spec.number("price_out")
     if not (price_in or price_out):
@@ -109,7 +109,7 @@ def origins_text(spec: ResolvedModelSpec) -> str:
     return " · ".join(translate(words) for origin, words in _ORIGINS.items() if origin in origins)
 
 
-def source_text(fact: SourcedValue) -> str:
+def spec_source_text(fact: SourcedValue) -> str:
     """Who says so, and where."""
     if fact.origin == "you":
         return translate(_ORIGINS["you"])

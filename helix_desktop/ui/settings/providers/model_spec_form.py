@@ -18,7 +18,7 @@ from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
-from helix_desktop.ui.settings.providers.model_rows import UNKNOWN, source_text
+from helix_desktop.ui.settings.providers.model_rows import UNKNOWN, spec_source_text
 from helix_desktop.words.costs import parse_tokens, parse_usd
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.numbers import format_integer
@@ -196,7 +196,7 @@ class ModelSpecForm(QWidget):
     def _show_source(self, name: str) -> None:
         """Show who says a figure, and where."""
         fact = self._spec.values.get(name)
-        self._sources[name].set_full_text(source_text(fact) if fact is not None else tr("unknown"))
+        self._sources[name].set_full_text(spec_source_text(fact) if fact is not None else tr("unknown"))
 
     def _on_selected(self, name: str) -> None:
         entry = msgspec.structs.replace(self._entry, **{name: self._choices[name].currentData()})

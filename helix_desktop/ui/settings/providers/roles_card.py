@@ -138,7 +138,7 @@ class RolesCard(QWidget):
         return self._workspace_choices[role]
 
 
-def reason_text(role: FilledRole, model: ModelInfo, main: ModelInfo) -> str:
+def role_reason_text(role: FilledRole, model: ModelInfo, main: ModelInfo) -> str:
     """Return why the catalog chose a model for a role beside the main one."""
     if role == "long":
         return tr(

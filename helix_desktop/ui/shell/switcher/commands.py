@@ -46,7 +46,7 @@ class CommandList(QObject):
         """Return the commands that can be used now, with these words in them or in their menu's name."""
         commands = dict(self._commands())
         for action in dict.fromkeys([*self._recent(commands), *commands]):
-            if matches_query(needle, action_text(action), commands[action]):
+            if matches_query(needle, command_text(action), commands[action]):
                 yield _item(action, commands[action])
 
     def recent(self) -> Iterator[QStandardItem]:
@@ -72,7 +72,7 @@ class CommandList(QObject):
             yield action, tr("Prompt files")
 
 
-def command_of(index: QModelIndex | QPersistentModelIndex) -> QAction | None:
+def command_at(index: QModelIndex | QPersistentModelIndex) -> QAction | None:
     """Return the command of a line; None for another line."""
     action = index.data(_ACTION_ROLE)
     return action if isinstance(action, QAction) else None
@@ -82,7 +82,7 @@ def paint_command(
     delegate: LineDelegate, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex
 ) -> None:
     """Paint a tick, the command's words, its menu; its keys at the right."""
-    action = command_of(index)
+    action = command_at(index)
     if action is None:
         return
     theme = delegate.theme
@@ -92,17 +92,17 @@ def paint_command(
     if action.isChecked():
         _paint_text(painter, room, plain, theme.accent, _CHECK)
     room.setLeft(room.left() + QFontMetricsF(plain).horizontalAdvance(_CHECK) + 8)
-    room.setLeft(_paint_text(painter, room, plain, theme.text, action_text(action)))
+    room.setLeft(_paint_text(painter, room, plain, theme.text, command_text(action)))
     _paint_text(painter, room, small, theme.muted, index.data(_MENU_ROLE))
 
 
-def action_text(action: QAction) -> str:
+def command_text(action: QAction) -> str:
     """Return the words of a menu entry, without the keys that stand behind them."""
     return _without_mnemonic(action.text().partition("\t")[0])
 
 
 def _item(action: QAction, menu: str) -> QStandardItem:
-    words = action_text(action)
+    words = command_text(action)
     item = QStandardItem(words)
     item.setToolTip(words)
     item.setData(action, _ACTION_ROLE)

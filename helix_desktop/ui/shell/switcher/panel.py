@@ -14,7 +14,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.quick_picker import QuickPicker, heading_item, key_hint
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow, badge_label, matches_query
-from helix_desktop.ui.shell.switcher.commands import CommandList, command_of
+from helix_desktop.ui.shell.switcher.commands import CommandList, command_at
 from helix_desktop.ui.shell.switcher.delegate import ROW_PX, ROW_ROLE, SwitcherDelegate
 from helix_desktop.ui.shell.switcher.rows import MessageRow, SessionRow
 from helix_desktop.words.translation import Translator
@@ -213,7 +213,7 @@ class Switcher(QuickPicker):
 
     def accept_item(self, index: QModelIndex) -> None:
         """Go to what a line stands for, or do its command with the keyboard where it was before."""
-        action = command_of(index)
+        action = command_at(index)
         if action is not None:
             self._commands.note_use(action)
             self.dismiss()

@@ -14,7 +14,7 @@ from helix_desktop.ui.settings.keyboard.page import CommandGroup, CommandKeys, K
 from helix_desktop.ui.shell.actions import SPECS
 from helix_desktop.ui.shell.key_bindings import KeyBindings, native_key, why_reserved
 from helix_desktop.ui.shell.main_window import MainWindow
-from helix_desktop.ui.shell.switcher.commands import action_text
+from helix_desktop.ui.shell.switcher.commands import command_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Keyboard")
@@ -106,11 +106,11 @@ def command_groups(window: MainWindow) -> Iterator[CommandGroup]:
         menu = top.menu()
         actions = menu.actions() if isinstance(menu, QMenu) else ()
         entries = (_entry(window.key_bindings, action) for action in actions if action.objectName() in SPECS)
-        yield CommandGroup(action_text(top), tuple(entries))
+        yield CommandGroup(command_text(top), tuple(entries))
 
 
 def _entry(bindings: KeyBindings, action: QAction) -> CommandKeys:
     command = action.objectName()
     keys = ", ".join(map(native_key, bindings.keys(command)))
     fixed = native_key(SPECS[command].display_shortcut)
-    return CommandKeys(command, action_text(action), keys, fixed, bindings.is_changed(command))
+    return CommandKeys(command, command_text(action), keys, fixed, bindings.is_changed(command))

@@ -16,7 +16,12 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.replay.policy.session import SessionFacts, facts_of
 from helix_desktop.replay.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.settings.policy.comparison import Comparison, PolicyChoice, ReplayState, effect_text
+from helix_desktop.ui.settings.policy.comparison import (
+    Comparison,
+    PolicyChoice,
+    ReplayState,
+    field_effect_text,
+)
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.words.policies import profile_name
 from helix_desktop.words.translation import Translator, translate
@@ -219,7 +224,7 @@ class PolicyPreview:
         if not self._page.advanced.is_open:
             return
         for field in effects:
-            effects[field] = effect_text(await replays.effect(edited, field))
+            effects[field] = field_effect_text(await replays.effect(edited, field))
             self._page.advanced.show_effects(effects)
 
     def _show_effects(self, text: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from helix_desktop.domain.effort import Effort
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.settings.providers.roles_card import ROLES, RolesCard, reason_text
+from helix_desktop.ui.settings.providers.roles_card import ROLES, RolesCard, role_reason_text
 
 
 class RolesPresenter:
@@ -77,7 +77,7 @@ def catalog_reasons(settings: Settings, catalog: ModelCatalog) -> dict[FilledRol
             main = provider.model_info(
                 name if settings.model.startswith(f"{provider.name}/") else "", catalog
             )
-            reasons[role] = reason_text(role, model, main)
+            reasons[role] = role_reason_text(role, model, main)
     return reasons
 
 

@@ -9,7 +9,7 @@ from helix_desktop.domain.file_history.capture import Capture
 from helix_desktop.domain.file_history.state import ChangeList, FileChange, FileState
 from helix_desktop.domain.file_history.storage import DamagedVersion
 from helix_desktop.domain.progress import no_progress
-from helix_desktop.file_history.database.check import check, repair
+from helix_desktop.file_history.database.check import check_history, repair_history
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 
@@ -23,7 +23,7 @@ def test_damage_is_named_by_its_paths_and_heals(tmp_path: Path) -> None:
     for id_, digest in zip("12", lists, strict=True):
         database.captures.add(Capture(id_, "s", "tool", digest, 1))
     database.tree.put([("c", SeenPath(after, b"", False))])
-    assert check(database, no_progress).is_sound
+    assert check_history(database, no_progress).is_sound
 
     direct = sqlite3.connect(path)
     for damaged in (after.digest, lists[1]):
@@ -33,13 +33,13 @@ def test_damage_is_named_by_its_paths_and_heals(tmp_path: Path) -> None:
             (bytes.fromhex(damaged),),
         )
     direct.commit()
-    found = check(database, no_progress)
+    found = check_history(database, no_progress)
     assert found.damaged == (DamagedVersion(after.digest, 3, ("a", "c")),)
     assert found.lost_lists == ("2",)
-    repair(database, found)
+    repair_history(database, found)
     assert database.tree.load()["c"].is_fresh
     contents.put(b"new")
-    assert check(database, no_progress).is_sound
+    assert check_history(database, no_progress).is_sound
     assert [capture.id for capture in database.captures.all()] == ["1"]
 
     direct.execute("PRAGMA writable_schema = ON")
@@ -48,4 +48,4 @@ def test_damage_is_named_by_its_paths_and_heals(tmp_path: Path) -> None:
     direct.close()
     database.close()
     database = HistoryDatabase(path, lambda: 1)
-    assert check(database, no_progress).problems or database.damaged_file
+    assert check_history(database, no_progress).problems or database.damaged_file

@@ -10,7 +10,7 @@ import pytest
 
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.tools.git.program import GitProgram
-from helix_desktop.tools.git.status import read_state, read_status
+from helix_desktop.tools.git.status import read_checkout_state, read_status
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.shell.sandbox import Sandbox
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
@@ -83,7 +83,7 @@ async def test_nothing_that_a_checkout_names_is_run(tmp_path: Path) -> None:
     (root / "git").symlink_to(trap)
     environment["PATH"] = f".{os.pathsep}{root}{os.pathsep}{os.environ['PATH']}"
     program = git_program(root, environment)
-    state = await read_state(program)
+    state = await read_checkout_state(program)
     assert state is not None
     assert {entry.path for entry in state.entries} >= {"a.x", "b.y", "lost"}
     lost = next(entry.before for entry in state.entries if entry.path == "lost")

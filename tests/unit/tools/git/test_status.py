@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from helix_desktop.domain.git import GitEntry, GitStatus
-from helix_desktop.tools.git.status import parse_state, read_state, read_status
+from helix_desktop.tools.git.status import parse_state, read_checkout_state, read_status
 from tests.support.git_checkouts import git, git_program, make_checkout, needs_git
 
 pytestmark = needs_git
@@ -23,7 +23,7 @@ async def test_changes_of_every_kind_against_the_last_commit(tmp_path: Path) -> 
     (tmp_path / "added then deleted").write_text("")
     git(tmp_path, "add", "added then deleted")
     (tmp_path / "added then deleted").unlink()
-    state = await read_state(git_program(tmp_path))
+    state = await read_checkout_state(git_program(tmp_path))
     assert state is not None
     entries = {entry.path: (entry.letter, entry.moved_from) for entry in state.entries}
     assert entries == {
@@ -68,7 +68,7 @@ async def test_a_folder_of_a_checkout_has_its_own_changes_only(tmp_path: Path) -
     make_checkout(tmp_path, {"a": "1\n", "folder/b": "2\n"})
     (tmp_path / "a").write_text("2\n")
     (tmp_path / "folder" / "b").write_text("3\n")
-    state = await read_state(git_program(tmp_path / "folder"))
+    state = await read_checkout_state(git_program(tmp_path / "folder"))
     assert state is not None
     assert [entry.path for entry in state.entries] == ["b"]
 

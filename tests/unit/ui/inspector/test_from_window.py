@@ -33,7 +33,7 @@ from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.row_types import DividerRow, Row, ToolRow
-from helix_desktop.ui.inspector.from_window import inspector_state, row_text, window_rows
+from helix_desktop.ui.inspector.from_window import inspector_state, request_row_text, window_rows
 from helix_desktop.ui.inspector.request.document import request_document
 from helix_desktop.ui.inspector.rows import InspectorState
 from helix_desktop.ui.timeline.card_data import FormCard, ManualActionCard, SweepCard
@@ -290,7 +290,7 @@ def check_the_preview_is_the_request_message_by_message(simulator: SessionSimula
     for message in window.request.messages:
         index = full_text.index(message.text, index) + len(message.text)
     for row in _state(simulator).rows:
-        text = row_text(window, rows, row)
+        text = request_row_text(window, rows, row)
         assert text
         assert text in full_text or row.kind in ("tools", "difference")
 
@@ -303,8 +303,8 @@ def test_excluded_instructions_show_the_line_that_is_sent_for_them() -> None:
     window = project(simulator.transcript, simulator.policy, simulator.frame)
     rows = break_down_window(window, simulator.transcript, simulator.frame)
     (row,) = (row for row in _state(simulator).rows if row.kind == "instructions")
-    assert row_text(window, rows, row) == window.request.messages[-1].text
-    assert "excluded by the user: instructions, 18 B" in row_text(window, rows, row)
+    assert request_row_text(window, rows, row) == window.request.messages[-1].text
+    assert "excluded by the user: instructions, 18 B" in request_row_text(window, rows, row)
 
 
 def test_the_tools_of_mcp_servers_are_counted_separately() -> None:
@@ -320,10 +320,10 @@ def test_the_tools_of_mcp_servers_are_counted_separately() -> None:
     ]  # fmt: skip
     assert sum(row.tokens for row in rows) == window.estimate
     _, tools, mcp, *_, newest = _state(simulator, frame).rows
-    assert row_text(window, rows, mcp) == "mcp__a__x\nDoes mcp__a__x.\n\nmcp__b__y\nDoes mcp__b__y."
-    assert row_text(window, rows, tools) == "read\nDoes read."
+    assert request_row_text(window, rows, mcp) == "mcp__a__x\nDoes mcp__a__x.\n\nmcp__b__y\nDoes mcp__b__y."
+    assert request_row_text(window, rows, tools) == "read\nDoes read."
     last = window.request.messages[-1].text
-    assert last in row_text(window, rows, newest)
+    assert last in request_row_text(window, rows, newest)
 
 
 # One test has many properties: to build a history takes longer than to look at it.

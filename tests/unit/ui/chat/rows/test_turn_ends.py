@@ -8,7 +8,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
-from helix_desktop.ui.chat.rows.row_texts import source_text
+from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, TurnFooterRow, UserRow
 from tests.support.histories import SessionSimulator
 from tests.support.window.chat_geometry import action_names
@@ -30,7 +30,7 @@ def ends(simulator: SessionSimulator) -> list[DividerRow | NoticeRow]:
 
 def test_a_stopped_turn_is_marked_once_and_offers_to_continue_or_retry() -> None:
     (end,) = ends(cut_off("stopped"))
-    assert source_text(end) == "Stopped"
+    assert text_of_row(end) == "Stopped"
     assert action_names(end) == ("continue", "retry")
     assert action_names(ends(cut_off("interrupted"))[0]) == ("continue", "retry")
 
@@ -43,9 +43,9 @@ def test_a_retried_attempt_folds_to_one_line_that_keeps_its_text() -> None:
     simulator.step("All of it.", 0)
     rows = rows_from_log(simulator.log)[1]
     assert [type(row) for row in rows] == [UserRow, DividerRow, DividerRow, AssistantRow, TurnFooterRow]
-    assert [source_text(row).split("\n")[0] for row in rows[1:3]] == ["Attempt 1 failed", "Attempt 2 stopped"]
-    assert "I was saying" in source_text(rows[1])
-    assert "Again I" in source_text(rows[2])
+    assert [text_of_row(row).split("\n")[0] for row in rows[1:3]] == ["Attempt 1 failed", "Attempt 2 stopped"]
+    assert "I was saying" in text_of_row(rows[1])
+    assert "Again I" in text_of_row(rows[2])
     assert not [row for row in ends(simulator) if row.actions]
 
 
@@ -71,4 +71,4 @@ def test_only_the_newest_end_offers_actions() -> None:
 def test_an_interrupted_turn_says_the_one_cause_it_has(ended: TurnEnded, text: str) -> None:
     log = [RecordedEvent(1, 0, UserSpoke("Begin.", 1)), RecordedEvent(2, 0, ended)]
     (row,) = [row for row in rows_from_log(log)[1] if isinstance(row, DividerRow)]
-    assert source_text(row) == text
+    assert text_of_row(row) == text
