@@ -27,6 +27,7 @@ _VERSION = re.compile(r"(?<=[a-z])-?\d[\d.]*$|\.(?:exe|cmd|bat)$")
 _SHELLS = SHELLS | {"busybox"}
 _KEYWORDS = frozenset({"do", "elif", "else", "if", "then", "until", "while"})
 _PREFIXES = _KEYWORDS | SHELLS | WRAPPERS | OTHER_RUNNERS
+_MAX_STEPS = 200_000  # some 0.1 s; 1,000 variables in one command take more
 _REMEMBERED = 512  # commands: each rule asks about the same one
 
 
@@ -41,7 +42,7 @@ def match_anywhere(prefix: Sequence[str], command: str) -> Match:
     parts, everything = _parts(command)
     if any(_is_in_a_row(everything, start, prefix) for start in range(len(everything))):
         return "yes"
-    found = {_match_at(part, start, prefix) for part in parts for start in range(len(part))}
+    found = {_match_part(part, prefix) for part in parts}
     if "yes" in found:
         return "yes"
     is_aliased = _program(prefix[0]) == "git" and "alias." in command
@@ -84,6 +85,20 @@ def _is_in_a_row(words: Sequence[str], start: int, prefix: Sequence[str]) -> boo
     return _program(words[start]) == _program(prefix[0]) and tuple(
         words[start + 1 : start + len(prefix)]
     ) == tuple(prefix[1:])
+
+
+def _match_part(words: Sequence[str], prefix: Sequence[str]) -> Match:
+    """Return whether a program with these first words may begin anywhere; `maybe` if that takes too long."""
+    program = _program(prefix[0])
+    starts = sum(_DYNAMIC in word or _program(word) == program for word in words)
+    branches = max(1, sum(word in prefix[1:] for word in words))
+    if starts * len(words) * branches ** max(0, len(prefix) - 2) > _MAX_STEPS:
+        return "maybe"
+    return max(
+        (_match_at(words, start, prefix) for start in range(len(words))),
+        key=_WEAKEST_FIRST.index,
+        default="no",
+    )
 
 
 def _match_at(words: Sequence[str], start: int, prefix: Sequence[str]) -> Match:

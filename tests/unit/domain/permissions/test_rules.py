@@ -413,3 +413,17 @@ def test_rules_are_described_as_sentences() -> None:
     ]  # fmt: skip
     for rule, sentence in sentences:
         assert rule.text == sentence
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "match"),
+    [
+        ("git push *", "git -a " * 20_000, "maybe"), ("git push -f x *", "git " + "-a push " * 20_000, "maybe"),
+        ("git push *", "$X -a " * 20_000, "maybe"), ("git push *", "git " + "-a " * 20_000, "no"),
+        ("git push *", "git add " + "src/file.py " * 20_000, "no"),
+        ("git push *", "git -a " * 20_000 + "; git push", "yes"),
+    ],
+)  # fmt: skip
+def test_what_takes_too_long_to_read_is_asked_about(pattern: str, text: str, match: str) -> None:
+    """It took minutes."""
+    assert possibly_matches(pattern, text) == match
