@@ -12,6 +12,7 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.ui.chat.actions import Answer, Fold, RowAction
+from helix_desktop.ui.chat.items.painted_line import PaintedLine
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_focus_ring
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout
@@ -60,6 +61,7 @@ class RowItem(ABC):
         self.width = 0.0
         self.height = 0.0
         self._texts: Sequence[TextLayout] = []
+        self._lines: Sequence[PaintedLine] = []
         self.hit_areas: list[HitArea] = []
         self.widget: QWidget | None = None
         """A real widget that fills the row, for rows in which something is typed."""
@@ -90,6 +92,28 @@ class RowItem(ABC):
         self._texts = texts
         for number, text in enumerate(texts):
             text.number = number
+
+    def _set_lines(self, lines: Sequence[PaintedLine]) -> None:
+        """Set the lines above the texts that a search finds, too; they cannot be selected."""
+        self._lines = lines
+        for number, line in enumerate(lines, -len(lines)):
+            line.number = number
+
+    def search_text(self, number: int) -> TextLayout | PaintedLine:
+        """Return a text or a line by its number."""
+        if self._lines and number < 0:
+            return self._lines[number + len(self._lines)]
+        return self.text(number)
+
+    @property
+    def built_search_texts(self) -> Sequence[TextLayout | PaintedLine]:
+        """Return the lines, and the texts that are built, from top to bottom."""
+        return [*self._lines, *self.built_texts]
+
+    def search_words(self) -> Iterator[BlockText]:
+        """Return the words of all lines and texts; nothing is built for them."""
+        yield from (BlockText(line.number, line.words) for line in self._lines)
+        yield from self.block_texts()
 
     @property
     def built_texts(self) -> Sequence[TextLayout]:

@@ -11,6 +11,7 @@ from helix_desktop.domain.messages import display_name
 from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, ToggleFold
 from helix_desktop.ui.chat.items.changed_files import ChangedFiles
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.painted_line import PaintedLine
 from helix_desktop.ui.chat.items.painting import (
     CHIP_HEIGHT,
     ChipStyle,
@@ -26,10 +27,15 @@ from helix_desktop.ui.chat.items.painting import (
 from helix_desktop.ui.chat.items.running_strip import RunningStrip
 from helix_desktop.ui.chat.items.subagent_strip import SubagentStrip
 from helix_desktop.ui.chat.items.tool_body import ToolBody, form_choice_text, window_state_text
-from helix_desktop.ui.chat.rows.row_texts import STATE_TEXTS, badge_text, output_form_text
+from helix_desktop.ui.chat.rows.row_texts import (
+    STATE_TEXTS,
+    badge_text,
+    bar_target,
+    bar_texts,
+    output_form_text,
+)
 from helix_desktop.ui.chat.rows.row_types import Badge, ToolRow, ToolState
 from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
-from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.rewrite_explanations import explain_changed
@@ -119,7 +125,12 @@ class ToolCard(RowItem):
         super().__init__(row, context, tools)
         self._tool = row
         self._figures_text = figures_text(row, context.token_ratio)
-        self._target = escape_invisible(row.target.replace("\n", " ↵ "))
+        self._target = bar_target(row)
+        theme = self.style.theme
+        name_font, target_font = self.style.font(UI, SEMIBOLD), self.style.font(SMALL, mono=True)
+        self._name_line = PaintedLine(display_name(row.tool), name_font, theme.text)
+        self._target_line = PaintedLine(self._target, target_font, theme.muted)
+        self._set_lines([self._name_line, self._target_line][: len(bar_texts(row))])
         self._placed_chips: list[_PlacedChip] = []
         self._title = QRectF()
         self._figures = QRectF()
@@ -209,14 +220,15 @@ class ToolCard(RowItem):
         else:
             self._figures = QRectF(right - wide - 4, 0, wide, style.px(_LINE))
             self._title = QRectF(left, 0, self._figures.x() - left - style.px(12), style.px(_LINE))
+        self._place_title()
         if has_menu(self._tool):
             self.hit_areas.append(self._menu_area(width))
 
     def _needed_title_width(self) -> float:
         """Return how wide tool and target are, between the least and the most that is kept free for them."""
         style, least, most = self.style, self.style.px(_MIN_TITLE_WIDTH), self.style.px(_MAX_TITLE_WIDTH)
-        name = style.width(display_name(self._tool.tool), style.font(UI, SEMIBOLD))
-        target = style.width(self._target[:_MAX_TARGET], style.font(SMALL, mono=True))
+        name = style.width(self._name_line.words, self._name_line.font)
+        target = style.width(self._target[:_MAX_TARGET], self._target_line.font)
         return min(max(least, name + style.px(_TARGET_GAP) + target + 2), most)
 
     def _arrange(self, width: float) -> float:
@@ -351,7 +363,7 @@ class ToolCard(RowItem):
             theme.muted,
             QRectF(14, (line - side) / 2, side, side),
         )
-        self._paint_title(painter)
+        self._paint_title(painter, state)
         paint_line(
             painter, chat_style, self._figures, self._figures_text, chat_style.font(SMALL), theme.faint
         )
@@ -379,13 +391,13 @@ class ToolCard(RowItem):
             corner = QRectF(self.width - style.px(29), (line - side) / 2, side, side)
             paint_icon(painter, style, arrow, theme.faint, corner)
 
-    def _paint_title(self, painter: QPainter) -> None:
-        style, theme = self.style, self.style.theme
-        font = style.font(UI, SEMIBOLD)
-        name = display_name(self._tool.tool)
-        wide = min(style.width(name, font) + 1, self._title.width())
-        rect = QRectF(self._title.x(), self._title.y(), wide, self._title.height())
-        paint_line(painter, style, rect, name, font, theme.text)
-        rest = self._title.adjusted(wide + style.px(_TARGET_GAP), 0, 0, 0)
-        if rest.width() > style.px(24):
-            paint_line(painter, style, rest, self._target, style.font(SMALL, mono=True), theme.muted)
+    def _place_title(self) -> None:
+        name, title = self._name_line, self._title
+        wide = min(self.style.width(name.words, name.font) + 1, title.width())
+        name.rect = QRectF(title.x(), title.y(), wide, title.height())
+        self._target_line.rect = title.adjusted(wide + self.style.px(_TARGET_GAP), 0, 0, 0)
+
+    def _paint_title(self, painter: QPainter, state: PaintState) -> None:
+        for line in (self._name_line, self._target_line):
+            if line is self._name_line or line.rect.width() > self.style.px(24):
+                line.paint(painter, self.style, state.marks.get(line.number, ()) if line.number else ())

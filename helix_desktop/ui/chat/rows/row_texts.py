@@ -23,6 +23,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     TurnFooterRow,
     UserRow,
 )
+from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.rewrite_explanations import changed_since
 from helix_desktop.words.translation import Translator, translate
@@ -88,6 +89,19 @@ def divider_text(row: DividerRow) -> str:
     if row.is_undone:
         return f"{row.text} · {tr('undone')}"
     return f"{row.text} · {tr('part of {title}', title=row.inside)}" if row.inside else row.text
+
+
+def bar_texts(row: ToolRow) -> tuple[str, ...]:
+    """Return the words of a call's bar: its tool, and its target unless the opened card repeats that."""
+    if row.excerpt is not None or row.todo or (row.question is not None and row.answer_seq):
+        return ()  # cards without such a bar
+    is_repeated = row.command is not None or (bool(row.subagent_session) and row.can_open)
+    return (display_name(row.tool), *(() if is_repeated else (bar_target(row),)))
+
+
+def bar_target(row: ToolRow) -> str:
+    """Return the target of a call in one line."""
+    return escape_invisible(row.target.replace("\n", " ↵ "))
 
 
 def text_of_row(row: Row) -> str:

@@ -10,10 +10,9 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from helix_desktop.ui.chat.actions import Fold
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_texts import text_of_row
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
-from helix_desktop.ui.chat.viewport.match_counter import MatchCounter
+from helix_desktop.ui.chat.viewport.match_counter import MatchCounter, source_texts
 from helix_desktop.ui.chat.viewport.selection import TextPosition
 from helix_desktop.ui.design.document_units import to_lower
 
@@ -87,7 +86,8 @@ class ChatFinder(QObject):
         """Return the matching ranges in the built part of an item, by text number."""
         if not self.query:
             return {}
-        return {text.number: ranges for text in item.built_texts if (ranges := text.find_all(self.query))}
+        found = {text.number: text.find_all(self.query) for text in item.built_search_texts}
+        return {number: ranges for number, ranges in found.items() if ranges}
 
     def _on_row_added(self, row: int) -> None:
         """Follow the current hit if its row, a card that waits for the user, moves down."""
@@ -122,9 +122,7 @@ class ChatFinder(QObject):
 
     def _row_matches(self, index: int) -> bool:
         row = self._chat_viewport.model.row(index)
-        if isinstance(row, AssistantRow) and self.query in to_lower(row.reasoning):
-            return True
-        return self.query in to_lower(text_of_row(row))
+        return any(self.query in to_lower(text) for text in source_texts(row))
 
     def _go_to(self, index: int, origin: TextPosition | None) -> bool:
         if origin is None and self._count_matches(index) < self.counter.count_in(index):
@@ -134,7 +132,7 @@ class ChatFinder(QObject):
             self.counter.set_count(index, self._count_matches(index))
         if spot is None:
             return False
-        ends = dict(self._chat_viewport.item(index).text(spot.text).find_all(self.query))
+        ends = dict(self._chat_viewport.item(index).search_text(spot.text).find_all(self.query))
         self.current = (spot, ends[spot.position] - spot.position)
         before = self._count_matches(index, before_text=spot.text)
         self._match_in_row = before + sum(start <= spot.position for start in ends)
@@ -144,7 +142,7 @@ class ChatFinder(QObject):
     def _count_matches(self, index: int, before_text: int | None = None) -> int:
         """Return the hits that a row shows, or those before one of its texts; nothing is built for them."""
         hits = 0
-        for block_text in self._chat_viewport.item(index).block_texts():
+        for block_text in self._chat_viewport.item(index).search_words():
             if block_text.number == before_text:
                 break
             hits += to_lower(block_text.text).count(self.query)
@@ -153,7 +151,7 @@ class ChatFinder(QObject):
     def _find_position(self, index: int, origin: TextPosition | None) -> TextPosition | None:
         """Return the nearest hit of a row; only texts that hold the words are built for it."""
         item = self._chat_viewport.item(index)
-        words = item.block_texts()
+        words = item.search_words()
         for text in words if self._forward else reversed(list(words)):
             passed = origin is not None and (
                 text.number < origin.text if self._forward else text.number > origin.text
@@ -162,7 +160,7 @@ class ChatFinder(QObject):
                 continue
             positions = [
                 TextPosition(index, text.number, start)
-                for start, _ in item.text(text.number).find_all(self.query)
+                for start, _ in item.search_text(text.number).find_all(self.query)
             ]
             for spot in positions if self._forward else reversed(positions):
                 if origin is None or (spot > origin if self._forward else spot < origin):
@@ -205,6 +203,6 @@ class ChatFinder(QObject):
 
     def _scroll_to(self, position: TextPosition) -> None:
         item = self._chat_viewport.item(position.row)
-        line = item.text(position.text).line_rect(position.position)
+        line = item.search_text(position.text).line_rect(position.position)
         third = self._chat_viewport.column.height / 3
         self._chat_viewport.show_row(position.row, third - line.y())

@@ -12,7 +12,7 @@ from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.markdown.plain_text import text_of_block
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.rows.row_texts import text_of_row
+from helix_desktop.ui.chat.rows.row_texts import bar_texts, text_of_row
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
 from helix_desktop.ui.design.document_units import to_lower
 
@@ -102,13 +102,19 @@ class MatchCounter(QObject):
         self.changed.emit()
 
     def _count_row(self, row: Row) -> int:
-        if not any(self._query in to_lower(text) for text in _source_texts(row)):
+        if not any(self._query in to_lower(text) for text in source_texts(row)):
             return 0  # to read its markup would take longer
         return sum(to_lower(text).count(self._query) for text in _searchable_texts(row))
 
 
-def _source_texts(row: Row) -> tuple[str, ...]:
-    return (row.reasoning, row.text) if isinstance(row, AssistantRow) else (text_of_row(row),)
+def source_texts(row: Row) -> tuple[str, ...]:
+    """Return texts that hold all that a search can find in a row, and more."""
+    match row:
+        case AssistantRow():
+            return row.reasoning, row.text
+        case ToolRow():
+            return *bar_texts(row), text_of_row(row)
+    return (text_of_row(row),)
 
 
 def _searchable_texts(row: Row) -> Iterator[str]:
@@ -123,6 +129,7 @@ def _searchable_texts(row: Row) -> Iterator[str]:
             blocks = (block for chunk in parse_user_text(row.text) for block in chunk.blocks)
             yield from (text_of_block(block, 0, None).text for block in blocks)
         case ToolRow() if not row.todo:
+            yield from bar_texts(row)
             if row.command is not None:
                 yield row.command.text
             if row.subagent_session and row.can_open:

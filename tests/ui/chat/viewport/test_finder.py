@@ -77,11 +77,11 @@ def test_find_counts_every_hit_once_and_numbers_the_current_one(qtbot: QtBot, vi
     rows[50] = UserRow(row_key("m"), "needleneedle")
     view.chat_viewport.model.reset(rows)
     view.jump_to(row_key("u0"))
-    hits = [_find(qtbot, view, "Needle") for _ in range(8)]
-    assert hits == [(place, 7) for place in (1, 2, 3, 4, 5, 6, 7, 1)]
-    assert _find(qtbot, view, "needle", -1) == (7, 7)
+    hits = [_find(qtbot, view, "Needle") for _ in range(10)]
+    assert hits == [(place, 9) for place in (1, 2, 3, 4, 5, 6, 7, 8, 9, 1)]
+    assert _find(qtbot, view, "needle", -1) == (9, 9)
     view.chat_viewport.model.append(AssistantRow(row_key("late"), "One more needle."))
-    qtbot.waitUntil(lambda: view.finder.counter.total == 8)
+    qtbot.waitUntil(lambda: view.finder.counter.total == 10)
     assert _find(qtbot, view, "not there at all") == (None, 0)
 
 
@@ -139,6 +139,24 @@ def test_a_command_is_found_and_its_card_opens(qtbot: QtBot, view: ChatView) -> 
     assert _find(qtbot, view, "out.txt") == (1, 1)
 
 
+def test_what_only_the_bar_of_a_card_says_is_found_there(qtbot: QtBot, view: ChatView) -> None:
+    """The card stays closed, and so does one whose bar cuts it."""
+    target = "src/" + "folder/" * 40 + "needle.py"
+    calls = [
+        ToolRow(row_key(f"r{n}"), "read_file", path, "ok", "text", lines=1)
+        for n, path in enumerate(("src/Needle.py", target))
+    ]
+    view.chat_viewport.model.reset([*_pairs(3), *calls])
+    for row, start in ((6, 4), (7, len(target) - len("needle.py"))):
+        assert _find(qtbot, view, "needle.py") == (row - 5, 2)
+        assert view.finder.current is not None
+        spot, length = view.finder.current
+        assert (spot.row, spot.position, length) == (row, start, 9)
+        assert view.finder.matches(view.chat_viewport.item(row)) == {spot.text: [(start, start + 9)]}
+    assert _find(qtbot, view, "READ_FILE")[1] == 2
+    assert not any(view.chat_viewport.item_cache.is_open(call.key, "card") for call in calls)
+
+
 def test_the_task_of_a_subagent_is_found_and_what_was_opened_closes_again(
     qtbot: QtBot, view: ChatView
 ) -> None:
@@ -151,7 +169,7 @@ def test_the_task_of_a_subagent_is_found_and_what_was_opened_closes_again(
     view.chat_viewport.model.reset([*_pairs(3), *calls, waiting])
     view.chat_viewport.item_cache.toggle(calls[0].key, "card")
     for _ in calls:
-        assert _find(qtbot, view, "count err")[1] == 3, "what can't be opened has no text to go to"
+        assert _find(qtbot, view, "count err")[1] == 4, "what can't be opened shows it in its bar"
     is_open = view.chat_viewport.item_cache.is_open
     assert all(is_open(call.key, "card") for call in calls)
     assert view.finder.current is not None

@@ -418,7 +418,8 @@ def test_rules_are_described_as_sentences() -> None:
 @pytest.mark.parametrize(
     ("pattern", "text", "match"),
     [
-        ("git push *", "git -a " * 20_000, "maybe"), ("git push -f x *", "git " + "-a push " * 20_000, "maybe"),
+        ("git push *", "git -a " * 20_000, "maybe"),
+        ("git push -f x *", "git " + "-a push " * 20_000, "maybe"),
         ("git push *", "$X -a " * 20_000, "maybe"), ("git push *", "git " + "-a " * 20_000, "no"),
         ("git push *", "git add " + "src/file.py " * 20_000, "no"),
         ("git push *", "git -a " * 20_000 + "; git push", "yes"),
