@@ -14,7 +14,7 @@ from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_services, with_workspace
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store.archive_report import ExportResult
-from helix_desktop.domain.store.archive_suffix import SUFFIX
+from helix_desktop.domain.store.archive_suffix import SUFFIX, TRANSCRIPT_SUFFIX
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.errors import error_text
@@ -30,10 +30,17 @@ def export(args: argparse.Namespace) -> int:
     """Write a workspace, or one session, to a file; return 1 if something of the store could not be read."""
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
-        place, on_progress = _archive_path(args.file), ProgressPrinter().update
+        is_transcript = bool(args.session) and args.file.suffix == TRANSCRIPT_SUFFIX
+        place = _absolute(args.file) if is_transcript else _archive_path(args.file, bool(args.session))
+        on_progress = ProgressPrinter().update
         if not args.session:
             return _print_exports([await services.backup.export(workspace.id, place, on_progress)], args.json)
         session = await find_session(workspace, args.session)
+        if is_transcript:
+            size = await services.backup.export_transcript(workspace.id, session, place)
+            document = {"path": str(place), "file_size": size}
+            print_out(json.dumps(document, indent=1) if args.json else f"{place}  {format_size(size)}")
+            return 0
         done = await services.backup.export_session(workspace.id, session, place, on_progress)
         return _print_exports([done], args.json)
 
@@ -85,16 +92,28 @@ def backup(args: argparse.Namespace) -> int:
     return with_services(args, work)
 
 
-def _archive_path(path: Path) -> Path:
+def _archive_path(path: Path, is_session: bool) -> Path:
     """Return the path of an export. Raises InvalidInput for a folder, or a name with another ending."""
     if path.is_dir():
         raise InvalidInput(
             text("{path} is a folder.", path=path),
             fix=text("Add the name of the file to write, such as {name}.", name=f"export{SUFFIX}"),
         )
+    if path.suffix == TRANSCRIPT_SUFFIX:
+        raise InvalidInput(
+            text("Only a session can be exported as Markdown."),
+            fix=text("Add {option}, or use {name}.", option="--session", name=path.with_suffix(SUFFIX).name),
+        )
     if path.suffix not in ("", SUFFIX):
         raise InvalidInput(
-            text("{name} must end in {suffix}.", name=path.name, suffix=SUFFIX),
+            text(
+                "{name} must end in {suffix} or {markdown}.",
+                name=path.name,
+                suffix=SUFFIX,
+                markdown=TRANSCRIPT_SUFFIX,
+            )
+            if is_session
+            else text("{name} must end in {suffix}.", name=path.name, suffix=SUFFIX),
             text("Helix Desktop and file dialogs find exports by this ending."),
             text("Use {name}, or leave the ending out.", name=path.with_suffix(SUFFIX).name),
         )

@@ -12,12 +12,13 @@ from helix_desktop.domain.errors import ArchiveWriteFailed
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ArchiveInfo, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, folder_reason
-from helix_desktop.store.archive.archive_format import file_name
+from helix_desktop.store.archive.archive_format import file_name, refused_write
 from helix_desktop.store.archive.reader import read_info
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.system.files import non_folder_in
+from helix_desktop.system.files import non_folder_in, replace_text
+from helix_desktop.words.session_markdown import session_markdown
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
@@ -52,6 +53,25 @@ class BackupService:
         record = self._registry.get(workspace_id)
         async with self._borrow_store(workspace_id) as store:
             return await store.export_session_to(path, record.name, session, on_progress)
+
+    async def export_transcript(self, workspace_id: str, session: str, path: Path) -> int:
+        """Write a session to a Markdown file; return its size in bytes.
+
+        Raises ArchiveWriteFailed, StoreError, WorkspaceMissing.
+        """
+        async with self._borrow_store(workspace_id) as store:
+            titles = {summary.id: summary.title for summary in await store.sessions()}
+            log = await store.events(session)
+
+        def write() -> int:
+            document = session_markdown(titles.get(session, ""), log)
+            replace_text(path, document)
+            return len(document.encode())
+
+        try:
+            return await asyncio.to_thread(write)
+        except OSError as error:
+            raise refused_write(path, error) from error
 
     async def inspect(self, path: Path) -> ArchiveInfo:
         """Read the header of an exported file. Raises InvalidArchive."""

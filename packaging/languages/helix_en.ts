@@ -6065,6 +6065,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/backup.py" />
+            <source>Add {option}, or use {name}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/changes/command.py" />
             <source>All changes accepted</source>
             <translation type="unfinished" />
@@ -6382,6 +6387,11 @@
         <message>
             <location filename="../../helix_desktop/cli/output.py" />
             <source>Older messages not noted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/backup.py" />
+            <source>Only a session can be exported as Markdown.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6942,7 +6952,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/cli/parsers/workspace_data.py" />
-            <source>file to write; {suffix} is added if missing</source>
+            <source>file to write; {suffix} is added if missing. With {option}, a name that ends in {markdown} gets a transcript to read</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7849,6 +7859,11 @@
         <message>
             <location filename="../../helix_desktop/cli/run.py" />
             <source>{model} takes no reasoning effort: none is sent.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/backup.py" />
+            <source>{name} must end in {suffix} or {markdown}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -19198,7 +19213,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/store/archive/writer.py" />
+            <location filename="../../helix_desktop/store/archive/archive_format.py" />
             <source>A folder has this name.</source>
             <translation type="unfinished" />
         </message>
@@ -19739,7 +19754,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/store/archive/writer.py" />
+            <location filename="../../helix_desktop/store/archive/archive_format.py" />
             <source>The folder {folder} doesn't exist.</source>
             <translation type="unfinished" />
         </message>
@@ -21932,6 +21947,82 @@
         <message>
             <location filename="../../helix_desktop/ui/onboarding/tour.py" />
             <source>{number} of {count}</source>
+            <translation type="unfinished" />
+        </message>
+    </context>
+    <context>
+        <name>Transcript</name>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>%n more lines</source>
+            <translation>
+                <numerusform>%n more line</numerusform>
+                <numerusform>%n more lines</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>Agent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>Asked again</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>Attached: {name}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>Denied</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>Failed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>Interrupted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>Side question</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>Stopped</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>The rest of the line is left out.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>The turn failed.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>The turn was interrupted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>The turn was stopped.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/session_markdown.py" />
+            <source>You</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -102,6 +102,10 @@ def test_one_session_is_exported_and_imported_elsewhere(here: Here, tmp_path: Pa
     assert (code, err) == (0, "Contains 1 entry and 1 session. Verified.\n")
     imported = here.json("import", "other", str(tmp_path / "s.helix"))
     assert (imported["added"], imported["new"]) == (1, ["s"])
+    written = here.json("export", "ws", str(tmp_path / "s.md"), "--session", "s")
+    transcript = (tmp_path / "s.md").read_text(encoding="utf-8")
+    assert written == {"path": str(tmp_path / "s.md"), "file_size": len(transcript.encode())}
+    assert transcript.startswith("# a title\n\n### `read_file`")
     code, _, err = here.cache(
         "export", str(tmp_path / "t"), "--session", "t", "--workspace", str(tmp_path / "ws")
     )
@@ -119,6 +123,7 @@ def test_an_unusable_file_is_named_and_changes_nothing(here: Here, tmp_path: Pat
         ("export", "no/where.helix", 1, "where.helix wasn't written. The folder"),
         ("export", "out.helix/x", 1, "out.helix isn't a folder. Nothing was left behind."),
         ("export", "out.tar", 2, "out.tar must end in .helix."),
+        ("export", "out.md", 2, "Only a session can be exported as Markdown. Add --session, or use"),
     ):
         ended, out, err = here.cache(verb, str(tmp_path / name), "--workspace", str(tmp_path / "ws"))
         assert (ended, out, len(err.splitlines())) == (code, "", 1)

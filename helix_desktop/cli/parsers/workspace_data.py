@@ -8,7 +8,7 @@ from helix_desktop.cli import argument_types
 from helix_desktop.cli.cache.parser import add_cleanup_commands, add_find_commands
 from helix_desktop.cli.changes.parser import VERBS, add_changes_commands
 from helix_desktop.cli.parsers.options import Commands, add_json, add_workspace
-from helix_desktop.domain.store.archive_suffix import SUFFIX
+from helix_desktop.domain.store.archive_suffix import SUFFIX, TRANSCRIPT_SUFFIX
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Command line")
@@ -47,7 +47,13 @@ def add_cache(commands: Commands, common: argparse.ArgumentParser) -> None:
         "file",
         type=argument_types.path,
         metavar="FILE",
-        help=tr("file to write; {suffix} is added if missing", suffix=SUFFIX),
+        help=tr(
+            "file to write; {suffix} is added if missing. With {option}, a name that ends in {markdown} gets "
+            "a transcript to read",
+            suffix=SUFFIX,
+            option="--session",
+            markdown=TRANSCRIPT_SUFFIX,
+        ),
     )
     argument_types.add_text(
         export,

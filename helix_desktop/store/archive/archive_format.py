@@ -14,6 +14,7 @@ within messages and outputs.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +28,8 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store.archive_suffix import SUFFIX
 from helix_desktop.domain.store.branch_point import BranchPoint
 from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText, folder_reason, system_reason
+from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Store")
 
@@ -95,6 +97,16 @@ def write_failed(path: Path, why: TranslatableText) -> ArchiveWriteFailed:
         why,
         text("Nothing was left behind. Choose another place, or free up space there."),
     )
+
+
+def refused_write(path: Path, error: OSError) -> ArchiveWriteFailed:
+    """Return the error for a file that the system didn't take."""
+    folder = path.parent
+    if os.path.isdir(path):
+        return write_failed(path, text("A folder has this name."))
+    if not os.path.lexists(folder):
+        return write_failed(path, text("The folder {folder} doesn't exist.", folder=folder))
+    return write_failed(path, folder_reason(error, path, non_folder_in(folder)))
 
 
 def unreadable_archive(path: Path, error: OSError) -> InvalidArchive:

@@ -18,7 +18,7 @@ from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, InvalidAr
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, folder_reason
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.archive.archive_format import (
     END,
     FORMAT,
@@ -27,6 +27,7 @@ from helix_desktop.store.archive.archive_format import (
     ArchiveManifest,
     SessionHeader,
     invalid_archive,
+    refused_write,
     write_failed,
 )
 from helix_desktop.store.archive.reader import Stopped, check_archive
@@ -36,7 +37,6 @@ from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.threads.bulk_access import StoreSnapshot
-from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Store")
 
@@ -74,21 +74,11 @@ def write_archive(
     except InvalidArchive as error:
         raise write_failed(path, text("The file failed its check: {reason}", reason=error.why)) from error
     except OSError as error:
-        raise write_failed(path, _refusal(path, error)) from error
+        raise refused_write(path, error) from error
     finally:
         with suppress(OSError):
             part.unlink()
     return ExportResult(str(path), size, totals)
-
-
-def _refusal(path: Path, error: OSError) -> TranslatableText:
-    """Return why the system didn't take the file."""
-    folder = path.parent
-    if os.path.isdir(path):
-        return text("A folder has this name.")
-    if not os.path.lexists(folder):
-        return text("The folder {folder} doesn't exist.", folder=folder)
-    return folder_reason(error, path, non_folder_in(folder))
 
 
 def _clear_abandoned(folder: Path) -> None:

@@ -1,0 +1,169 @@
+"""A session as a Markdown document: what was said, what was called, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.conversation import (
+    AssistantSpoke,
+    SideQuestionAnswered,
+    ToolAnswered,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
+from helix_desktop.domain.events.file_changes import ChangesRecorded
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.translatable_text import join_sentences
+from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
+from helix_desktop.words.attachments import attachment_name
+from helix_desktop.words.file_changes import recorded_changes_text
+from helix_desktop.words.rewrites import handover_text
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.times import format_date_and_time
+from helix_desktop.words.translation import Translator, translate
+
+tr = Translator("Transcript")
+
+_MAX_LINES, _MAX_CHARS = 40, 4_000  # of one output or argument list; the archive of the session has the rest
+_BACKTICKS = re.compile("`+")
+
+
+def session_markdown(title: str, log: Sequence[RecordedEvent]) -> str:
+    """Return a session as Markdown; long outputs are cut, and say by how many lines."""
+    transcript = Transcript(log)
+    calls: dict[str, ToolCall] = {}
+    parts = [f"# {escape_hidden_name(session_title(title))}"]
+    speaker = ""  # the model whose heading the present steps are under
+    for recorded in log:
+        match recorded.event:
+            case UserSpoke():
+                speaker = ""
+            case AssistantSpoke(model=model):
+                calls |= {call.id: call for call in recorded.event.calls}
+                if model != speaker:
+                    parts.append(f"## {tr('Agent')} · {model} · {format_date_and_time(recorded.at)}")
+                speaker = model
+            case _:
+                pass
+        parts.extend(_event_parts(recorded, calls, transcript))
+    return "\n\n".join(parts) + "\n"
+
+
+def _event_parts(
+    recorded: RecordedEvent, calls: dict[str, ToolCall], transcript: Transcript
+) -> Iterator[str]:
+    time = format_date_and_time(recorded.at)
+    match event := recorded.event:
+        case UserSpoke():
+            yield f"## {tr('You')} · {time}"
+            yield event.text
+            for attachment in event.attachments:
+                yield tr("Attached: {name}", name=_code(attachment_name(attachment)))
+        case AssistantSpoke() if event.text:
+            yield event.text
+        case ToolAnswered():
+            yield from _call_parts(event, calls.get(event.call_id))
+        case SideQuestionAnswered():
+            yield f"## {tr('Side question')} · {time}"
+            yield f"**{tr('You')}:** {event.question}"
+            yield f"**{tr('Agent')}:** {event.answer}"
+        case _:
+            if text := _note_text(event, transcript):
+                yield _note(text)
+
+
+def _note_text(event: Event, transcript: Transcript) -> str:
+    """Return what happened between messages; empty for what a reader of the conversation needn't know."""
+    match event:
+        case TurnEnded() if event.how != "done":
+            return _end_text(event)
+        case TurnRetried():
+            return tr("Asked again")
+        case HandoverMade():
+            return handover_text(event, transcript)
+        case ChangesRecorded() if event.source != "tool":
+            return recorded_changes_text(event)
+    return ""
+
+
+def _call_parts(answer: ToolAnswered, call: ToolCall | None) -> Iterator[str]:
+    """Yield a call with its arguments, and its output as the agent got it."""
+    yield f"### {_code(f'{answer.name} {answer.target}'.rstrip())}"
+    match answer.outcome:
+        case "denied":
+            yield _note(tr("Denied"))
+        case "interrupted":
+            yield _note(tr("Interrupted"))
+        case "stopped":
+            yield _note(tr("Stopped"))
+        case _ if not answer.ok:
+            yield _note(tr("Failed"))
+    if call is not None:
+        yield from _argument_parts(call.arguments, answer.target)
+    if answer.text:
+        yield from _fenced(answer.text)
+
+
+def _argument_parts(arguments: str, target: str) -> Iterator[str]:
+    """Yield what a call was made with, besides its target: texts of several lines each as they are."""
+    try:
+        values = json.loads(arguments)
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        yield from _fenced(arguments)
+        return
+    others = {name: value for name, value in values.items() if value != target}
+    texts = {name: others.pop(name) for name in list(others) if "\n" in str(others[name])}
+    if others:
+        yield from _fenced(json.dumps(others, ensure_ascii=False, indent=1), "json")
+    for name, value in texts.items():
+        yield f"{_code(name)}:"
+        yield from _fenced(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _end_text(ended: TurnEnded) -> str:
+    reason = translate(join_sentences(ended.what, ended.why))
+    match ended.how:
+        case "stopped":
+            what = tr("The turn was stopped.")
+        case "interrupted":
+            what = tr("The turn was interrupted.")
+        case _:
+            what = tr("The turn failed.")
+    return f"{what} {reason}".rstrip()
+
+
+def _note(text: str) -> str:
+    """Return a line about the conversation, set apart from what was said in it."""
+    return f"> {escape_hidden_name(text)}"
+
+
+def _code(text: str) -> str:
+    """Return a text of one line as code, whatever backticks are in it."""
+    marks = _marks_around(text, least=1)
+    space = " " if len(marks) > 1 else ""
+    return f"{marks}{space}{escape_hidden_name(text)}{space}{marks}"
+
+
+def _fenced(text: str, language: str = "") -> Iterator[str]:
+    """Yield a text as a block of code, and how many of its lines were left out."""
+    lines = text.splitlines()
+    excerpt = "\n".join(lines[:_MAX_LINES])[:_MAX_CHARS]
+    marks = _marks_around(excerpt, least=3)
+    yield f"{marks}{language}\n{escape_hidden(excerpt)}\n{marks}"
+    if omitted := len(lines) - excerpt.count("\n") - 1:
+        yield _note(tr.plural(omitted, "%n more line", "%n more lines"))
+    elif len(excerpt) < len(text.rstrip("\n")):
+        yield _note(tr("The rest of the line is left out."))
+
+
+def _marks_around(text: str, least: int) -> str:
+    """Return more backticks than the text has in a row, and at least so many."""
+    return "`" * max(least, 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0))
