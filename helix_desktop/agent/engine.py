@@ -255,8 +255,8 @@ class TurnEngine:
             reached = self._runtime.transcript.rewritten_after(self.response.sent_after)
             return [msgspec.structs.replace(event, sent_after=reached), *refusals]
 
-        await self._runtime.session.record_decided(decide, contents)
-        await self.response.discard_saved()
+        await self._runtime.session.record_decided(decide, contents, ends_partial_answer=True)
+        self.response.forget_saved()
         return answer
 
     async def _request(self) -> tuple[Window, ModelResponse]:

@@ -17,6 +17,7 @@ from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import Spending, spending_of, step_cost
 from helix_desktop.domain.errors import InvalidModelResponse, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.domain.messages import (
     ModelRequest,
     ModelResponse,
@@ -56,8 +57,7 @@ class ResponseStream:
 
         `last_seq` is the event of the session that the window was made after.
         """
-        await self.discard_saved()  # of a request that the model refused in the middle of its answer
-        await self._count_lost()
+        await self._record_lost()  # of a request that the model refused in the middle of its answer
         self.text, self._request_tokens, self._retry = "", window.estimate, None
         self.sent_after = last_seq
         request = with_cache_hints(window.request, window, self._runtime)
@@ -83,9 +83,8 @@ class ResponseStream:
                         self._reasoning += text
                         session.publish(ResponseDelta(text, is_reasoning=True))
                     case RetryScheduled(attempt=attempt, wait_s=wait_s, reason=reason, skip=skip):
-                        await self._count_lost()
-                        self.text, self._skip_wait = "", skip
-                        await self.discard_saved()
+                        await self._record_lost()
+                        self._skip_wait = skip
                         self._publish_retry(ResponseReset(attempt, wait_s, reason))
                     case ModelResponse() as answer if answer.text.strip() or answer.calls:
                         return answer
@@ -135,6 +134,20 @@ class ResponseStream:
         else:
             await self.discard_saved()
 
+    async def _record_lost(self) -> None:
+        """Record what a lost answer cost while the turn goes on: a kill must not take it."""
+        await self._count_lost()
+        spent = self.take_unrecorded()
+        if spent.tokens:
+            lost = HandoverDiscarded(spent.tokens, spent.cost, spent.estimated)
+            try:
+                await self._runtime.session.record(lost, ends_partial_answer=True)
+            except StoreError:  # it is recorded with the end of the turn
+                self._unrecorded += spent
+            else:
+                self.forget_saved()
+        await self.discard_saved()
+
     async def _count_lost(self) -> None:
         """Count a request that was sent and what came of its answer, as that answer is not recorded."""
         if self._is_sent:
@@ -147,8 +160,10 @@ class ResponseStream:
         if self.text.strip():
             answer = await self._counted(self._partial_answer())
             self.clear()
-            await self._runtime.session.record_decided(lambda: [self._with_reach(answer)])
-            await self.discard_saved()
+            await self._runtime.session.record_decided(
+                lambda: [self._with_reach(answer)], ends_partial_answer=True
+            )
+            self.forget_saved()
         elif self._is_sent:
             await self._count_lost()
             await self.discard_saved()
@@ -174,6 +189,10 @@ class ResponseStream:
             else:
                 self._unrecorded += spending_of(answer)
         await self.discard_saved()
+
+    def forget_saved(self) -> None:
+        """Note that the commit that recorded the answer deleted what was saved of it."""
+        self._is_saved = False
 
     async def discard_saved(self) -> None:
         """Delete what was saved of an answer: all of it is recorded now."""

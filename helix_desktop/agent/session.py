@@ -78,25 +78,33 @@ class Session:
         return await self._store.redaction.redacted_at(digest)
 
     async def record(
-        self, *events: Event, contents: Sequence[Content] = (), recalls: Sequence[str] = ()
+        self,
+        *events: Event,
+        contents: Sequence[Content] = (),
+        recalls: Sequence[str] = (),
+        ends_partial_answer: bool = False,
     ) -> list[RecordedEvent]:
         """Record events: durable, applied, published. Cancelling the call does not undo or split that.
 
         Raises StoreError if the store failed; then nothing was applied.
         """
-        return await self.record_decided(lambda: events, contents, recalls)
+        return await self.record_decided(lambda: events, contents, recalls, ends_partial_answer)
 
     async def record_decided(
         self,
         decide: Callable[[], Sequence[Event]],
         contents: Sequence[Content] = (),
         recalls: Sequence[str] = (),
+        ends_partial_answer: bool = False,
     ) -> list[RecordedEvent]:
         """Record the events that `decide` returns under the lock; do nothing if it returns none.
 
+        With `ends_partial_answer`, what was saved of an answer is deleted in the same commit.
         See `record`. Raises the HelixError that `decide` raises.
         """
-        task = self._scope.start(self._record(decide, contents, recalls), f"record {self.id}")
+        task = self._scope.start(
+            self._record(decide, contents, recalls, ends_partial_answer), f"record {self.id}"
+        )
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
         outcome = await asyncio.shield(task)
@@ -110,7 +118,11 @@ class Session:
             await asyncio.wait(tuple(self._pending))
 
     async def _record(
-        self, decide: Callable[[], Sequence[Event]], contents: Sequence[Content], recalls: Sequence[str]
+        self,
+        decide: Callable[[], Sequence[Event]],
+        contents: Sequence[Content],
+        recalls: Sequence[str],
+        ends_partial_answer: bool,
     ) -> list[RecordedEvent] | HelixError:
         async with self._lock:
             try:
@@ -124,7 +136,8 @@ class Session:
             recorded = [RecordedEvent(first + n, now, event) for n, event in enumerate(events)]
             used_at_ms = now if _is_use(events) else self._used_at_ms(now)
             summary = self._summary(self._state_after(recorded), used_at_ms)
-            await self._store.commit(Commit(self.id, recorded, contents, recalls, summary))
+            commit = Commit(self.id, recorded, contents, recalls, summary, ends_partial_answer)
+            await self._store.commit(commit)
             for recorded_event in recorded:
                 self.transcript.apply(recorded_event)
                 self.log.append(recorded_event)

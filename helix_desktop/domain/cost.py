@@ -155,23 +155,23 @@ def spending_of(event: Event) -> Spending:
             return Spending(tokens, event.intake_cost, estimated=True)
         case ToolAnswered() | FormChosen():
             return Spending(event.intake_tokens, event.intake_cost)
-        case HandoverDiscarded(estimated=estimated):
-            return Spending(event.spent, event.cost, estimated)
+        case TurnEnded():
+            return Spending(event.spent, event.cost, event.spent > 0)
         case (
             HandoverMade()
             | HandoverFailed()
+            | HandoverDiscarded()
             | SideQuestionAnswered()
             | ObservationsMade()
             | ObservationsFailed()
-            | TurnEnded()
         ):
-            return Spending(event.spent, event.cost, isinstance(event, TurnEnded) and event.spent > 0)
+            return Spending(event.spent, event.cost, event.estimated)
     return Spending()
 
 
 Purpose: TypeAlias = Literal["answers", "outputs", "summaries", "facts", "questions", "unused"]
-"""What a model was called for: `outputs` is the choice of their form, `unused` summaries and facts that were
-refused, canceled or not taken."""
+"""What a model was called for: `outputs` is the choice of their form, `unused` what was refused, canceled or
+not taken: summaries, facts, side questions without an answer, requests whose connection broke."""
 
 
 def tokens_by_purpose(events: Iterable[Event]) -> dict[Purpose, int]:

@@ -47,3 +47,8 @@ class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
     def size(self) -> int:
         """The length of the message's texts, in characters."""
         return len(self.text) + sum(len(attachment.text) for attachment in self.attachments)
+
+
+def without_partial_answer(draft: Draft) -> Draft:
+    """Return it without what came so far of an answer."""
+    return msgspec.structs.replace(draft, partial_answer=None)

@@ -158,7 +158,7 @@ def purposes_text(tokens: Mapping[Purpose, int], subagent_tokens: int = 0) -> st
         "summaries": tr("summaries"),
         "facts": tr("noted facts"),
         "questions": tr("side questions"),
-        "unused": tr("summaries and facts not used"),
+        "unused": tr("canceled or not used"),
     }
     spent = [(count, names[purpose]) for purpose, count in tokens.items()]
     if subagent_tokens:

@@ -9585,6 +9585,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
+            <source>canceled or not used</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/costs.py" />
             <source>forms of large outputs</source>
             <translation type="unfinished" />
         </message>
@@ -9611,11 +9616,6 @@
         <message>
             <location filename="../../helix_desktop/words/costs.py" />
             <source>summaries</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/words/costs.py" />
-            <source>summaries and facts not used</source>
             <translation type="unfinished" />
         </message>
         <message>

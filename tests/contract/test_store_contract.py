@@ -321,6 +321,9 @@ async def test_what_came_of_an_answer_is_stored_with_the_draft(store: Store) -> 
     await store.save_partial_answer("s", None)
     assert await store.draft("s") == Draft("typed")
     assert (await store.draft("t")).partial_answer is None
+    await store.save_partial_answer("s", answer)
+    await store.commit(Commit("s", [user_message_event(1)], ends_partial_answer=True))
+    assert await store.draft("s") == Draft("typed")
 
 
 async def test_content_over_the_cap_is_refused_clearly(store: Store) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from typing import Any
 
 import msgspec
@@ -87,6 +88,18 @@ class ScriptedModel:
                 yield part
         finally:
             self.closed_streams += 1
+
+
+class SendingModel(ScriptedModel):
+    """A model whose server has each request at once."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
+        """Report the request as sent and play its script."""
+        assert request.report_state is not None
+        await request.report_state("sent")
+        async with aclosing(super().stream(request)) as items:
+            async for item in items:
+                yield item
 
 
 class WordCounter:

@@ -107,7 +107,11 @@ class _MemorySession(Session):
         self._simulator = simulator
 
     async def record(
-        self, *events: Event, contents: Sequence[Content] = (), recalls: Sequence[str] = ()
+        self,
+        *events: Event,
+        contents: Sequence[Content] = (),
+        recalls: Sequence[str] = (),
+        ends_partial_answer: bool = False,
     ) -> list[RecordedEvent]:
         """Make events facts."""
         return await self.record_decided(lambda: events, contents, recalls)
@@ -117,6 +121,7 @@ class _MemorySession(Session):
         decide: Callable[[], Sequence[Event]],
         contents: Sequence[Content] = (),
         recalls: Sequence[str] = (),
+        ends_partial_answer: bool = False,
     ) -> list[RecordedEvent]:
         """Make the events that `decide` names facts, after their contents."""
         events = decide()

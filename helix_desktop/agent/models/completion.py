@@ -8,14 +8,17 @@ from contextlib import aclosing
 import msgspec
 
 from helix_desktop.agent.ports.model import Model, TokenCounter
-from helix_desktop.domain.cost import call_cost
+from helix_desktop.domain.cost import Spending, call_cost
 from helix_desktop.domain.errors import InvalidModelResponse, ModelUnreachable
 from helix_desktop.domain.messages import (
     ModelInfo,
     ModelRequest,
     ModelResponse,
+    ReasoningDelta,
+    RequestState,
     RetryScheduled,
     StreamItem,
+    TextDelta,
     Usage,
 )
 from helix_desktop.domain.translatable_text import TextContext, verbatim
@@ -38,7 +41,54 @@ class Completion(msgspec.Struct, frozen=True):
     cost: float = 0.0
 
 
-async def stream_with_retry_limit(model: Model, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
+class CallMeter:
+    """Adds up what the attempts of one call spent: as the provider reported it, else by our count.
+
+    An attempt that was canceled or broke off counts once its server has the request, which it may bill.
+    `input_tokens` are those of the request, as the model counts them.
+    """
+
+    def __init__(self, info: ModelInfo, input_tokens: int) -> None:
+        self._info, self._input_tokens = info, input_tokens
+        self._reported, self._unreported = Spending(), list[str]()
+        self._text, self._is_sent = "", False
+
+    async def on_request_state(self, state: RequestState) -> None:
+        """Begin an attempt, or forget one that the server refused."""
+        self._text, self._is_sent = "", state == "sent"
+
+    def add(self, item: StreamItem) -> None:
+        """Count what comes of an answer."""
+        match item:
+            case TextDelta(text=text) | ReasoningDelta(text=text):
+                self._text, self._is_sent = self._text + text, True
+            case RetryScheduled():
+                self.end_attempt()
+            case ModelResponse(usage=usage) if usage is not None and usage.input > 0:
+                self._reported += Spending(usage.input + usage.output, call_cost(self._info, usage))
+                self._text, self._is_sent = "", False
+            case ModelResponse(text=text):
+                self._text, self._is_sent = text, True
+                self.end_attempt()
+
+    def end_attempt(self) -> None:
+        """Count an attempt that no report came for, if one is open."""
+        if self._is_sent:
+            self._unreported.append(self._text)
+        self._text, self._is_sent = "", False
+
+    async def spent(self, counter: TokenCounter) -> Spending:
+        """Return what was spent so far."""
+        spent = self._reported
+        for output_tokens in await counter.count(self._unreported):
+            usage = Usage(self._input_tokens, output_tokens)
+            spent += Spending(usage.input + usage.output, call_cost(self._info, usage), estimated=True)
+        return spent
+
+
+async def stream_with_retry_limit(
+    model: Model, request: ModelRequest, meter: CallMeter | None = None
+) -> AsyncGenerator[StreamItem, None]:
     """Stream an answer that background work can do without: after a few attempts give up.
 
     The model thinks as much as is set for such work; in a request that begins as the conversation does, as
@@ -47,6 +97,18 @@ async def stream_with_retry_limit(model: Model, request: ModelRequest) -> AsyncG
     if request.cache is None:
         effort = model.info.fit_effort(model.info.background_effort)
         request = msgspec.structs.replace(request, effort=effort)
+    meter = meter or CallMeter(model.info, 0)
+    request = msgspec.structs.replace(request, report_state=meter.on_request_state)
+    try:
+        async with aclosing(_stream_limited(model, request)) as items:
+            async for item in items:
+                meter.add(item)
+                yield item
+    finally:
+        meter.end_attempt()
+
+
+async def _stream_limited(model: Model, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
     async with aclosing(model.stream(request)) as items:
         async for item in items:
             if isinstance(item, RetryScheduled) and (

@@ -131,7 +131,9 @@ class Compactor:
 
     async def _record_failure(self, error: CompactionRefused) -> None:
         spending = self._summarizer.spent
-        failure = HandoverFailed(error.what, error.why, spending.tokens, spending.cost)
+        failure = HandoverFailed(
+            error.what, error.why, spending.tokens, spending.cost, estimated=spending.estimated
+        )
         if isinstance(error, SummaryRefused):
             failure = msgspec.structs.replace(failure, problem=error.problem, refused=error.text)
         await self._runtime.session.record(failure)
@@ -335,9 +337,10 @@ class Compactor:
             fallback=summary.fallback_reason,
             demo=summary.is_demo,
             calls=summary.calls,
-            spent=summary.spent_tokens,
+            spent=summary.spent.tokens,
             prompt=self._runtime.prompt_versions.get("handover", "") if summary.calls else "",
-            cost=summary.cost,
+            cost=summary.spent.cost,
+            estimated=summary.spent.estimated,
             refused=summary.rejected_text,
             handle_digits=policy.handle_digits,
             words=source_input.words,

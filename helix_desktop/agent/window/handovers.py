@@ -22,7 +22,7 @@ from helix_desktop.context.summaries.edited_handover import sections_with
 from helix_desktop.context.summaries.repeated_handover import same_cut, without_handover
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import project
-from helix_desktop.domain.cost import CostEstimate, Spending, SpendReply
+from helix_desktop.domain.cost import CostEstimate, SpendReply, spending_of
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
@@ -173,7 +173,7 @@ class Handovers:
 
     async def discard(self, draft: HandoverDraft) -> None:
         """Record what a draft cost that is not used. Raises StoreError."""
-        await self._compactor.unused.record(Spending(draft.event.spent, draft.event.cost))
+        await self._compactor.unused.record(spending_of(draft.event))
 
     async def estimate(self, focus: str = "", upto: int = 0) -> CostEstimate:
         """Return the cost estimate of a draft up to event `upto` (0: furthest). Raises CompactionRefused."""

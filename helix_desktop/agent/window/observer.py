@@ -103,7 +103,9 @@ class Observer:
             return await self._distill(event_range, is_manual)
         except CompactionRefused as error:
             spending = self._summarizer.spent
-            event = ObservationsFailed(error.what, error.why, spending.tokens, spending.cost)
+            event = ObservationsFailed(
+                error.what, error.why, spending.tokens, spending.cost, estimated=spending.estimated
+            )
             if isinstance(error, SummaryRefused):
                 event = msgspec.structs.replace(event, problem=error.problem, refused=error.text)
             await self._runtime.session.record(event)
@@ -215,9 +217,8 @@ class Observer:
         self, source_input: ObservationInput, summary: SummaryResult[tuple[Observation, ...]]
     ) -> ObservationsMade:
         """Return the event without its index."""
-        policy, frame = self._runtime.policy, self._runtime.frame
-        event_range = source_input.event_range
-        quote_budget = user_text_budget(policy.user_text_tokens, frame.info.window)
+        policy, event_range = self._runtime.policy, source_input.event_range
+        quote_budget = user_text_budget(policy.user_text_tokens, self._runtime.frame.info.window)
         if not event_range.replaces:
             quote_budget -= self._already_quoted_tokens(source_input.generations)
         facts, over = observation_task.end_observations(summary.value or (), source_input.standing)
@@ -255,16 +256,17 @@ class Observer:
             index_entries=0,
             tokens=0,
             before=0,
-            messages=self._runtime.transcript.counts(event_range.after, event_range.upto).messages,
+            messages=transcript.counts(event_range.after, event_range.upto).messages,
             model=summary.model,
             reflection=bool(event_range.replaces),
             replaces=event_range.replaces,
             fallback=summary.fallback_reason,
             demo=summary.is_demo,
             calls=summary.calls,
-            spent=summary.spent_tokens,
+            spent=summary.spent.tokens,
             prompt=prompt if summary.calls else "",
-            cost=summary.cost,
+            cost=summary.spent.cost,
+            estimated=summary.spent.estimated,
             refused=summary.rejected_text,
             handle_digits=policy.handle_digits,
             over=tuple(map(EndedObservation, over, over_tokens)),

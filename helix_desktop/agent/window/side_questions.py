@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import msgspec
 
 from helix_desktop.agent.budget import SessionBudget
-from helix_desktop.agent.models.completion import completion_of, stream_with_retry_limit
+from helix_desktop.agent.models.completion import CallMeter, stream_with_retry_limit
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import SideQuestionProgress
 from helix_desktop.agent.trust import IsTrusted, require_trust
 from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
 from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.agent.window.unused_summaries import UnusedSummaries
 from helix_desktop.context.window import request_validation
 from helix_desktop.context.window.side_question import side_question_text
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import Window, project
-from helix_desktop.domain.errors import HelixError, InvalidInput, InvalidModelResponse, RequestTooLarge
+from helix_desktop.domain.errors import (
+    HelixError,
+    InvalidInput,
+    InvalidModelResponse,
+    RequestTooLarge,
+    StoreError,
+)
 from helix_desktop.domain.events.conversation import SideQuestionAnswered, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import (
@@ -48,6 +55,7 @@ class SideQuestions:
     ) -> None:
         self._runtime, self._budget = runtime, budget
         self._rewriter, self._is_trusted = rewriter, is_trusted
+        self._unused = UnusedSummaries(runtime)
         self._task: asyncio.Task[SideQuestionAnswered | HelixError] | None = None
         self.progress = SideQuestionProgress()
 
@@ -96,29 +104,35 @@ class SideQuestions:
 
     async def _answer(self, question: str) -> SideQuestionAnswered:
         await self._budget.ensure_available()
-        request, info = await self._request(question), self._runtime.frame.info
-        started_at_ms = self._runtime.clock()
-        response, is_stopped = await self._receive(request)
-        completion = await completion_of(info, request, response, self._runtime.counter)
+        (request, tokens), info = await self._request(question), self._runtime.frame.info
+        started_at_ms, meter = self._runtime.clock(), CallMeter(info, tokens)
+        try:
+            response, is_stopped = await self._receive(request, meter)
+        except (asyncio.CancelledError, HelixError):
+            with suppress(StoreError):  # it is recorded with the next change
+                await self._unused.record(await meter.spent(self._runtime.counter))
+            raise
+        spending = await meter.spent(self._runtime.counter)
         event = SideQuestionAnswered(
             question,
             response.text,
             info.label,
             usage=response.usage,
-            spent=completion.tokens,
-            cost=completion.cost,
+            spent=spending.tokens,
+            cost=spending.cost,
             duration_ms=self._runtime.elapsed_ms(started_at_ms),
             demo=info.demo,
             stopped=is_stopped,
+            estimated=spending.estimated,
         )
         await self._runtime.session.record(event)
         return event
 
-    async def _receive(self, request: ModelRequest) -> tuple[ModelResponse, bool]:
+    async def _receive(self, request: ModelRequest, meter: CallMeter) -> tuple[ModelResponse, bool]:
         """Return the answer, and True if it was canceled after some words. Raises ModelError."""
         answer = ""
         try:
-            async with aclosing(stream_with_retry_limit(self._runtime.roles.main, request)) as items:
+            async with aclosing(stream_with_retry_limit(self._runtime.roles.main, request, meter)) as items:
                 async for item in items:
                     match item:
                         case TextDelta(text=text):
@@ -140,12 +154,15 @@ class SideQuestions:
             _text("Ask again, or send it as a message."),
         )
 
-    async def _request(self, question: str) -> ModelRequest:
-        """Return the session's next request with the question behind it. Raises RequestTooLarge."""
+    async def _request(self, question: str) -> tuple[ModelRequest, int]:
+        """Return the session's next request with the question behind it, and its tokens as the model counts.
+
+        Raises RequestTooLarge.
+        """
         window, gauge = self._window()
         text = side_question_text(self._runtime.prompts["side_question"], question)
-        tokens = await self._runtime.count_tokens(text)
-        if gauge.used + tokens * gauge.ratio + gauge.reserve > gauge.window:
+        tokens = gauge.used + round(await self._runtime.count_tokens(text) * gauge.ratio)
+        if tokens + gauge.reserve > gauge.window:
             used, size = gauge.used, gauge.window
             raise RequestTooLarge(
                 _text("The side question doesn't fit the context window."),
@@ -156,7 +173,8 @@ class SideQuestions:
         messages = (*window.request.messages, Message("user", text))
         if request_validation.problems(messages):
             messages = request_validation.repair_request(messages)
-        return with_cache_hints(ModelRequest(messages, window.request.tools), window, self._runtime)
+        request = with_cache_hints(ModelRequest(messages, window.request.tools), window, self._runtime)
+        return request, tokens
 
     def _window(self) -> tuple[Window, UsageGauge]:
         """Return the present window; a call that still runs has an answer that says so."""

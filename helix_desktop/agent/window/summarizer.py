@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from helix_desktop.agent.models.completion import stream_with_retry_limit
+from helix_desktop.agent.models.completion import CallMeter, stream_with_retry_limit
 from helix_desktop.agent.ports.model import Model
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
@@ -23,7 +23,7 @@ from helix_desktop.context.summaries.summary_task import (
     truncated_request,
 )
 from helix_desktop.context.window.usage_gauge import tokenizer_ratio
-from helix_desktop.domain.cost import CostEstimate, Spending, call_cost, estimate_cost
+from helix_desktop.domain.cost import CostEstimate, Spending, estimate_cost
 from helix_desktop.domain.errors import (
     CompactionRefused,
     ContextWindowExceeded,
@@ -32,7 +32,7 @@ from helix_desktop.domain.errors import (
     ModelError,
     SummaryRefused,
 )
-from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta, Usage
+from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.translatable_text import (
     OptionalText,
     TextContext,
@@ -55,9 +55,9 @@ _MAX_ERROR_LENGTH = 200  # characters of an error that are kept
 
 
 class SummaryResult(msgspec.Struct, Generic[T], frozen=True):
-    """The result of a summary attempt: a value, its model, the calls made, the tokens in and out.
+    """The result of a summary attempt: a value, its model, the calls made, and what they spent.
 
-    `cost` is in US dollars. `fallback_reason` says how and why it deviates from one call of the first model;
+    `fallback_reason` says how and why it deviates from one call of the first model;
     `value` is None if no model could; `rejection` is the last summary that said too little, then `model` is
     the one that wrote it. `doubt` says why the value may say too little, where the user is to judge it.
     """
@@ -66,9 +66,8 @@ class SummaryResult(msgspec.Struct, Generic[T], frozen=True):
     model: str = ""
     is_demo: bool = False
     calls: int = 0
-    spent_tokens: int = 0
+    spent: Spending = Spending()
     fallback_reason: str = ""
-    cost: float = 0.0
     rejection: SummaryRefused | None = None
     doubt: OptionalText = ""
 
@@ -158,15 +157,13 @@ class _Attempt(Generic[T]):
                     is_deviation=True,
                 )
         why = join_sentences(_text("No model could write it."), *dict.fromkeys(self._problems))
-        spent = self.spent
         return SummaryResult(
             None,
             self._rejected_model,
             self._is_rejected_demo,
             self._calls,
-            spent.tokens,
+            self.spent,
             why,
-            spent.cost,
             self._rejection,
         )
 
@@ -200,11 +197,8 @@ class _Attempt(Generic[T]):
     ) -> SummaryResult[T]:
         problems = dict.fromkeys(self._problems)
         fallback = join_sentences(outcome, *problems) if is_deviation or problems else ""
-        info, spent = model.info, self.spent
-        tokens, cost = spent.tokens, spent.cost
-        return SummaryResult(
-            value, info.label, info.demo, self._calls, tokens, fallback, cost, self._rejection
-        )
+        info = model.info
+        return SummaryResult(value, info.label, info.demo, self._calls, self.spent, fallback, self._rejection)
 
     def _input_capacity(self, model: Model) -> int:
         """Return the largest request to this model, in tokens as we count them."""
@@ -325,10 +319,11 @@ class _Attempt(Generic[T]):
         if self._calls >= _MAX_CALLS:
             raise InvalidModelResponse(_text("It took more than {count} calls.", count=_MAX_CALLS))
         self._calls += 1
-        partial_text, spent_before = "", self.spent
+        partial_text, ratio = "", tokenizer_ratio(self._runtime.transcript, model.info.label)
+        meter = CallMeter(model.info, round(tokens * ratio))
         self._on_partial_text(partial_text)
         try:
-            async with aclosing(stream_with_retry_limit(model, request)) as items:
+            async with aclosing(stream_with_retry_limit(model, request, meter)) as items:
                 async for item in items:
                     match item:
                         case TextDelta(text=text):
@@ -337,25 +332,15 @@ class _Attempt(Generic[T]):
                         case RetryScheduled():
                             partial_text = ""
                             self._on_partial_text(partial_text)
-                        case ModelResponse(text=text, usage=usage):
+                        case ModelResponse(text=text):
                             partial_text = text
-                            self.spent += await self._spending_of(model, usage, tokens, partial_text)
                         case _:
                             pass
-        except asyncio.CancelledError:
-            if partial_text and self.spent == spent_before:  # no report comes any more
-                self.spent += await self._spending_of(model, None, tokens, partial_text)
-            raise
+        finally:
+            self.spent += await meter.spent(self._runtime.counter)
         if not partial_text.strip():
             raise InvalidModelResponse(_text("The model sent no summary."))
         return partial_text
-
-    async def _spending_of(self, model: Model, usage: Usage | None, tokens: int, text: str) -> Spending:
-        """Return what a call spent, as the provider reported it or as we count it."""
-        is_reported = usage is not None and usage.input > 0
-        if usage is None or not is_reported:
-            usage = Usage(tokens, await self._runtime.count_tokens(text))
-        return Spending(usage.input + usage.output, call_cost(model.info, usage), not is_reported)
 
 
 def choose_model(models: Sequence[Model], tokens: int, transcript: Transcript) -> Model:

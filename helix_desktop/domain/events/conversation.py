@@ -270,7 +270,8 @@ class TurnRetried(EventBase, frozen=True, tag="turn-retried"):
 class SideQuestionAnswered(EventBase, frozen=True, tag="side-question-answered"):
     """The user asked the model something beside the conversation; no window contains question or answer.
 
-    `spent` are its tokens in and out, as `usage` reports them or by our count, `cost` is in US dollars.
+    `spent` are its tokens in and out, as `usage` reports them or, `estimated`, by our count, `cost` is in US
+    dollars.
     `stopped`: the user canceled it, and this is what had come.
     """
 
@@ -283,6 +284,7 @@ class SideQuestionAnswered(EventBase, frozen=True, tag="side-question-answered")
     duration_ms: int = 0
     demo: bool = False
     stopped: bool = False
+    estimated: bool = False
 
 
 MessageEvent = UserSpoke | AssistantSpoke | ToolAnswered

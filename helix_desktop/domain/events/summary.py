@@ -102,6 +102,7 @@ class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
     handle_digits: int = 64
     over: tuple[EndedObservation, ...] = ()
     coverage: tuple[SummaryCoverage, ...] = ()
+    estimated: bool = False
     quote_tokens: int = 0
 
 
@@ -127,6 +128,7 @@ class ObservationsFailed(EventBase, frozen=True, tag="observations-failed"):
     cost: float = 0.0
     problem: SummaryProblem | None = None
     refused: str = ""
+    estimated: bool = False
 
 
 class Quote(msgspec.Struct, frozen=True):
@@ -188,6 +190,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     quotes: tuple[Quote, ...] = ()
     revises: int = 0
     replaces: tuple[int, ...] = ()
+    estimated: bool = False
 
 
 class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
@@ -202,6 +205,7 @@ class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
     cost: float = 0.0
     problem: SummaryProblem | None = None
     refused: str = ""
+    estimated: bool = False
 
     @property
     def is_refusal(self) -> bool:
@@ -210,9 +214,10 @@ class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
 
 
 class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
-    """A handover or observations were canceled, or a draft not used: what they `spent`, and their `cost`.
+    """Calls of a model came to nothing: what they `spent`, in tokens, and their `cost`, in US dollars.
 
-    Tokens and US dollars. `estimated`: some by our count, as a call was cut off before its report.
+    A handover, observations or a side question were canceled, a draft was not used, a connection broke in an
+    answer. `estimated`: some by our count, as a call was cut off before its report.
     """
 
     spent: int = 0

@@ -15,6 +15,7 @@ _EVENT_BYTES = 512  # size in bytes assumed for an event when queued work is bou
 class Commit(msgspec.Struct, frozen=True, array_like=True):
     """Events, contents, recalled contents and the summary of one session: all of it is stored, or nothing.
 
+    With `ends_partial_answer`, what was saved of an answer that was still being received is deleted.
     It crosses the wire as a list in this order: fields are only added, last and with a default.
     """
 
@@ -23,6 +24,7 @@ class Commit(msgspec.Struct, frozen=True, array_like=True):
     contents: Sequence[Content] = ()
     recalls: Sequence[str] = ()
     summary: SessionSummary | None = None
+    ends_partial_answer: bool = False
 
     def __post_init__(self) -> None:
         """Keep what was passed, whatever the caller does with its lists meanwhile."""

@@ -55,6 +55,7 @@ class _UnstoredSession(Session):
         decide: Callable[[], Sequence[Event]],
         contents: Sequence[Content] = (),
         recalls: Sequence[str] = (),
+        ends_partial_answer: bool = False,
     ) -> list[RecordedEvent]:
         """Apply the events that the engine decided on."""
         applied = []

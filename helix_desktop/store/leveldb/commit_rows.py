@@ -6,6 +6,7 @@ from collections.abc import Container, Sequence
 
 import msgspec
 
+from helix_desktop.domain.draft import without_partial_answer
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.branch_point import BranchPoint, point_in
@@ -33,6 +34,8 @@ def stage_commit(batch: WriteBatch, contents: ContentStore, commit: Commit, at_m
         ROWS.record.change(batch, digest, lambda record: _with_recall(record, at_ms))
     if commit.summary is not None:
         stage_summary(batch, commit.summary)
+    if commit.ends_partial_answer:
+        ROWS.draft.change(batch, commit.session, without_partial_answer)
 
 
 def stage_events(

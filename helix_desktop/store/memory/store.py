@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.draft import Draft, PartialOutput
+from helix_desktop.domain.draft import Draft, PartialOutput, without_partial_answer
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
@@ -66,6 +66,8 @@ class MemoryStore(StoreSearch):
                 self._update_entry(digest, recalls=recall_count, last_used=at_ms, trashed=0)
         if commit.summary is not None:
             self._data.summaries[session] = commit.summary
+        if commit.ends_partial_answer and session in self._data.drafts:
+            self._data.drafts[session] = without_partial_answer(self._data.drafts[session])
 
     async def events(self, session: str) -> list[RecordedEvent]:
         """Return a session's full log, in order; empty if there is none."""

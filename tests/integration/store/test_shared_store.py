@@ -475,7 +475,7 @@ def test_every_method_of_the_port_crosses_the_wire() -> None:
 def test_a_commit_crosses_the_wire_as_the_list_of_its_fields() -> None:
     one = make_content(b"x")
     commit = Commit("s", [user_message_event(1)], [one], [one.digest], make_summary("s"))
-    fields = (commit.session, commit.events, commit.contents, commit.recalls, commit.summary)
+    fields = (commit.session, commit.events, commit.contents, commit.recalls, commit.summary, False)
     assert COMMIT.request(commit) == encode_frame(("commit", fields))
     shorter = encode_frame(("commit", ("s", [user_message_event(1)])))
     args = COMMIT.decode_args(shorter.decode(RpcRequest), shorter.json)

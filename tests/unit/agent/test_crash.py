@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 
 import msgspec
 import pytest
@@ -22,15 +21,17 @@ from helix_desktop.domain.draft import Draft, PartialOutput
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
-from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.messages import ModelRequest, ModelResponse, StreamItem, TextDelta
+from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
+from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.message_linter import lint
 from tests.support.scripted_model import (
     ScriptedModel,
     ScriptedReply,
+    SendingModel,
     replies_in_order,
     text_reply,
     tool_call_reply,
@@ -141,18 +142,6 @@ async def test_a_crash_leaves_what_stood_on_screen_of_an_answer_a_second_before(
     await _check_continues(rig, workspace)
 
 
-class SendingModel(ScriptedModel):
-    """A model whose server has each request at once."""
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """Report the request as sent and play its script."""
-        assert request.report_state is not None
-        await request.report_state("sent")
-        async with aclosing(super().stream(request)) as items:
-            async for item in items:
-                yield item
-
-
 async def test_a_request_that_was_stopped_or_killed_is_counted_once() -> None:
     started, never = asyncio.Event(), asyncio.Event()
 
@@ -176,6 +165,21 @@ async def test_a_request_that_was_stopped_or_killed_is_counted_once() -> None:
     assert killed == TurnEnded("interrupted", interruption="crash", spent=stopped.spent)
     reopened = await rig.create_workspace(crashed, POLICY).open_session(session)
     assert reopened.session.transcript.spending == Spending(stopped.spent, 0.0, estimated=True)
+
+
+async def test_an_attempt_that_broke_off_is_counted_once_although_a_kill_follows() -> None:
+    reply: ScriptedReply = [TextDelta("Half"), RetryScheduled(2, 0.0, verbatim("cut")), asyncio.Event()]
+    rig = AgentRig(SendingModel(lambda _: reply), POLICY)
+    session = (await rig.begin()).session
+    await rig.conversation.send("Look.")
+    await rig.wait_until(lambda: rig.events(HandoverDiscarded))
+    (lost,) = rig.events(HandoverDiscarded)
+    assert lost.spent > 0
+    counted = Spending(lost.spent, 0.0, estimated=True)
+    opened = await rig.create_workspace(await store_after_crash(rig), POLICY).open_session(session.id)
+    assert opened.session.transcript.spending == counted
+    await rig.conversation.stop()
+    assert session.transcript.spending == counted
 
 
 class WatchedStore(GatedStore):

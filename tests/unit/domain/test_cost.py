@@ -73,7 +73,6 @@ def test_tokens_are_told_by_what_they_were_spent_on() -> None:
     assert tokens == {"answers": 500_020, "outputs": 4_400, "unused": 8_500}
     assert sum(tokens.values()) == sum((spending_of(event) for event in events), Spending()).tokens
     assert purposes_text(tokens, 900) == (
-        "Spent on: answers 500k · summaries and facts not used 8.5k · forms of large outputs 4.4k"
-        " · subagents 900."
+        "Spent on: answers 500k · canceled or not used 8.5k · forms of large outputs 4.4k · subagents 900."
     )
     assert purposes_text({"answers": 500}) == ""

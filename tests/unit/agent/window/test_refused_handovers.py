@@ -19,6 +19,7 @@ from tests.support.handover_rig import NO_SWEEP, ready_conversation, working
 from tests.support.scripted_model import (
     SUMMARY,
     ScriptedModel,
+    SendingModel,
     text_reply,
     thinking_script,
 )
@@ -36,6 +37,8 @@ async def test_a_due_handover_is_canceled_once_other_rewrites_made_the_room() ->
     gate.set()
     await rig.wait_until_idle()
     assert rig.events(HandoverMade) == rig.events(HandoverFailed) == []
+    (discarded,) = rig.events(HandoverDiscarded)
+    assert (discarded.spent > 0, discarded.estimated) == (True, True), "although no word of it had come"
     assert rig.conversation.session.transcript.handover_failures == 0
     await rig.assert_consistent()
 
@@ -63,7 +66,7 @@ async def test_a_summary_that_says_too_little_is_a_failure_even_if_no_longer_nee
 async def rig_with_due_handover(summary: str) -> tuple[AgentRig, asyncio.Event]:
     """Return a conversation whose turn has ended while a due handover is written; the event ends it."""
     gate = asyncio.Event()
-    model = ScriptedModel(working(19, 380), summary_script=lambda _: [gate, *text_reply(summary)])
+    model = SendingModel(working(19, 380), summary_script=lambda _: [gate, *text_reply(summary)])
     rig = AgentRig(model, NO_SWEEP)
     conversation = await rig.begin()
     await conversation.send("Build the thing.")

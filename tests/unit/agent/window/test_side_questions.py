@@ -19,12 +19,13 @@ from helix_desktop.domain.errors import (
     WorkspaceUntrusted,
 )
 from helix_desktop.domain.events.conversation import SideQuestionAnswered
+from helix_desktop.domain.events.summary import HandoverDiscarded
 from helix_desktop.domain.messages import ModelInfo, TextDelta
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig
 from tests.support.message_linter import lint
 from tests.support.scripted_model import (
-    ScriptedModel,
+    SendingModel,
     replies_in_order,
     text_reply,
     tool_call_reply,
@@ -37,7 +38,7 @@ QUESTION = "Which file was that again?"
 def rig_of(info: ModelInfo | None = None) -> AgentRig:
     """Return a conversation with a step that waits for the gate of its tools, and another turn."""
     step = tool_call_reply(("say", {"times": 30}), ("wait", {}))
-    return AgentRig(ScriptedModel(replies_in_order(step, text_reply("Done."), text_reply("More.")), info))
+    return AgentRig(SendingModel(replies_in_order(step, text_reply("Done."), text_reply("More.")), info))
 
 
 async def play(rig: AgentRig, *, asks: bool) -> list[bytes]:
@@ -102,7 +103,7 @@ async def test_the_budget_is_asked_first_and_pays() -> None:
 
 
 async def test_canceling_records_what_had_come() -> None:
-    """Nothing where no word had come; closing the session waits for the record, too."""
+    """Where no word had come only what it cost; closing the session waits for the record, too."""
     rig, gate = rig_of(), asyncio.Event()
     conversation = await rig.begin()
     rig.model.side_script = lambda _: [gate]
@@ -111,6 +112,8 @@ async def test_canceling_records_what_had_come() -> None:
         await rig.wait_until(lambda: rig.model.side_requests)
         await conversation.side_questions.cancel()
     assert silent.result() is None
+    (unanswered,) = rig.events(HandoverDiscarded)
+    assert (unanswered.spent > 0, unanswered.estimated) == (True, True)
     rig.model.side_script = lambda _: [TextDelta("It was "), gate]
     async with asyncio.TaskGroup() as group:
         partial = group.create_task(conversation.side_questions.ask(QUESTION))
@@ -120,7 +123,8 @@ async def test_canceling_records_what_had_come() -> None:
         await conversation.close()
     event = partial.result()
     assert event is not None
-    assert (event.answer, event.stopped) == ("It was ", True)
+    assert (event.answer, event.stopped, event.estimated) == ("It was ", True, True)
+    assert event.spent > unanswered.spent, "what came of the answer counts, too"
     assert rig.events(SideQuestionAnswered) == [event]
     progress = [update for update in rig.updates if isinstance(update, SideQuestionProgress)]
     assert progress[-1] == SideQuestionProgress()

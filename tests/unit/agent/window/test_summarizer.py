@@ -113,10 +113,10 @@ async def test_the_first_model_with_space_is_used() -> None:
     main, small = model("main", 8_000), model("small", 4_000)
     summarizer = SummarizerRig(main, summary=small)
     result = await summarizer.ask(brief(3))
-    assert result == SummaryResult("of e1 e2 e3", "test/small", False, 1, result.spent_tokens, "")
+    assert result == SummaryResult("of e1 e2 e3", "test/small", False, 1, result.spent, "")
     (request,) = small.summary_requests
     texts = [*(message.text for message in request.messages), "of e1 e2 e3"]
-    assert result.spent_tokens == sum(await WordCounter().count(texts)) + 2 * FRAMING_TOKENS
+    assert result.spent.tokens == sum(await WordCounter().count(texts)) + 2 * FRAMING_TOKENS
     assert "of e1 e2 e3" in summarizer.chunks
     assert main.summary_requests == []
     text = small.summary_requests[0].messages[-1].text
@@ -187,7 +187,7 @@ async def test_the_cost_of_every_call() -> None:
 
     result = await SummarizerRig(model("main", 1_000, reporting)).ask(brief(20))
     assert result.calls > 3
-    assert result.spent_tokens == result.calls * 1_007
+    assert result.spent.tokens == result.calls * 1_007
 
 
 @pytest.mark.parametrize(("window", "entries"), [(8_000, 3), (1_000, 20)])
