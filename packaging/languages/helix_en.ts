@@ -18887,7 +18887,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/slash_commands.py" />
-            <source>Export this workspace to a file</source>
+            <source>Export this session to a file</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -22680,6 +22680,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/shell/actions.py" />
+            <source>Export session…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/shell/sidebar/rail.py" />
             <source>Export to file…</source>
             <translation type="unfinished" />
@@ -22687,6 +22692,11 @@
         <message>
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <source>Export workspace…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/shell/sidebar/session_list.py" />
+            <source>Export…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23536,6 +23546,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
+            <source>A transcript is a Markdown file to read, with long outputs cut. An archive has every output and can be imported again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/workspaces/registry.py" />
             <source>Add its folder again.</source>
             <translation type="unfinished" />
@@ -23661,6 +23676,21 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
             <source>Export {workspace}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
+            <source>Export “{title}”</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
+            <source>Export “{title}”?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
+            <source>Exporting {session}</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23941,6 +23971,16 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/list_controller.py" />
             <source>Running tasks stop. Files, sessions and cache are kept.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
+            <source>Save archive…</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
+            <source>Save transcript…</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -24329,6 +24369,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
             <source>{file} imported.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/import_export.py" />
+            <source>{file} saved: {size}.</source>
             <translation type="unfinished" />
         </message>
         <message>

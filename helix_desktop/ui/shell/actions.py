@@ -87,6 +87,7 @@ SPECS: dict[str, ActionSpec] = {
     "rename_session": ActionSpec(text("Rename session"), ("F2",)),
     "pin_session": ActionSpec(text("Pin session")),
     "archive_session": ActionSpec(text("Archive session")),
+    "export_session": ActionSpec(text("Export session…")),
     "set_budget": ActionSpec(text("Set session budget…")),
     "all_commands": ActionSpec(text("Command palette…"), ("Ctrl+Shift+P",)),
     "about": ActionSpec(text("About Helix Desktop")),
@@ -157,6 +158,7 @@ class WindowActions(NamedTuple):
     rename_session: QAction
     pin_session: QAction
     archive_session: QAction
+    export_session: QAction
     set_budget: QAction
     all_commands: QAction
     about: QAction
@@ -179,6 +181,7 @@ class WindowActions(NamedTuple):
             self.hold_compaction, self.side_question,
             self.choose_model, self.choose_effort, self.set_budget, self.change_policy,
             self.branch_session, self.rewind, self.rename_session, self.pin_session, self.archive_session,
+            self.export_session,
             self.tour, self.toggle_inspector,
         )  # fmt: skip
 

@@ -62,7 +62,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
                 (a.choose_model, a.choose_effort, a.set_budget, a.change_policy),
                 (a.compact_now, a.observe_now, a.undo_compaction, a.redo_compaction, a.hold_compaction),
                 (a.branch_session, a.rewind),
-                (a.rename_session, a.pin_session, a.archive_session),
+                (a.rename_session, a.pin_session, a.archive_session, a.export_session),
             ),
         ),
         (tr("&Help"), ((a.guide, a.tour, a.keys, a.commands_help, a.all_commands), (a.about,))),

@@ -8,7 +8,8 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.domain.store.archive_report import ExportResult
-from helix_desktop.domain.store.archive_suffix import SUFFIX
+from helix_desktop.domain.store.archive_suffix import SUFFIX, TRANSCRIPT_SUFFIX
+from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.design.shell_data import Banner, BannerAction, BannerLevel
@@ -16,6 +17,7 @@ from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.job_runner import JobRunner
 from helix_desktop.words.numbers import format_size
+from helix_desktop.words.sessions import session_title
 from helix_desktop.words.store_reports import export_summary, import_summary
 from helix_desktop.words.translation import Translator
 
@@ -23,6 +25,7 @@ tr = Translator("Workspaces")
 
 _DONE = "carried"
 _SHOW = "show"
+_TRANSCRIPT, _ARCHIVE = "transcript", "archive"
 
 
 class ImportExportController(QObject):
@@ -42,7 +45,11 @@ class ImportExportController(QObject):
         start, rail = context.async_actions.start, context.window.rail
         rail.export_requested.connect(lambda identity: start(self.export(identity), "export"))
         rail.import_requested.connect(lambda identity: start(self.import_file(identity), "import"))
+        context.window.sidebar.session_list.export_requested.connect(
+            lambda session: start(self._export_session(session), "export")
+        )
         commands = context.window.commands
+        commands.export_session.triggered.connect(lambda: start(self._export_open_session(), "export"))
         commands.export_workspace.triggered.connect(lambda: start(self._export_active(), "export"))
         commands.import_file.triggered.connect(lambda: start(self._import_active(), "import"))
         context.window.banners.action_clicked.connect(self._on_banner_action)
@@ -72,6 +79,52 @@ class ImportExportController(QObject):
         )
         if done is not None:
             self._show_exported(workspace_id, done)
+
+    async def _export_open_session(self) -> None:
+        conversation = self._workspace_controller.session_controller.conversation
+        if conversation is not None:
+            await self._export_session(conversation.session.id)
+
+    async def _export_session(self, session: str) -> None:
+        """Ask for the kind of file and its place, and write a session to it. Raises HelixError."""
+        workspace, backup = self._active_workspace.require(), self._services.backup
+        titles = {summary.id: summary.title for summary in await workspace.store.sessions()}
+        title = ellipsize_title(session_title(titles.get(session, "")))
+        kind = await dialogs.ask(
+            self._window,
+            self._window.theme,
+            tr("Export “{title}”?", title=title),
+            tr(
+                "A transcript is a Markdown file to read, with long outputs cut. An archive has every output "
+                "and can be imported again."
+            ),
+            (
+                Choice("", tr("Cancel")),
+                Choice(_TRANSCRIPT, tr("Save transcript…")),
+                Choice(_ARCHIVE, tr("Save archive…"), "primary"),
+            ),
+        )
+        if not kind:
+            return
+        suffix = TRANSCRIPT_SUFFIX if kind == _TRANSCRIPT else SUFFIX
+        path = await dialogs.pick_save_file(
+            self._window, tr("Export “{title}”", title=title), backup.session_file_name(title, suffix)
+        )
+        if path is None:
+            return
+        place = path if path.suffix == suffix else path.with_name(path.name + suffix)
+        if kind == _TRANSCRIPT:
+            size = await backup.export_transcript(workspace.id, session, place)
+            what = tr("{file} saved: {size}.", file=place.name, size=format_size(size))
+            self._show_file(workspace.id, place, what)
+            return
+        done = await self._jobs.run_cancellable(
+            tr("Exporting {session}", session=title),
+            lambda tell: backup.export_session(workspace.id, session, place, tell),
+            tr("No new file is left. A file that was there stays as it is."),
+        )
+        if done is not None:
+            self._show_exported(workspace.id, done)
 
     async def import_file(self, workspace_id: str) -> None:
         """Ask for a file, and merge it into the workspace, which is closed meanwhile. Raises HelixError."""
@@ -126,19 +179,20 @@ class ImportExportController(QObject):
         return answer == "stop"
 
     def _show_exported(self, workspace_id: str, result: ExportResult) -> None:
-        self._export_path = Path(result.path)
-        what = tr(
-            "{file} exported: {size}, verified.",
-            file=self._export_path.name,
-            size=format_size(result.file_size),
-        )
+        path = Path(result.path)
+        what = tr("{file} exported: {size}, verified.", file=path.name, size=format_size(result.file_size))
         is_complete = not (result.totals.missing or result.totals.left_out)
-        action = BannerAction(_SHOW, tr("Show folder"))
-        level: BannerLevel = "info" if is_complete else "warning"
-        words, about = export_summary(result), self._banner_workspace(workspace_id)
-        self._window.banners.show_banner(
-            Banner(_DONE, level, what, words, actions=(action,), workspace=about)
+        self._show_file(
+            workspace_id, path, what, export_summary(result), "info" if is_complete else "warning"
         )
+
+    def _show_file(
+        self, workspace_id: str, path: Path, what: str, why: str = "", level: BannerLevel = "info"
+    ) -> None:
+        """Show in a banner that a file was written, with a button for its folder."""
+        self._export_path = path
+        action, about = BannerAction(_SHOW, tr("Show folder")), self._banner_workspace(workspace_id)
+        self._window.banners.show_banner(Banner(_DONE, level, what, why, actions=(action,), workspace=about))
 
     def _banner_workspace(self, workspace_id: str) -> str:
         """Return the workspace of a result's banner; one that is not on screen gets its banner everywhere."""

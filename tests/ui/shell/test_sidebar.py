@@ -302,6 +302,7 @@ def test_a_click_opens_and_the_menu_renames(qtbot: QtBot, sidebar: Sidebar) -> N
         "Open",
         "Rename…\tF2",
         "Copy link",
+        "Export…",
         "",
         "Pin\tP",
         "Archive\tA",

@@ -184,4 +184,4 @@ async def _check_the_list(rig: WindowRig) -> None:
         words = [
             action.text() for action in sessions.menu_for(sessions.index_of(listed(rig)[1].id)).actions()
         ]
-        assert words == ["Open", "Rename…\tF2", "Copy link"]
+        assert words == ["Open", "Rename…\tF2", "Copy link", "Export…"]

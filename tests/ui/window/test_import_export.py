@@ -227,3 +227,30 @@ async def test_all_workspaces_are_backed_up_a_broken_one_is_named_and_a_backup_c
         await until(lambda: bool(rig.window.jobs.job_ids()), "the job")
         press(rig.window.jobs, "cancel_job")
         await until(lambda: "Backup canceled. No workspace was backed up." in rig.banner_text(), "the notice")
+
+
+async def test_a_session_is_exported_to_read_and_to_import_again(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("first", {"a.txt": "words"})
+        await rig.run_turn("What is in this folder?")
+        log, session = await rig.stored_events(), rig.conversation.session.id
+        sessions = rig.window.sidebar.session_list
+        await until(lambda: sessions.index_of(session).isValid(), "the list")
+        menu = sessions.menu_for(sessions.index_of(session))
+        trigger(menu, "export")
+        menu.deleteLater()
+        press(await wait_for_widget(rig, QuestionDialog), "transcript")
+        await pick(rig, tmp_path / "read")
+        await until(lambda: "read.md saved: " in rig.banner_text(), "the notice")
+        assert (tmp_path / "read.md").read_text(encoding="utf-8").startswith("# What is in this folder?\n")
+
+        rig.type_message("/export")
+        press(await wait_for_widget(rig, QuestionDialog), "archive")
+        await pick(rig, tmp_path / "again.helix")
+        await until(lambda: "again.helix exported" in rig.banner_text(), "the notice")
+
+        second = await rig.open_folder("second")
+        choose(rig, "import", second)
+        await pick(rig, tmp_path / "again.helix")
+        await until(lambda: "again.helix imported." in rig.banner_text(), "the notice")
+        assert await rig.workspace.store.events(session) == log

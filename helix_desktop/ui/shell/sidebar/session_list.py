@@ -36,6 +36,7 @@ class SessionList(Themed, QListView):
     """Session id, and False to unarchive."""
     deleted = Signal(str)
     link_requested = Signal(str)
+    export_requested = Signal(str)
 
     def __init__(self) -> None:
         """Start empty."""
@@ -117,6 +118,7 @@ class SessionList(Themed, QListView):
         menu.addAction(tr("Open", "verb"), lambda: self._select(index))
         menu.addAction(f"{tr('Rename…')}\t{_RENAME_KEY}", lambda: self.edit(index))
         menu.addAction(tr("Copy link"), lambda: self._request_link(index)).setObjectName("copy_link")
+        menu.addAction(tr("Export…"), lambda: self._request_export(index)).setObjectName("export")
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem) and not item.parent:  # a subagent's goes with the one it works for
             menu.addSeparator()
@@ -182,6 +184,11 @@ class SessionList(Themed, QListView):
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem):
             self.link_requested.emit(item.id)
+
+    def _request_export(self, index: QModelIndex) -> None:
+        item = index.data(ITEM_ROLE)
+        if isinstance(item, SessionItem):
+            self.export_requested.emit(item.id)
 
     def _delete(self, index: QModelIndex) -> None:
         item = index.data(ITEM_ROLE)
