@@ -6981,6 +6981,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/changes/lines.py" />
+            <source>found after a crash</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/rewrite_lines.py" />
             <source>handover {event} edited by you: {before} → {after} tokens in context</source>
             <translation type="unfinished" />
@@ -15892,6 +15897,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/data/history_card.py" />
             <source>Add</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/data/page.py" />
+            <source>All data with session logs and search index: {size} on disk</source>
             <translation type="unfinished" />
         </message>
         <message>

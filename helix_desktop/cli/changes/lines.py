@@ -64,6 +64,7 @@ def _step_line(row: RecordedChanges) -> str:
         f"{row.capture[:_SHORT_ID]}  {_maker(row)}",
         f"e{row.seq}" if row.seq else "",
         lines,
+        tr("found after a crash") if row.is_after_crash else "",
         tr("reverted") if row.is_reverted else "",
         tr("its list was removed from the file history") if row.is_removed else "",
     ]

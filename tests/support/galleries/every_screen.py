@@ -260,6 +260,7 @@ def _fill_settings(dialog: SettingsDialog) -> None:
     dialog.policy.show_file_error(half_longer("Line 3: protect_steps must be a number."))
     dialog.data.show_data("helix-desktop", RetentionRule(500 * 1024 * 1024, 30 * _DAY_MS), _TOTALS, _PLAN)
     dialog.data.history_card.show_settings(FileCoverageSettings(("build/output", "resources/generated/" * 5)))
+    dialog.data.show_all_data(2_400_000_000)
     dialog.data.show_history(
         HistoryTotals(contents=1_234, stored_size=1_900_000_000), FileCoverageSettings().quota
     )

@@ -327,6 +327,9 @@ async def _check_the_data_page(rig: WindowRig, loose: list[Content]) -> None:
     page, registry = settings.dialog.data, rig.wiring.services.registry
     assert page.stored.text().startswith("3 entries, ")
     assert page.removable.text() == "Nothing can be removed now"
+    all_data = page.all_data.text()
+    assert all_data.startswith("All data with session logs and search index: ")
+    assert " 0 B" not in all_data
     advance_clock(keep, 2 * DAY_MS)
     page.quota.setCurrentIndex(2)
     page.quota.activated.emit(2)

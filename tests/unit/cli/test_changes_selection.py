@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from helix_desktop.cli.changes.lines import changes_lines
 from helix_desktop.cli.changes.selection import last_revert, select
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.session_changes import RecordedChanges, RevertSelection, SessionChanges
@@ -68,3 +70,10 @@ def test_what_there_is_not_is_said(arguments: dict[str, object], words: str) -> 
 def test_without_a_revert_there_is_nothing_to_redo() -> None:
     with pytest.raises(InvalidInput, match="no revert to redo"):
         last_revert(CHANGES)
+
+
+def test_a_change_that_was_found_after_a_crash_is_listed_as_such() -> None:
+    found = msgspec.structs.replace(step("aa1", 1, "x.txt"), is_after_crash=True)
+    lines = list(changes_lines(CHANGES, (found, step("ab2", 1, "y.txt"))))
+    assert [line for line in lines if line.endswith(" · found after a crash")] == [lines[1]]
+    assert "aa1" in lines[1]

@@ -40,6 +40,7 @@ class DataPage(QWidget):
             label("", role, wrap=True) for role in ("strong", "note", "note")
         )
         self.shortfall, self.history = label("", "warn", wrap=True), label("", "strong", wrap=True)
+        self.all_data = label("", "strong", wrap=True)
         self.age, self.quota = Combo(), Combo()
         for age, days in AGES:
             self.age.addItem(translate(age) if days else tr("Never"), days)
@@ -48,18 +49,7 @@ class DataPage(QWidget):
         body = QVBoxLayout()
         body.setSpacing(12)
         page, self._lead = scrolling_page(tr("Data"), " ", body)
-        self._totals_card = card(
-            column(
-                self.stored,
-                self.removable,
-                self.trashed,
-                self.shortfall,
-                5,
-                self.history,
-                margins=(16, 12, 16, 13),
-                gap=5,
-            )
-        )
+        self._totals_card = self._make_totals_card()
         self._rule_card = card(
             column(
                 label(tr("Cached outputs"), "strong"),
@@ -98,6 +88,10 @@ class DataPage(QWidget):
     def retention_rule(self) -> RetentionRule:
         """Return what is chosen."""
         return RetentionRule(self.quota.currentData(), self.age.currentData() * DAY_MS)
+
+    def _make_totals_card(self) -> QWidget:
+        entries = (self.stored, self.removable, self.trashed, self.shortfall)
+        return card(column(*entries, 5, self.history, 5, self.all_data, margins=(16, 12, 16, 13), gap=5))
 
     def _backup_card(self) -> QWidget:
         words = tr("A backup is one file for each workspace. Each file is read again and checked.")
@@ -148,6 +142,12 @@ class DataPage(QWidget):
         self.quota.setCurrentIndex(max(0, self.quota.findData(rule.quota)))
         for part in self._workspace_parts:
             part.show()
+
+    def show_all_data(self, size: int) -> None:
+        """Show what all data of the workspace takes on disk, in bytes."""
+        self.all_data.setText(
+            tr("All data with session logs and search index: {size} on disk", size=format_size(size))
+        )
 
     def show_history(self, totals: HistoryTotals, quota: int) -> None:
         """Show what the file history takes, where there is one."""

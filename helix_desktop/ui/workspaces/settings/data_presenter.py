@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings
 from helix_desktop.domain.store.retention import RetentionRule
+from helix_desktop.services.diagnostics.facts import folder_sizes
 from helix_desktop.services.file_history import file_coverage_settings
 from helix_desktop.ui.session.context import ControllerContext
 from helix_desktop.ui.settings.dialog import SettingsDialog
@@ -46,6 +49,9 @@ class DataPresenter:
         history = self._services.history_storage(workspace.id)
         self._page.history_card.show_settings(file_coverage_settings(record))
         self._page.show_history(await history.totals(), history.quota)
+        folder = self._services.registry.data_folder(workspace.id)
+        sizes = await asyncio.to_thread(folder_sizes, folder)
+        self._page.show_all_data(sum(part["bytes"] for part in sizes.values()))
 
     async def _save_coverage(self, settings: FileCoverageSettings) -> None:
         workspace = self._active_workspace.opened
