@@ -71,12 +71,12 @@ class SessionWindow:
         transcript, policy, frame = runtime.transcript.fork(), runtime.policy, runtime.frame
 
         def compute() -> Forecast:
+            gauge = measure_next_request(transcript, policy, frame)
+            room = round((gauge.handover_threshold - gauge.used) / gauge.ratio)
             return msgspec.structs.replace(
-                make_forecast(transcript, policy, frame.info.window),
+                make_forecast(transcript, policy, frame.info.window, room),
                 summary=forecast_summary(transcript, policy, frame, now_ms),
-                outlook=planner.compaction_outlook(
-                    transcript, policy, measure_next_request(transcript, policy, frame), now_ms
-                ),
+                outlook=planner.compaction_outlook(transcript, policy, gauge, now_ms),
             )
 
         return await asyncio.to_thread(compute)

@@ -11428,6 +11428,19 @@
         </message>
         <message numerus="yes">
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Caching or noting doesn't pay off before the context is compacted, in about %n model calls.</source>
+            <translation>
+                <numerusform>Caching or noting doesn't pay off before the context is compacted, in about %n model call.</numerusform>
+                <numerusform>Caching or noting doesn't pay off before the context is compacted, in about %n model calls.</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Caching or noting doesn't pay off before the context is compacted.</source>
+            <translation type="unfinished" />
+        </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>Caching or noting doesn't pay off within the next %n model calls.</source>
             <translation>
                 <numerusform>Caching or noting doesn't pay off within the next %n model call.</numerusform>
@@ -11626,7 +11639,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Facts are noted when messages without a note fill {share}; now they fill {used}.</source>
+            <source>Facts are noted after a turn once messages without a note fill {share}; now they fill {used}.</source>
             <translation type="unfinished" />
         </message>
         <message>

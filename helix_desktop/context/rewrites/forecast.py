@@ -55,12 +55,14 @@ class SummaryForecast(msgspec.Struct, frozen=True):
 class Forecast(msgspec.Struct, frozen=True):
     """What falls due next; tokens by our count.
 
-    `ripe` can leave the context now, `next` is the next rewrite: None if there is none within MAX_CALLS.
-    `unobserved` counts toward observations, `summary` is what a model is asked to write next, `outlook` when.
+    `ripe` can leave the context now, `next` is the next rewrite: None if none pays off within `calls`: after
+    those, fewer than MAX_CALLS, the window is so full that it is summarized. `unobserved` counts toward
+    observations, `summary` is what a model is asked to write next, `outlook` when.
     """
 
     ripe: int = 0
     next: NextRewrite | None = None
+    calls: int = MAX_CALLS
     unobserved: int = 0
     summary: SummaryForecast | None = None
     outlook: CompactionOutlook = NO_COMPACTION
@@ -84,15 +86,20 @@ class AverageCall(msgspec.Struct, frozen=True):
         return AverageCall(ceil(answer * factor), ceil(outputs * factor), round(markers * factor))
 
 
-def make_forecast(transcript: Transcript, policy: ContextPolicy, window: int) -> Forecast:
-    """Return what falls due next in a `window` of so many tokens. Slow in a full one: call it in a thread."""
+def make_forecast(transcript: Transcript, policy: ContextPolicy, window: int, room: int) -> Forecast:
+    """Return what falls due next in a `window` of so many tokens. Slow in a full one: call it in a thread.
+
+    `room` is what the session can grow until it is summarized, by our count.
+    """
     if not (policy.enabled and transcript.items) or transcript.on_hold:
         return NOTHING_DUE
     average = average_call(transcript)
     ready = sweep.sweep_with_rewrite(transcript, policy)
+    calls = min(MAX_CALLS, max(0, room) // max(1, average.answer + average.outputs))
     return Forecast(
         ready.saved if ready is not None else 0,
-        _next_rewrite(transcript, policy, window, average),
+        _next_rewrite(transcript, policy, window, average, calls),
+        calls,
         observation.unobserved_tokens(transcript),
     )
 
@@ -117,10 +124,10 @@ def average_call(transcript: Transcript) -> AverageCall:
 
 
 def _next_rewrite(
-    transcript: Transcript, policy: ContextPolicy, window: int, average: AverageCall
+    transcript: Transcript, policy: ContextPolicy, window: int, average: AverageCall, most_calls: int
 ) -> NextRewrite | None:
     ahead = transcript.fork()
-    for calls in range(MAX_CALLS + 1):
+    for calls in range(most_calls + 1):
         ready = sweep.sweep_with_rewrite(ahead, policy)
         sweeps = ready is not None and planner.sweep_pays_off(ahead, policy, ready, window, is_cold=False)
         folds = fold.due_folds(ahead, policy, window, ready, ready.masked[0] if ready and sweeps else 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import floor
 
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites.forecast import MAX_CALLS, Forecast, NextRewrite, SummaryForecast
@@ -183,12 +184,7 @@ def _rewrite_texts(
     due, ratio = forecast.next, gauge.ratio
     ripe = tr("Ready to be cached: {tokens}.", tokens=format_token_count(round(forecast.ripe * ratio)))
     if due is None:
-        none = tr.plural(
-            MAX_CALLS,
-            "Caching or noting doesn't pay off within the next %n model call.",
-            "Caching or noting doesn't pay off within the next %n model calls.",
-        )
-        return (ripe, none)
+        return (ripe, _no_rewrite_text(forecast.calls))
     effect = tr(
         "The next change resends {resent} once and saves {saved} in every later request.",
         resent=format_token_count(round(due.resent * ratio)),
@@ -217,14 +213,31 @@ def _rewrite_texts(
     return (*texts, pause)
 
 
+def _no_rewrite_text(calls: int) -> str:
+    """Return why nothing is cached or noted soon; the context is summarized after `calls`, if so few."""
+    if calls >= MAX_CALLS:
+        return tr.plural(
+            MAX_CALLS,
+            "Caching or noting doesn't pay off within the next %n model call.",
+            "Caching or noting doesn't pay off within the next %n model calls.",
+        )
+    if not calls:
+        return tr("Caching or noting doesn't pay off before the context is compacted.")
+    return tr.plural(
+        calls,
+        "Caching or noting doesn't pay off before the context is compacted, in about %n model call.",
+        "Caching or noting doesn't pay off before the context is compacted, in about %n model calls.",
+    )
+
+
 def _observation_texts(forecast: Forecast, policy: ContextPolicy, gauge: UsageGauge) -> tuple[str, ...]:
     if not policy.observe_at:
         return ()
     share = forecast.unobserved * gauge.ratio / gauge.window
     return (
         tr(
-            "Facts are noted when messages without a note fill {share}; now they fill {used}.",
+            "Facts are noted after a turn once messages without a note fill {share}; now they fill {used}.",
             share=format_whole_percent(policy.observe_at),
-            used=format_whole_percent(share),
+            used=format_whole_percent(floor(share * 100) / 100),  # 29.6 % is not there yet
         ),
     )

@@ -42,7 +42,9 @@ async def test_an_undone_handover_comes_again_only_without_hold() -> None:
         == window.request.messages
     )
     assert len(rig.events(HandoverMade)) == 1
-    assert make_forecast(reopened.session.transcript, EAGER, REFERENCE_WINDOW) == NOTHING_DUE
+    assert (
+        make_forecast(reopened.session.transcript, EAGER, REFERENCE_WINDOW, REFERENCE_WINDOW) == NOTHING_DUE
+    )
 
     await reopened.run("words " * 300)
     assert [handover.trigger for handover in rig.events(HandoverMade)[1:]] == [HandoverTrigger.OVERFLOW]

@@ -20,13 +20,17 @@ from tests.support.histories import SessionSimulator, histories
 _OFF_BY = 2  # model calls that a forecast of a few calls ahead may be wrong
 
 
+def _forecast(simulator: SessionSimulator, policy: ContextPolicy, room: int = REFERENCE_WINDOW) -> Forecast:
+    return make_forecast(simulator.transcript, policy, simulator.frame.info.window, room)
+
+
 def play(policy: ContextPolicy, steps: int, size: int) -> tuple[list[Forecast], list[tuple[int, bool]]]:
     """Return the forecast before each call, and the calls that a rewrite preceded, with whether it folded."""
     simulator = SessionSimulator(policy)
     simulator.send_message("Begin.")
     predictions, rewritten = [], []
     for step in range(steps):
-        predictions.append(make_forecast(simulator.transcript, policy, simulator.frame.info.window))
+        predictions.append(_forecast(simulator, policy))
         before = len(simulator.log)
         simulator.step(f"Step {step}.", 1)
         rewrites = [entry.event for entry in simulator.log[before:]]
@@ -67,6 +71,22 @@ def test_it_says_what_a_rewrite_saves_and_costs() -> None:
     assert predictions[-1].unobserved > 0
 
 
+def test_nothing_is_foretold_for_after_the_context_is_summarized() -> None:
+    """A rewrite that is due later than that never comes as it was foretold."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Begin.")
+    for step in range(3):
+        simulator.step(f"Step {step}.", 1)
+        simulator.answer_call(0, f"{step} line of output\n" * 300)
+    due = _forecast(simulator, simulator.policy).next
+    assert due is not None
+    assert due.calls
+    assert _forecast(simulator, simulator.policy, due.grown).next == due
+    room = due.grown // due.calls * (due.calls - 1)
+    sooner = _forecast(simulator, simulator.policy, room)
+    assert (sooner.next, sooner.calls) == (None, due.calls - 1)
+
+
 def test_a_sweep_saves_less_by_its_line_of_names() -> None:
     """As it will be recorded; which names it has is not known before."""
     without = msgspec.structs.replace(PROFILES["classic"], anchor_tokens=0)
@@ -84,9 +104,9 @@ def test_nothing_is_due_where_nothing_is_managed() -> None:
     """With the policy off, and before the first message."""
     off = PROFILES["off"]
     simulator = SessionSimulator(PROFILES["balanced"])
-    assert make_forecast(simulator.transcript, PROFILES["balanced"], REFERENCE_WINDOW) == NOTHING_DUE
+    assert _forecast(simulator, PROFILES["balanced"]) == NOTHING_DUE
     simulator.send_message("Begin.")
-    assert make_forecast(simulator.transcript, off, REFERENCE_WINDOW) == NOTHING_DUE
+    assert _forecast(simulator, off) == NOTHING_DUE
 
 
 @given(histories())
@@ -94,9 +114,7 @@ def test_looking_ahead_changes_nothing(simulator: SessionSimulator) -> None:
     """It is asked of a copy, whatever happened before."""
     before = simulator.window().request
     policy = msgspec.structs.replace(simulator.policy)
-    assert make_forecast(simulator.transcript, policy, REFERENCE_WINDOW) == make_forecast(
-        simulator.transcript, policy, REFERENCE_WINDOW
-    )
+    assert _forecast(simulator, policy) == _forecast(simulator, policy)
     simulator.reload()
     assert simulator.window().request == before
 

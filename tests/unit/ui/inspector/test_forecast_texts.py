@@ -53,3 +53,12 @@ def test_a_change_with_the_next_request_is_told_of_the_one_of_now() -> None:
     state = shown(Forecast(next=NextRewrite(0, 900, 500, True)))
     assert state.next_text == "A note replaces old steps with the next request (\N{MINUS SIGN}900 tokens)"
     assert "After that change, the request has about 2.2k tokens" in " ".join(state.due_texts)
+
+
+def test_what_comes_only_after_a_summary_is_not_announced() -> None:
+    """It named a size of the request beyond the window."""
+    for calls, until in ((0, "is compacted."), (1, "in about 1 model call."), (3, "in about 3 model calls.")):
+        state = shown(Forecast(calls=calls))
+        assert not state.next_text
+        assert state.due_texts[0].endswith(until)
+    assert shown(Forecast()).due_texts[0].endswith("within the next 24 model calls.")
