@@ -32,6 +32,7 @@ from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import Question, reply_text
 from helix_desktop.domain.redaction.redaction import redaction_mark
+from helix_desktop.domain.tool_call_target import ToolKind, tool_kind
 from helix_desktop.domain.tools import ApprovalRequest, PermissionRule, ToolResult
 
 WITHHELD = (
@@ -42,6 +43,7 @@ CRASHED = (
     "no exit code: the app stopped before this call ended. It may or may not have taken effect: check before "
     "repeating it. This is the end of its output until then."
 )
+_LOOKUPS: tuple[ToolKind, ...] = ("read", "list", "search")
 log = logging.getLogger(__name__)
 
 
@@ -67,8 +69,9 @@ class ToolRunner:
     """Answers every call of a step: approved calls run in the order of the calls, the others in parallel.
 
     All approval requests and questions are shown together, in the order of the calls, so that the user sees
-    everything that waits. An approved call still waits for an earlier one without a decision: tests must not
-    run before the edit that they are for, although a rule allows them at once.
+    everything that waits. An approved call, and one that looks at files, still waits for an earlier one
+    without a decision: tests must not run before the edit that they are for, nor its file be read, although
+    nobody has to allow them.
     """
 
     def __init__(
@@ -143,6 +146,8 @@ class ToolRunner:
             await self._record(call, ask, self._runtime.clock(), step)
             return
         if ask is None:
+            for other in earlier if tool_kind(call.name) in _LOOKUPS else ():
+                await other.is_settled.wait()
             await self._run(call, None, step)
             return
         for other in earlier:

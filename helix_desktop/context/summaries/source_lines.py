@@ -120,9 +120,13 @@ def _rank(line: str) -> int | None:
 
 def _with_what_it_opens(lines: Sequence[str], place: int) -> tuple[str, int]:
     """Return a line with those up to where its bracket closes, and the place behind them."""
-    indent = _indent(lines[place])
+    indent, number = _indent(lines[place]), _line_number(lines[place])
     parts, size = [lines[place].rstrip()], len(lines[place])
     for line in lines[place + 1 :]:
+        if number is not None:
+            number += 1
+            if _line_number(line) != number:  # of a search: the next line that matches, not the next one
+                break
         plain = _NUMBER_ALONE.sub("", line[:_SEARCHED]).strip()
         place += 1
         if plain.startswith(("#", "//")):
@@ -132,6 +136,11 @@ def _with_what_it_opens(lines: Sequence[str], place: int) -> tuple[str, int]:
         if size > _MAX_OPEN or (plain and _indent(line) <= indent):
             break
     return " ".join(parts), place + 1
+
+
+def _line_number(line: str) -> int | None:
+    match = _NUMBER_ALONE.match(line)
+    return int(re.sub(r"\D", "", match[0])) if match else None
 
 
 def _indent(line: str) -> int:

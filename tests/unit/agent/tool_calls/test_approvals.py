@@ -18,6 +18,7 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
 from tests.support.agent_rig import AgentRig, ScriptedTools
+from tests.support.intake_rig import run_loop_iterations
 from tests.support.scripted_model import (
     ScriptedModel,
     replies_in_order,
@@ -87,6 +88,20 @@ async def test_a_call_that_a_rule_allows_waits_for_an_earlier_request() -> None:
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == ["c2", "c0", "c1"]
     await rig.assert_consistent()
+
+
+async def test_a_file_is_read_after_an_earlier_edit() -> None:
+    """Asked for together with it, as models do: what stood there before misleads them."""
+    reply = tool_call_reply(("ask", EDIT), ("read_file", {"path": "a.py"}))
+    rig = AgentRig(ScriptedModel(replies_in_order(reply, text_reply("Done."))))
+    conversation = await rig.begin()
+    await conversation.send("Go.")
+    await wait_for_requests(rig, "c0")
+    await run_loop_iterations(20)
+    assert rig.tools.executed_calls == []
+    conversation.decide("c0", "once")
+    await rig.wait_until_idle()
+    assert rig.tools.executed_calls == ["c0", "c1"]
 
 
 async def test_a_comment_on_a_denial_reaches_the_agent() -> None:

@@ -125,3 +125,15 @@ def test_source_without_a_fact_keeps_its_beginning_and_its_end() -> None:
     assert short.startswith("from package.parts import name_0\n")
     assert short.endswith("import name_89")
     assert len(short) <= 620
+
+
+def test_matching_lines_of_a_search_are_not_joined() -> None:
+    """A definition that goes on is whole where its lines stand below it, and alone where another one does."""
+    hits = "src/a.py\n  62:def due_folds(\n  211:def tokens_freed(transcript: Transcript) -> int:\n"
+    shortened = shorten_output(f"4 matching lines in 1 file:\n{hits}{'x' * 600}\n  9:import os\n", 300)
+    assert "62:def due_folds(\n" in shortened
+    assert "211:def tokens_freed" in shortened
+    lines = "import os\n" + "\n".join(
+        f"{n}:{line}" for n, line in enumerate(["def put(", "    key,", ")"], 4)
+    )
+    assert "4:def put( key, )" in shorten_output(f"{lines}\n5:def get(): ...\n{'x' * 600}", 300)
