@@ -146,8 +146,7 @@ class ToolRunner:
             await self._record(call, ask, self._runtime.clock(), step)
             return
         if ask is None:
-            for other in earlier if tool_kind(call.name) in _LOOKUPS else ():
-                await other.is_settled.wait()
+            await _settled(earlier if tool_kind(call.name) in _LOOKUPS else ())
             await self._run(call, None, step)
             return
         for other in earlier:
@@ -159,8 +158,7 @@ class ToolRunner:
         if outcome.decision == "deny":
             await self._deny(call, outcome.model_text, step)
         else:
-            for other in earlier:
-                await other.is_settled.wait()
+            await _settled(earlier)
             await self._run(call, ask, step)
         own.is_settled.set()
 
@@ -334,6 +332,12 @@ def _withheld(result: ToolResult, redacted_at_ms: int) -> ToolResult:
 
 def _unexpected_failure(call: ToolCall, error: Exception) -> ToolResult:
     return _failed(ToolError(f"{call.name} failed.", f"{type(error).__name__}: {error}"))
+
+
+async def _settled(calls: Sequence[_CallProgress]) -> None:
+    """Return once these calls ran, were denied or need no approval."""
+    for call in calls:
+        await call.is_settled.wait()
 
 
 def _failed(error: HelixError) -> ToolResult:
