@@ -66,13 +66,23 @@ def call_target(arguments: str) -> str:
     """Return the path, command or pattern of a call, on one line of at most 200 characters; may be empty."""
     args = decode_arguments(arguments)
     if isinstance(args, dict):
-        target = next((args[key] for key in _TARGET_KEYS if isinstance(args.get(key), str) and args[key]), "")
-        text = target or next((value for value in args.values() if isinstance(value, str)), "")
+        text = _target_of(args) or next((value for value in args.values() if isinstance(value, str)), "")
+        text = text or ", ".join(dict.fromkeys(filter(None, map(_target_of, _parts(args)))))
     else:
         patched = PATCHED.search(arguments)
         first = _FIRST.search(arguments)
         text = patched.group(1) if patched else first.group(1) if first else arguments
     return ellipsize(" ".join(text[: _CAP * 4].split()), _CAP)
+
+
+def _target_of(args: dict[str, Any]) -> str:
+    return next((args[key] for key in _TARGET_KEYS if isinstance(args.get(key), str) and args[key]), "")
+
+
+def _parts(args: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the parts of a call that does several things, such as edits of several files."""
+    lists = (value for value in args.values() if isinstance(value, list))
+    return [part for values in lists for part in values[:_CAP] if isinstance(part, dict)]
 
 
 def decode_arguments(text: str) -> Any:

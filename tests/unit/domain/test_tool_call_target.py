@@ -1,0 +1,22 @@
+"""What a call was about, read from its arguments."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.domain.tool_call_target import call_target
+
+
+@pytest.mark.parametrize(
+    ("arguments", "target"),
+    [
+        ('{"content": "text", "path": "a.py"}', "a.py"),
+        ('{"edits": [{"path": "a.py", "old_text": "x"}, {"path": "b.py"}, {"path": "a.py"}]}', "a.py, b.py"),
+        ('{"todos": [{"content": "Read", "status": "done"}]}', ""),
+        ('{"edits": [1, null], "n": 2}', ""),
+        ('{"edits": [{"path": "' + "a" * 999 + '"}]}', "a" * 199 + "…"),
+        ("*** Update File: c.py\n@@", "c.py"),
+    ],
+)
+def test_a_call_is_about_the_paths_in_its_arguments(arguments: str, target: str) -> None:
+    assert call_target(arguments) == target
