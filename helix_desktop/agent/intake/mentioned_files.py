@@ -20,15 +20,27 @@ async def attach_mentioned_files(
 
     A mention of no file, or of one that cannot be attached, is text and nothing else. Raises StoreError.
     """
-    result = list(attachments)
-    places = {(attachment.path, attachment.first_line, attachment.last_line) for attachment in attachments}
+    mentioned = []
     for path, first_line, last_line, *_ in find_mentions(text):
         try:
-            attachment = await attach_file(session, path, first_line, last_line)
+            mentioned.append(await attach_file(session, path, first_line, last_line))
         except InvalidInput:
             continue
-        place = (attachment.path, attachment.first_line, attachment.last_line)
-        if place not in places:
-            places.add(place)
+    return with_mentioned(attachments, mentioned)
+
+
+def with_mentioned(
+    attachments: Sequence[Attachment], mentioned: Sequence[Attachment]
+) -> tuple[Attachment, ...]:
+    """Return the attachments of a message with those of files that it mentions, each place once."""
+    result = list(attachments)
+    places = {_place(attachment) for attachment in attachments}
+    for attachment in mentioned:
+        if _place(attachment) not in places:
+            places.add(_place(attachment))
             result.append(attachment)
     return tuple(result)
+
+
+def _place(attachment: Attachment) -> tuple[str, int, int]:
+    return attachment.path, attachment.first_line, attachment.last_line

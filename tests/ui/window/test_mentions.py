@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.events.conversation import UserSpoke
 from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -56,6 +57,9 @@ async def test_files_and_cached_contents_are_completed_and_sent_along(
         expected = "File not found: gone.md (sent as text) · Attaches my notes.md:2-3 (≈ "
         await until(lambda: note(rig).startswith(expected), "both files named")
         tokens = int(note(rig).removeprefix(expected).split()[0])
+        text_tokens = await rig.workspace.contents.count_tokens(rig.composer.text())
+        estimate = f"Message: ≈ {text_tokens + tokens + FRAMING_TOKENS} tokens"
+        await until(lambda: estimate in rig.composer._status.full_text(), "the text and the file counted")
         QTest.keyClick(editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         await until(lambda: rig.events(UserSpoke), "it was sent")
         assert note(rig) == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -27,6 +27,9 @@ _TriedFile = Attachment | InvalidInput
 
 class FileMentions(QObject):
     """Looks the mentions of the composer's text up after a pause; never in the way of sending."""
+
+    looked_up = Signal(object)
+    """The attachments that the mentioned files would be: list[Attachment]."""
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class FileMentions(QObject):
             self._tried, self._tried_in = tried, conversation
             refused = [result for result in tried.values() if isinstance(result, InvalidInput)]
             problems = [f"{translate(error.what)} {translate(error.why)}" for error in refused]
+            self.looked_up.emit([result for result in tried.values() if isinstance(result, Attachment)])
             parts = (translate(found.missing_text), *problems, _attached_text(tried))
             self._composer.set_note(
                 " · ".join(filter(None, parts)), is_warning=bool(found.missing or refused)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files
+from helix_desktop.agent.intake.mentioned_files import attach_mentioned_files, with_mentioned
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import HelixError, StoreError
+from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.prompt_file import PromptFile
 from helix_desktop.domain.slash_command import SLASH, SlashInput, parse_slash_input
 from helix_desktop.domain.translatable_text import TextContext
@@ -62,6 +64,7 @@ class ComposerController(QObject):
         self.attachments = DraftAttachments(context, self._save_changed_draft)
         self.unsaved = UnsavedDrafts(context.window.banners)
         self.outgoing = OutgoingMessages()
+        self._mentioned: Sequence[Attachment] = ()  # files that the text mentions, as attachments
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
         self._count_timer.timeout.connect(lambda: start(self._show_estimate(), "count draft"))
         self.slash_commands = SlashCommands(context.window.commands)
@@ -427,6 +430,11 @@ class ComposerController(QObject):
         if not self._count_timer.isActive() and (self.widget.text() or self.attachments.current()):
             self._count_timer.start()
 
+    def count_mentioned(self, attachments: Sequence[Attachment]) -> None:
+        """Count what the files that the text mentions will add to the message."""
+        self._mentioned = attachments
+        self.recount()
+
     async def _show_estimate(self) -> None:
         text, workspace, conversation = self.widget.text(), self._workspace, self._conversation
         if workspace is None or conversation is None:
@@ -434,9 +442,10 @@ class ComposerController(QObject):
         sees_images = conversation.model.images
         message = await self._services.prompt_files.preview(workspace.id, text)
         tokens = await workspace.contents.count_tokens(message) if message.strip() else 0
+        attachments = with_mentioned(self.attachments.current(), self._mentioned if text else ())
         total = tokens + sum(
             attachment.tokens - (attachment.image.tokens if attachment.image and not sees_images else 0)
-            for attachment in self.attachments.current()
+            for attachment in attachments
         )
         total += FRAMING_TOKENS if total else 0  # as the inspector counts it once it is sent
         if text == self.widget.text() and conversation is self._conversation:
