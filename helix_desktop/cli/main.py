@@ -41,7 +41,7 @@ from helix_desktop.domain.errors import (
     WorkspaceMissing,
     WorkspaceUntrusted,
 )
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.words.errors import error_text
 from helix_desktop.words.translation import Translator, use_language
 
@@ -82,7 +82,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and exit with 2."""
-        _print_error(tr("{error} (see {command})", error=message, command="helix-desktop --help"))
+        _print_error(tr("{error} (see {command})", error=message, command=f"{self.prog} --help"))
         raise SystemExit(USAGE)
 
 
@@ -163,7 +163,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         _discard_output()
         if not isinstance(error, BrokenPipeError):  # a reader that has gone needs no words
-            _print_error(f"{error}.")
+            _print_error(error_text(_system_error(error)))
             _show_failed_window(args, error, "")
         return FAILED
     except Exception as error:  # noqa: BLE001 - the last line of defence: it is logged, and said in one line
@@ -173,6 +173,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         _show_failed_window(args, error, log_place)
         return FAILED
     return code
+
+
+def _system_error(error: OSError) -> HelixError:
+    """Return what the system refused, in words; without a file it may be the output of the command."""
+    if error.filename:
+        return HelixError(text("Couldn't use {file}.", file=error.filename), system_reason(error))
+    fix = text("Check the disk, and where the output goes.")
+    return HelixError(text("Couldn't read or write."), system_reason(error), fix)
 
 
 def _show_failed_window(args: argparse.Namespace, error: Exception, log_place: str) -> None:

@@ -27,6 +27,12 @@ MIN_TOKEN_CHARS = 16  # characters: what a user types must not be guessed by try
 
 def serve_cache(args: argparse.Namespace) -> int:
     """Serve over standard input and output, or over HTTP. Raises HelixError."""
+    if args.port and not args.http:
+        raise InvalidInput(
+            text("{option} goes with {http} only.", option="--port", http="--http"),
+            text("Without it, the cache is shared over standard input and output."),
+            text("Add {http}, or leave {option} out.", option="--port", http="--http"),
+        )
 
     async def work(services: AppServices) -> int:
         record = resolve_workspace(services, args)

@@ -8,7 +8,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -160,10 +160,7 @@ def resolve_workspace(services: AppServices, args: argparse.Namespace) -> Worksp
         if getattr(args, "verb", "") == "import":
             return services.registry.add(path)
         check_is_folder(path)
-        raise WorkspaceMissing(
-            text("{path} isn't a workspace yet.", path=path),
-            fix=text("Open the folder in the window, or run a turn in it."),
-        )
+        raise _not_a_workspace(path, services.registry.list_workspaces(include_removed=True))
     model_label = args.model or args.base_url or (record.model if record is not None else "")
     if services.models_error is not None and not model_label:
         raise services.models_error  # which model was chosen is not known: do not answer with another
@@ -177,3 +174,33 @@ def resolve_workspace(services: AppServices, args: argparse.Namespace) -> Worksp
             ),
         )
     return services.registry.add(path, trusted=args.trust)
+
+
+def _not_a_workspace(path: Path, records: Sequence[WorkspaceRecord]) -> WorkspaceMissing:
+    """Return the error for a folder without data; it names the workspace that may be meant."""
+    real = Path(os.path.realpath(path))
+    outer = [record for record in records if real.is_relative_to(record.path)]
+    if outer:
+        record = max(outer, key=lambda record: len(record.path))
+        return WorkspaceMissing(
+            text("{path} isn't a workspace.", path=path),
+            text("It's a folder inside the workspace {name}.", name=record.name),
+            text("Use {option} {folder}.", option="--workspace", folder=record.path),
+        )
+    missing = [record for record in records if not os.path.isdir(record.path)]
+    same_name = [record for record in missing if Path(record.path).name == real.name]
+    if len(candidates := same_name or missing) == 1:
+        record = candidates[0]
+        return WorkspaceMissing(
+            text("{path} isn't a workspace yet.", path=path),
+            text(
+                "The folder of the workspace {name} is missing: {folder}.",
+                name=record.name,
+                folder=record.path,
+            ),
+            text("If you moved it here, open {name} in the window and locate its folder.", name=record.name),
+        )
+    return WorkspaceMissing(
+        text("{path} isn't a workspace yet.", path=path),
+        fix=text("Open the folder in the window, or run a turn in it."),
+    )

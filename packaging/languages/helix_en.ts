@@ -6060,6 +6060,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/mcp_serve.py" />
+            <source>Add {http}, or leave {option} out.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/changes/command.py" />
             <source>Add {options}; {session} reverts all of the newest session.</source>
             <translation type="unfinished" />
@@ -6067,6 +6072,11 @@
         <message>
             <location filename="../../helix_desktop/cli/backup.py" />
             <source>Add {option}, or use {name}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/recall.py" />
+            <source>Add {option}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6082,6 +6092,11 @@
         <message>
             <location filename="../../helix_desktop/cli/changes/lines.py" />
             <source>Before the first message</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/main.py" />
+            <source>Check the disk, and where the output goes.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6107,6 +6122,16 @@
         <message>
             <location filename="../../helix_desktop/cli/move_data.py" />
             <source>Couldn't delete {paths}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/main.py" />
+            <source>Couldn't read or write.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/main.py" />
+            <source>Couldn't use {file}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6157,6 +6182,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/cache/recall.py" />
+            <source>Entry numbers such as {handle} belong to a session.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>File history: {verified} verified, {damaged} damaged</source>
             <translation type="unfinished" />
@@ -6169,6 +6199,11 @@
         <message>
             <location filename="../../helix_desktop/cli/workspace_command.py" />
             <source>If you know what the folder contains, add {trust} or trust it in the window.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/workspace_command.py" />
+            <source>If you moved it here, open {name} in the window and locate its folder.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6195,6 +6230,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/workspace_command.py" />
+            <source>It's a folder inside the workspace {name}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/exam.py" />
             <source>Judging model {model}</source>
             <translation type="unfinished" />
@@ -6202,6 +6242,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>LOST</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
+            <source>Leave it out, or the IDs.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -6545,6 +6590,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/workspace_command.py" />
+            <source>The folder of the workspace {name} is missing: {folder}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/run.py" />
             <source>The key in {variable} is sent to {host}.</source>
             <translation type="unfinished" />
@@ -6665,6 +6715,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/workspace_command.py" />
+            <source>Use {option} {folder}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/backup.py" />
             <source>Verified.</source>
             <translation type="unfinished" />
@@ -6672,6 +6727,11 @@
         <message>
             <location filename="../../helix_desktop/cli/cache_repair.py" />
             <source>Verifying the file history</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/mcp_serve.py" />
+            <source>Without it, the cache is shared over standard input and output.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7882,8 +7942,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/cli/mcp_serve.py" />
+            <source>{option} goes with {http} only.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/cli/workspace_command.py" />
             <source>{option} needs a text file.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/cache/cleanup.py" />
+            <source>{option} restores everything.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -7894,6 +7964,11 @@
         <message>
             <location filename="../../helix_desktop/cli/workspace_command.py" />
             <source>{path} isn't a workspace yet.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/workspace_command.py" />
+            <source>{path} isn't a workspace.</source>
             <translation type="unfinished" />
         </message>
         <message>

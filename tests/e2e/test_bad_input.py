@@ -104,7 +104,12 @@ UNUSABLE = [
     (("--workspace", "ws", "sessions", "--workspace", "other"), "must be one folder (got ws and other)"),
     (("--data-dir", "d", "cache", "--data-dir", "e", "list"), "must be one folder (got d and e)"),
     (("--demo", "sessions", "--workspace", "ws"), "unrecognized arguments: --demo"),
-    (("cache", "show", "--workspace", "ws"), "SHA"),
+    (("cache", "show", "--workspace", "ws"), "SHA (see helix-desktop cache show --help)"),
+    (("cache", "recall", "e3-e5", "--workspace", "ws"), "e3-e5 belong to a session. Add --from-session."),
+    (("cache", "restore", "--all", "abc", "--workspace", "ws"), "--all restores everything. Leave it out"),
+    (("changes", "accept", "--file", "other.txt", "--workspace", "ws"), "The session has no such changes."),
+    (("mcp", "--port", "8000", "--workspace", "ws"), "--port goes with --http only."),
+    (("sessions", "--workspace", "ws/inside"), "It's a folder inside the workspace ws. Use --workspace /"),
     (("demo",), "--out"),
     (("run", "--workspace", "nowhere", "--message", "hi"), "nowhere isn't a folder."),
     (("run", "--workspace", "ws/a.txt", "--message", "hi"), "ws/a.txt isn't a folder."),
@@ -192,13 +197,14 @@ def test_invalid_input_is_named_in_one_line(
     cli: Cli, refuse: Refuse, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (cli.folder / "other").mkdir()
+    (cli.project / "inside").mkdir()
     assert say(*turn()) == 0
     before = sorted(cli.data.glob("workspaces/*"))
     for words, expected in UNUSABLE:
         message = refuse(*words)
         assert expected in message, (words, message)
     assert sorted(cli.data.glob("workspaces/*")) == before
-    assert sorted(path.name for path in cli.project.iterdir()) == ["a.txt"]
+    assert sorted(path.name for path in cli.project.iterdir()) == ["a.txt", "inside"]
     capsys.readouterr()
     assert say("timeline", "--workspace", "ws") == 0
     assert capsys.readouterr().out.startswith("hi  ("), "and the workspace is as it was"
@@ -400,3 +406,20 @@ def test_screenshots_refuse_a_size_that_is_none(refuse: Refuse, size: str) -> No
 async def test_screenshots_refuse_a_size_that_the_window_cannot_have(cli: Cli) -> None:
     shots = await cli("screenshots", "--out", "out", "--size", "300x300")
     shots.assert_refused(2, "The window can't be 300 × 300 pixels. The smallest is ")
+
+
+def test_a_folder_that_was_moved_is_named_with_its_workspace(cli: Cli, refuse: Refuse) -> None:
+    assert say(*turn()) == 0
+    cli.project.rename(cli.folder / "moved")
+    message = refuse("sessions", "--workspace", "moved")
+    assert (
+        f"The folder of the workspace ws is missing: {cli.project}. If you moved it here, open ws" in message
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device is always full")
+async def test_output_that_cannot_be_written_is_named(cli: Cli) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    result = await wait_for_exit(await cli.start("commands", stdout=full))
+    os.close(full)
+    result.assert_refused(1, "Couldn't read or write. No space left on device. Check the disk")

@@ -126,6 +126,10 @@ async def restore(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
             text("No item to restore was given."),
             fix=text("Enter a digest, a session ID or {all}.", all="--all"),
         )
+    if args.all and args.ids:
+        raise InvalidInput(
+            text("{option} restores everything.", option="--all"), fix=text("Leave it out, or the IDs.")
+        )
     selected = candidates if args.all else [_match_prefix(candidates, prefix) for prefix in args.ids]
     sessions = {session.id for session in trash_contents.sessions}
     result = await retention.restore([item_id for item_id in selected if item_id not in sessions])

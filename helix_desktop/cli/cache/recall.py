@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
 from dataclasses import dataclass
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -12,9 +13,14 @@ from helix_desktop.cli.cache.list import resolve_session
 from helix_desktop.cli.output import print_out
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import RECALL_TOOL, SEARCH_TOOL
+from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
 
+text = TextContext("Command line")
+
+_ENTRIES = re.compile(r"e\d+(-e?\d+)?")
 _MAX_HITS = 50  # the most that the tool takes
 
 
@@ -28,6 +34,11 @@ class StoredSession:
 
 async def recall(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
     """Print what the agent would get for a hash or entry numbers. Raises HelixError."""
+    if not args.from_session and _ENTRIES.fullmatch(args.handle):
+        raise InvalidInput(
+            text("Entry numbers such as {handle} belong to a session.", handle=args.handle),
+            fix=text("Add {option}.", option="--from-session"),
+        )
     arguments = {
         "hash": args.handle,
         "pattern": args.pattern,
@@ -55,11 +66,11 @@ async def _print_answer(
     session = await _read_session(args.from_session, workspace)
     tools = services.tools.create_session_tools(workspace.store, session)
     result = await tools.run(ToolCall("cli", tool, json.dumps(arguments)))
-    text = result.model_text or result.content.decode("utf-8", "replace")
+    answer = result.model_text or result.content.decode("utf-8", "replace")
     if args.json:
-        print_out(json.dumps({"recalled": result.recalled, "text": text}, indent=1))
+        print_out(json.dumps({"recalled": result.recalled, "text": answer}, indent=1))
     else:
-        print_out(text.removesuffix("\n"))
+        print_out(answer.removesuffix("\n"))
     return 0
 
 

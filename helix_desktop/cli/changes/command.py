@@ -12,7 +12,14 @@ from typing import Any
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.changes.lines import changes_lines, plan_lines
-from helix_desktop.cli.changes.selection import check_turn, files_of, find_step, last_revert, select
+from helix_desktop.cli.changes.selection import (
+    check_turn,
+    files_of,
+    find_step,
+    last_revert,
+    no_such_changes,
+    select,
+)
 from helix_desktop.cli.output import as_builtins, print_err, print_out
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
@@ -120,6 +127,9 @@ async def _redo(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
 async def _accept(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
     session = await _session(args, workspace)
     paths = files_of(args)
+    changed = {file.path for file in (await workspace.changes.of_session(session)).files}
+    if not changed.issuperset(paths):
+        raise no_such_changes()
     await workspace.changes.accept(session, paths)
     if args.json:
         print_out(json.dumps({"session": session, "accepted": paths}, indent=1))

@@ -31,11 +31,16 @@ def select(args: argparse.Namespace, changes: SessionChanges) -> RevertSelection
             if row.capture in captures and any(change.path in paths for change in row.changes)
         )
     if not captures:
-        raise InvalidInput(
-            text("The session has no such changes."),
-            fix=text("List them with {command}.", command="helix-desktop changes list"),
-        )
+        raise no_such_changes()
     return RevertSelection(captures, paths, scope=_scope(args))
+
+
+def no_such_changes() -> InvalidInput:
+    """Return the error for changes that the session doesn't have."""
+    return InvalidInput(
+        text("The session has no such changes."),
+        fix=text("List them with {command}.", command="helix-desktop changes list"),
+    )
 
 
 def check_turn(args: argparse.Namespace, changes: SessionChanges) -> None:
