@@ -56,8 +56,11 @@ class SessionBudget:
 
     @property
     def spent(self) -> Spending:
-        """The total spent on model calls so far, subagents included."""
-        return sum(self.subagent_spending.values(), self._session.transcript.spending)
+        """The total spent on model calls so far, subagents included; of the provider cache its own steps."""
+        subagents = (
+            Spending(spent.tokens, spent.cost, spent.estimated) for spent in self.subagent_spending.values()
+        )
+        return sum(subagents, self._session.transcript.spending)
 
     @property
     def is_exhausted(self) -> bool:

@@ -12,9 +12,11 @@ import msgspec
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.session_updates import ModelCalled, ResponseDelta, ResponseReset
 from helix_desktop.agent.window.provider_cache_hints import with_cache_hints
-from helix_desktop.context.window.usage_gauge import latest_report
+from helix_desktop.context.rewrites.planner import is_prompt_cache_cold
+from helix_desktop.context.window.request_cost import next_request_cost
+from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import Window
-from helix_desktop.domain.cost import Spending, spending_of, step_cost
+from helix_desktop.domain.cost import Spending, call_cost, spending_of
 from helix_desktop.domain.errors import InvalidModelResponse, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.summary import HandoverDiscarded
@@ -25,6 +27,7 @@ from helix_desktop.domain.messages import (
     RequestState,
     RetryScheduled,
     TextDelta,
+    Usage,
     no_wait,
 )
 from helix_desktop.domain.translatable_text import TextContext
@@ -45,7 +48,8 @@ class ResponseStream:
     def __init__(self, runtime: SessionRuntime) -> None:
         self._runtime = runtime
         self.waiting_since_ms = 0
-        self.text, self._reasoning, self._request_tokens = "", "", 0  # tokens of the request being answered
+        self.text, self._reasoning = "", ""
+        self._request = AssistantSpoke("", "", tokens=0, stop="stopped")  # as it counts without an answer
         self._is_sent, self._unrecorded = False, Spending()
         self.sent_after = 0
         self._retry: tuple[ResponseReset, float] | None = None  # with the event loop's time when it is due
@@ -58,8 +62,8 @@ class ResponseStream:
         `last_seq` is the event of the session that the window was made after.
         """
         await self._record_lost()  # of a request that the model refused in the middle of its answer
-        self.text, self._request_tokens, self._retry = "", window.estimate, None
-        self.sent_after = last_seq
+        self.text, self._retry, self.sent_after = "", None, last_seq
+        self._request = self._unanswered(window)
         request = with_cache_hints(window.request, window, self._runtime)
         request = msgspec.structs.replace(request, report_state=self._on_request_state)
         self.waiting_since_ms = self._saved_at_ms = self._runtime.clock()
@@ -203,10 +207,10 @@ class ResponseStream:
 
     async def _counted(self, answer: AssistantSpoke) -> AssistantSpoke:
         tokens, info = await self._runtime.count_tokens(answer.text), self._runtime.frame.info
-        answer = msgspec.structs.replace(answer, tokens=tokens)
-        if answer.model != info.label:  # the prices of another are not known
-            return answer
-        return msgspec.structs.replace(answer, cost=step_cost(info, answer))
+        cost = answer.cost
+        if answer.model == info.label:  # the prices of another are not known
+            cost += call_cost(info, Usage(0, tokens))
+        return msgspec.structs.replace(answer, tokens=tokens, cost=cost)
 
     def _with_reach(self, answer: AssistantSpoke) -> AssistantSpoke:
         reached = self._runtime.transcript.rewritten_after(answer.sent_after)
@@ -226,17 +230,22 @@ class ResponseStream:
 
     def _partial_answer(self) -> AssistantSpoke:
         """Return what came so far of the answer, as one that was stopped; its tokens are not counted."""
-        frame = self._runtime.frame
-        info = frame.info
-        report = latest_report(self._runtime.transcript, info.label)
+        return msgspec.structs.replace(self._request, text=self.text)
+
+    def _unanswered(self, window: Window) -> AssistantSpoke:
+        """Return an empty answer: the request's tokens, and its cost by what the provider has cached."""
+        runtime, transcript, frame = self._runtime, self._runtime.transcript, self._runtime.frame
+        gauge = measure_usage(window, transcript, runtime.policy, frame)
+        is_cold = is_prompt_cache_cold(transcript, runtime.policy, frame.info.label, runtime.clock())
         return AssistantSpoke(
-            self.text,
-            info.label,
+            "",
+            frame.info.label,
             tokens=0,
-            estimate=self._request_tokens,
+            estimate=window.estimate,
             stop="stopped",
-            demo=info.demo,
-            window=info.window,
+            demo=frame.info.demo,
+            window=frame.info.window,
             sent_after=self.sent_after,
-            ratio=report.ratio if report else frame.ratio,
+            ratio=gauge.used / window.estimate if window.estimate else gauge.ratio,
+            cost=next_request_cost(window, gauge, transcript, frame.info, is_cold).cost or 0.0,
         )

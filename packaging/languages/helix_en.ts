@@ -12122,7 +12122,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
-            <source>Share of the input tokens that were read from the provider cache.</source>
+            <source>Share of the input tokens that were read from the provider cache, in the answers of this session. Summaries, side questions and subagents aren't counted here.</source>
             <translation type="unfinished" />
         </message>
         <message>

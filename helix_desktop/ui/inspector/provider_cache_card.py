@@ -29,7 +29,12 @@ class ProviderCacheCard(Card):
         self._state: ProviderCacheState | None = None
         self._lines: list[_RequestLine] = []
         self._share = Pill("", "ok")
-        self._share.setToolTip(tr("Share of the input tokens that were read from the provider cache."))
+        self._share.setToolTip(
+            tr(
+                "Share of the input tokens that were read from the provider cache, in the answers of this "
+                "session. Summaries, side questions and subagents aren't counted here."
+            )
+        )
         requests = IconButton("eye", tr("Show all requests"), px=15, edge=28)
         requests.clicked.connect(self.requests_requested)
         self.body.addWidget(ResponsiveRow(TextLine(tr("Provider cache"), 13, 600), [self._share, requests]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import msgspec
 import pytest
 
@@ -20,6 +22,7 @@ from tests.support.scripted_model import (
     Script,
     ScriptedModel,
     ScriptedReply,
+    SendingModel,
     replies_in_order,
     text_reply,
     thinking_script,
@@ -107,6 +110,28 @@ async def test_unreported_cost_is_estimated() -> None:
     expected = (answer.estimate * 2.0 + answer.tokens * 10.0) / 1_000_000
     assert answer.cost == pytest.approx(expected)
     assert rig.conversation.budget.spent.tokens == answer.estimate + answer.tokens > 0
+
+
+async def test_a_stopped_request_costs_what_was_shown_before_it() -> None:
+    """Its tokens as the gauge had them, most of them from the provider's cache."""
+    never = asyncio.Event()
+    reported = costing(text_reply("A few words only."), 1_000, 50, cached=600)
+    rig = AgentRig(SendingModel(replies_in_order(reported, [never]), PRICED), PLAIN)
+    await (await rig.begin()).run("Go.")
+    await rig.conversation.send("Go on.")
+    await rig.wait_until(lambda: len(rig.model.requests) == 2)
+    used, cost = rig.conversation.window.measure()[1].used, rig.conversation.window.cost()
+    assert cost.cached > 0
+    await rig.conversation.stop()
+    stopped = rig.events(TurnEnded)[-1]
+    assert (stopped.spent, stopped.cost) == (used, pytest.approx(cost.cost))
+
+
+async def test_the_provider_cache_is_that_of_the_session_s_own_steps() -> None:
+    """Subagents have their own: after a restart no more is known of theirs."""
+    rig = await start_session(replies_in_order(text_reply("Done.")))
+    rig.conversation.budget.subagent_spending["child"] = Spending(90, 0.5, True, 40, 10, 30)
+    assert rig.conversation.budget.spent == Spending(90, 0.5, True)
 
 
 async def test_the_policy_s_budget_applies_to_sessions_without_their_own() -> None:
