@@ -11,7 +11,7 @@ from helix_desktop.agent.ports.model import TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.context.summaries.telling_lines import ShortenOutput, shorten_output
+from helix_desktop.context.summaries.informative_lines import ShortenOutput, shorten_output
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.effort import SentEffort
 from helix_desktop.system.clock import ClockMs

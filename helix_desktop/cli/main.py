@@ -187,16 +187,16 @@ def _show_failed_window(args: argparse.Namespace, error: Exception, log_place: s
     """Show an unexpected error of the window in a message box: who started it may see no terminal."""
     if getattr(args, "command", "") not in (None, OPEN_COMMAND):
         return
-    from helix_desktop.app.failed_start import (
+    from helix_desktop.app.plain_startup_error import (
         couldnt_start_text,
         damaged_installation_text,
-        show_failed_start,
+        show_plain_startup_error,
     )
 
     what, fix = tr("Something went wrong, and Helix Desktop had to stop."), log_place
     if isinstance(error, ImportError):
         what, fix = couldnt_start_text(), f"{damaged_installation_text()} {log_place}"
-    show_failed_start(what, f"{type(error).__name__}: {error}", fix)
+    show_plain_startup_error(what, f"{type(error).__name__}: {error}", fix)
 
 
 def _run_sample_python(argv: Sequence[str]) -> int:

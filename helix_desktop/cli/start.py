@@ -20,14 +20,14 @@ def start() -> int:
 
 def _report_damage(error: ImportError) -> int:
     """Say that a part of the program can't be loaded, in a message box if the window was to open."""
-    from helix_desktop.app.failed_start import (
+    from helix_desktop.app.plain_startup_error import (
         couldnt_start_text,
         damaged_installation_text,
-        show_failed_start,
+        show_plain_startup_error,
     )
 
     what, fix = couldnt_start_text(), damaged_installation_text()
     sys.stderr.write(f"helix-desktop: {what} {error}. {fix}\n")
     if set(sys.argv[1::2]) <= _WINDOW_OPTIONS:
-        show_failed_start(what, str(error), fix)
+        show_plain_startup_error(what, str(error), fix)
     return FAILED

@@ -9106,7 +9106,7 @@
     <context>
         <name>Context</name>
         <message>
-            <location filename="../../helix_desktop/context/summaries/edited_handover.py" />
+            <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>Add them again.</source>
             <translation type="unfinished" />
         </message>
@@ -9181,7 +9181,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/context/summaries/edited_handover.py" />
+            <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>Headings are missing: {headings}.</source>
             <translation type="unfinished" />
         </message>
@@ -9191,8 +9191,8 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/context/summaries/edited_handover.py" />
             <location filename="../../helix_desktop/context/summaries/handover.py" />
+            <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>It is empty.</source>
             <translation type="unfinished" />
         </message>
@@ -9202,22 +9202,22 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/context/summaries/edited_handover.py" />
+            <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>Line {line} is before the first heading.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/context/summaries/edited_handover.py" />
+            <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>Line {line}: the heading {heading} appears twice.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/context/summaries/edited_handover.py" />
+            <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>Line {line}: {heading} isn't one of the six headings.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/context/summaries/edited_handover.py" />
+            <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>Merge its two sections.</source>
             <translation type="unfinished" />
         </message>
@@ -9268,7 +9268,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/context/summaries/edited_handover.py" />
+            <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>Start with the heading ## {heading}.</source>
             <translation type="unfinished" />
         </message>
@@ -9283,7 +9283,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/context/summaries/edited_handover.py" />
+            <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>The edited handover can't be read.</source>
             <translation type="unfinished" />
         </message>
@@ -9332,7 +9332,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/context/summaries/edited_handover.py" />
+            <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>The six headings are: {headings}.</source>
             <translation type="unfinished" />
         </message>
@@ -9357,7 +9357,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/context/summaries/edited_handover.py" />
+            <location filename="../../helix_desktop/context/summaries/handover_revision.py" />
             <source>Write at least one sentence.</source>
             <translation type="unfinished" />
         </message>
@@ -22652,7 +22652,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/app/failed_start.py" />
+            <location filename="../../helix_desktop/app/plain_startup_error.py" />
             <location filename="../../helix_desktop/ui/shell/crash_notice.py" />
             <source>Close</source>
             <translation type="unfinished" />
@@ -22704,7 +22704,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/app/failed_start.py" />
+            <location filename="../../helix_desktop/app/plain_startup_error.py" />
             <location filename="../../helix_desktop/ui/shell/actions.py" />
             <location filename="../../helix_desktop/ui/shell/crash_notice.py" />
             <source>Copy</source>
@@ -22828,7 +22828,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/app/failed_start.py" />
+            <location filename="../../helix_desktop/app/plain_startup_error.py" />
             <source>Helix Desktop couldn't start.</source>
             <translation type="unfinished" />
         </message>
@@ -23350,7 +23350,7 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/app/failed_start.py" />
+            <location filename="../../helix_desktop/app/plain_startup_error.py" />
             <source>The installation is damaged or incomplete. Install Helix Desktop again.</source>
             <translation type="unfinished" />
         </message>

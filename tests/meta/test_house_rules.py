@@ -184,7 +184,7 @@ def test_what_the_syntax_shows() -> None:
             if not place.startswith(
                 (
                     "helix_desktop/app/main.py:",
-                    "helix_desktop/app/failed_start.py:",
+                    "helix_desktop/app/plain_startup_error.py:",
                     "helix_desktop/ui/design/drops.py:",
                 )
             )

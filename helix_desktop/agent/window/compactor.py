@@ -18,10 +18,6 @@ from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner, sweep
 from helix_desktop.context.summaries.cut_points import CutPoint
-from helix_desktop.context.summaries.edited_handover import (
-    from_markdown,
-    to_markdown,
-)
 from helix_desktop.context.summaries.handover import (
     covered_counts,
     covered_messages,
@@ -33,8 +29,12 @@ from helix_desktop.context.summaries.handover import (
     user_text_seqs,
 )
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
+from helix_desktop.context.summaries.handover_rerun import without_handover
+from helix_desktop.context.summaries.handover_revision import (
+    from_markdown,
+    to_markdown,
+)
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
-from helix_desktop.context.summaries.repeated_handover import without_handover
 from helix_desktop.context.summaries.summary_check import accept_sections, summary_input
 from helix_desktop.context.summaries.summary_coverage import (
     covered_facts,

@@ -9,8 +9,8 @@ import msgspec
 from helix_desktop.agent.session_runtime import SessionRuntime
 from helix_desktop.agent.window.handover_check import active_handover, checked_handover, fork_with
 from helix_desktop.agent.window.handover_draft import RevisionDraft
-from helix_desktop.context.summaries.edited_handover import original_of, revised_handover
 from helix_desktop.context.summaries.handover import covered_messages
+from helix_desktop.context.summaries.handover_revision import original_of, revised_handover
 from helix_desktop.context.summaries.summary_coverage import covered_facts
 from helix_desktop.context.window.usage_gauge import measure_usage
 from helix_desktop.context.window.window import project

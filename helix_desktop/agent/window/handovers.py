@@ -18,8 +18,8 @@ from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.rewrites import planner
 from helix_desktop.context.summaries import cut_points
 from helix_desktop.context.summaries.cut_points import CutPoint
-from helix_desktop.context.summaries.edited_handover import sections_with
-from helix_desktop.context.summaries.repeated_handover import same_cut, without_handover
+from helix_desktop.context.summaries.handover_rerun import same_cut, without_handover
+from helix_desktop.context.summaries.handover_revision import sections_with
 from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.cost import CostEstimate, SpendReply, spending_of

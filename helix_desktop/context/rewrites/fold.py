@@ -24,7 +24,7 @@ from helix_desktop.context.rewrites.sweep import (
     CACHED_PRICE,
     InWork,
     SweepPlan,
-    names_tokens,
+    names_line_tokens,
     rewrite_price,
 )
 from helix_desktop.context.summaries.handover import newest_texts_tokens, user_text_budget
@@ -85,7 +85,7 @@ def due_folds(
     if transcript.wordless_tokens(*_protected_tail(transcript, policy)) < least:  # no fold frees more
         return []
     runs = _foldable_runs(transcript, policy, edges)
-    names = sum(names_tokens(policy, run.gain) for run in runs)
+    names = sum(names_line_tokens(policy, run.gain) for run in runs)
     gain = sum(run.gain for run in runs) - names
     if not runs or gain < least:
         return []

@@ -18,13 +18,13 @@ from helix_desktop.context.summaries.conclusions import (
     conclusions_in,
     cut_between_words,
     cut_sentence,
+    informative_sentences,
     sentences_in,
     states_anything,
-    telling_sentences,
 )
+from helix_desktop.context.summaries.informative_lines import described_result, short_text
 from helix_desktop.context.summaries.ledger_entries import LEGEND
 from helix_desktop.context.summaries.repeated_blocks import QuotedBlocks, Repeat, quoted_tokens
-from helix_desktop.context.summaries.telling_lines import described_result, short_text
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.files.command import is_test_command
@@ -341,7 +341,7 @@ def _telling_part(text: str, cap: int) -> str:
     """
     line = " ".join(text[: cap * 2].split())
     if len(line) > cap:
-        sentences = [sentence.text for sentence in telling_sentences(text, cap) or sentences_in(text)]
+        sentences = [sentence.text for sentence in informative_sentences(text, cap) or sentences_in(text)]
         line = cut_sentence(sentences[0], cap) if len(sentences) == 1 else " ".join(sentences) or line
     return _quote_lookalikes(cut_between_words(line, cap))
 

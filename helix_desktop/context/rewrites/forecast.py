@@ -144,7 +144,7 @@ def _as_rewrite(
     masked = ready.masked if ready is not None else ()
     outside = tuple(seq for seq in masked if not any(plan.after < seq <= plan.upto for plan in folds))
     freed = [*(plan.gain for plan in folds), sweep.tokens_saved(transcript, outside)]
-    saved = sum(tokens - sweep.names_tokens(policy, tokens) for tokens in freed)
+    saved = sum(tokens - sweep.names_line_tokens(policy, tokens) for tokens in freed)
     first = min([*(plan.after + 1 for plan in folds), *outside])
     items = transcript.between(first - 1, transcript.last_seq)
     resent = transcript.tokens_from(items[0].seq) - saved if items else 0

@@ -187,7 +187,7 @@ def sweep_with_rewrite(transcript: Transcript, policy: ContextPolicy) -> SweepPl
     if not candidates:
         return None
     saved = sum(candidate.saving for candidate in candidates)
-    return SweepPlan(tuple(candidate.seq for candidate in candidates), saved, rent_of(candidates))
+    return SweepPlan(tuple(candidate.seq for candidate in candidates), saved, cost_of_keeping(candidates))
 
 
 def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, window: int) -> bool:
@@ -196,7 +196,7 @@ def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, win
         return True
     if policy.sweep == "fixed":
         return plan.saved >= policy.sweep_fixed
-    names = names_tokens(policy, plan.saved)
+    names = names_line_tokens(policy, plan.saved)
     saved = plan.saved - names
     if saved < policy.sweep_min:
         return False
@@ -217,12 +217,12 @@ def rewrite_price(used: float, window: int) -> float:
     return REWRITE_PRICE * (1 + (_PATIENCE - 1) * room)
 
 
-def names_tokens(policy: ContextPolicy, freed: int) -> int:
+def names_line_tokens(policy: ContextPolicy, freed: int) -> int:
     """Return about the tokens of the line of names that a rewrite which frees `freed` tokens will add."""
     return min(int(policy.anchor_tokens * NAMES_SHARE), freed // 2)
 
 
-def rent_of(candidates: list[SweepCandidate]) -> float:
+def cost_of_keeping(candidates: list[SweepCandidate]) -> float:
     """Return what keeping these in the window has cost since they became candidates, in uncached tokens."""
     return CACHED_PRICE * sum(candidate.saving * (candidate.waited_steps + 1) for candidate in candidates)
 

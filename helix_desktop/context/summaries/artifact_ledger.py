@@ -9,6 +9,11 @@ import msgspec
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.command_lines import shown_command, whole_command
+from helix_desktop.context.summaries.informative_lines import (
+    described_result,
+    error_line,
+    last_informative_line,
+)
 from helix_desktop.context.summaries.ledger_entries import (
     COMMAND_CHARS,
     FLAGS,
@@ -22,7 +27,6 @@ from helix_desktop.context.summaries.ledger_entries import (
     LedgerFileState,
     StoredContent,
 )
-from helix_desktop.context.summaries.telling_lines import described_result, error_line, last_telling_line
 from helix_desktop.context.summaries.touched_files import (
     UNKNOWN_CALL,
     CallContent,
@@ -156,7 +160,7 @@ class Ledger(msgspec.Struct):
     def _add_command(self, answer: ToolAnswered, seq: int) -> None:
         ok = answer.ok and answer.exit_code in (0, None)
         described = described_result(answer.about, answer.exit_code)
-        result_line = described if answer.about else last_telling_line(answer.text)
+        result_line = described if answer.about else last_informative_line(answer.text)
         result = (error_line(answer.text) or result_line) if not ok else result_line
         # The same command with another part of its output shown is one: else each `| tail -20` stands there.
         key = whole_command(answer.target)

@@ -123,7 +123,7 @@ def states_anything(text: str) -> bool:
     return any(sentence.worth for sentence in sentences_in(text))
 
 
-def telling_sentences(text: str, max_chars: int) -> list[Sentence]:
+def informative_sentences(text: str, max_chars: int) -> list[Sentence]:
     """Return the sentences that state most in about `max_chars`, in their order; none if no one does.
 
     Each has the heading above it, or the sentence that has its subject, if both fit.

@@ -18,7 +18,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger
 from helix_desktop.context.summaries.command_lines import main_part
 from helix_desktop.context.summaries.conclusions import cut_between_words, main_statement
-from helix_desktop.context.summaries.telling_lines import last_telling_line
+from helix_desktop.context.summaries.informative_lines import last_informative_line
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverage
 from helix_desktop.domain.identifiers import identifiers_in
@@ -111,7 +111,7 @@ class CoveredFacts:
                 if decision := decision_text(question, reply):
                     self._note("instructions", _shortened(decision), item.seq)
             case ToolAnswered() as answer if tool_kind(answer.name) == "command" and not answer.recalled:
-                line = answer.about or last_telling_line(answer.text)
+                line = answer.about or last_informative_line(answer.text)
                 for match in _hashes_in(line):
                     self._note("hashes", match[0], item.seq, _sentence_around(line, match))
 

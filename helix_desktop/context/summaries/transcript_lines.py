@@ -9,13 +9,13 @@ import msgspec
 
 from helix_desktop.context.log.ended_observations import ended_observations
 from helix_desktop.context.log.window_layout import Cover, LogItem
-from helix_desktop.context.summaries.telling_lines import (
+from helix_desktop.context.summaries.informative_lines import (
     ShortenOutput,
     described_result,
     error_line,
-    last_telling_line,
+    informative_source_lines,
+    last_informative_line,
     shorten_output,
-    telling_source_lines,
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
@@ -133,7 +133,7 @@ def _folded_line(item: LogItem, of_source: int = 0) -> TranscriptLine:
             described = described_result(answer.about, answer.exit_code)
             body = described if answer.about else _first_and_telling_line(answer)
             if of_source and tool_kind(answer.name) == "read":
-                body = "\n".join(filter(None, (body, telling_source_lines(answer.text, of_source))))
+                body = "\n".join(filter(None, (body, informative_source_lines(answer.text, of_source))))
             return TranscriptLine(_output_opening(item.seq, answer), body)
         case AssistantSpoke(text=text, calls=calls):
             names = ", ".join(dict.fromkeys(call.name for call in calls))
@@ -144,7 +144,7 @@ def _folded_line(item: LogItem, of_source: int = 0) -> TranscriptLine:
 
 
 def _first_and_telling_line(answer: ToolAnswered) -> str:
-    telling = error_line(answer.text) if not answer.ok else last_telling_line(answer.text)
+    telling = error_line(answer.text) if not answer.ok else last_informative_line(answer.text)
     return (
         answer.first_line
         if telling[:_TELLING_CAP] in answer.first_line

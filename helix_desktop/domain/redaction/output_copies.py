@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
 from helix_desktop.domain.identifiers import identifiers_in, names_in_line
-from helix_desktop.domain.redaction.text_variants import SURE, common_length, is_inside_word, without_rest
+from helix_desktop.domain.redaction.text_variants import SURE, common_length, is_inside_word, redact_cut_rest
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 _MIN_CHARS, _MIN_LETTERS = 8, 4  # of a line that is looked for anywhere: shorter ones mean something else
@@ -45,7 +45,7 @@ class OutputCopies:
         """Return a text without these words."""
         for line in self._lines:
             text = self._without_line(text, line)
-        text = without_rest(text, self._long_lines, self._mark, SURE)
+        text = redact_cut_rest(text, self._long_lines, self._mark, SURE)
         if self._result is not None:
             text = self._result.sub(self._without_result, text)
         return _NAMES_LINE.sub(lambda match: self._without_names(match[0]), text)

@@ -38,7 +38,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction.output_copies import OutputCopies
 from helix_desktop.domain.redaction.removed_arguments import removed_texts, without_descriptions
-from helix_desktop.domain.redaction.text_variants import encoded_variants, without_cut
+from helix_desktop.domain.redaction.text_variants import encoded_variants, redact_cut_parts
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
 from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.domain.text_format import utc_day
@@ -196,7 +196,7 @@ class Redaction:
     def redact_text(self, text: str) -> str:
         """Return the text redacted, with index entries by their new digests."""
         for needle in self.needles:
-            text = without_cut(text.replace(needle, self.mark), needle, self.mark)
+            text = redact_cut_parts(text.replace(needle, self.mark), needle, self.mark)
         if self.new_digests and len(text) >= MIN_PREFIX:
             text = _HANDLE.sub(lambda match: self._new_handle(match[0]), text)
         return text

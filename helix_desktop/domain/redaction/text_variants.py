@@ -36,7 +36,7 @@ def encoded_variants(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(variants))
 
 
-def without_cut(text: str, secret: str, mark: str) -> str:
+def redact_cut_parts(text: str, secret: str, mark: str) -> str:
     """Return a text with `mark` for each part of a secret that a title, a note or a summary cut off.
 
     Found is what borders the place of the cut: at least half of the secret or eight characters. Less of it
@@ -46,7 +46,7 @@ def without_cut(text: str, secret: str, mark: str) -> str:
         return text
     secret = secret.strip()
     least = min(_MIN_OF_CUT, -(-len(secret) // 2))
-    return without_rest(_without_beginning(text, secret, mark, least), secret, mark, least)
+    return redact_cut_rest(_without_beginning(text, secret, mark, least), secret, mark, least)
 
 
 def _without_beginning(text: str, secret: str, mark: str, least: int) -> str:
@@ -62,7 +62,7 @@ def _without_beginning(text: str, secret: str, mark: str, least: int) -> str:
     return text
 
 
-def without_rest(text: str, secret: str, mark: str, least: int) -> str:
+def redact_cut_rest(text: str, secret: str, mark: str, least: int) -> str:
     """Return a text without what a cut left of a secret behind it: its end, or all up to the next cut.
 
     Sixteen characters of it are enough wherever they end.

@@ -18,7 +18,7 @@ from helix_desktop.context.rewrites.planner import OBSERVATION_TOKENS, SUMMARY_T
 from helix_desktop.context.rewrites.sweep import (
     CACHED_PRICE,
     MIN_PROTECTED_STEPS,
-    names_tokens,
+    names_line_tokens,
     rewrite_price,
 )
 from helix_desktop.context.summaries.handover import user_text_budget
@@ -183,7 +183,7 @@ class _Approximation:
         shared = float(before)
         if policy.fold_after_steps:
             folds.advance(messages, count, step, self._gains)
-            names = names_tokens(policy, folds.gain)
+            names = names_line_tokens(policy, folds.gain)
             price = self._price * (folds.behind(total) + names - sweeps.gain)
             price += CACHED_PRICE * NOTE_CALLS * (HEADER_TOKENS + names)
             is_ready = folds.gain - names >= policy.fold_least
@@ -225,7 +225,7 @@ class _Approximation:
         policy, folds = self._policy, self._folds
         upto = folds.position
         masked = self._saved_between(self._covered, min(upto, self._masked_upto))
-        names = names_tokens(policy, folds.gain)
+        names = names_line_tokens(policy, folds.gain)
         self._notes += names + sum(message.in_note for message in self._messages[self._covered : upto])
         freed, cap = folds.gain - masked - names, policy.condense_at * self._room
         if cap and self._notes > cap:

@@ -19,7 +19,7 @@ from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.prompt_version import split_versions
-from helix_desktop.context.summaries.telling_lines import ShortenOutput
+from helix_desktop.context.summaries.informative_lines import ShortenOutput
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.events.choices import HoldSet

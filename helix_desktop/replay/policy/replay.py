@@ -8,7 +8,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.context.summaries.telling_lines import ShortenOutput, shorten_output
+from helix_desktop.context.summaries.informative_lines import ShortenOutput, shorten_output
 from helix_desktop.context.window.usage_gauge import UsageGauge, estimate_next_request, handover_threshold
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnRetried
 from helix_desktop.domain.events.recorded_event import RecordedEvent

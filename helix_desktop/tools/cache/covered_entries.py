@@ -53,7 +53,7 @@ class CoveredEntries:
 _Entries = dict[tuple[str, int, str, str], CoveredEntry]
 
 
-def always() -> bool:
+def no_time_limit() -> bool:
     """Return True: nothing limits the time."""
     return True
 
@@ -66,7 +66,7 @@ async def read_index(contents: ContentReader, origins: Origins, digest: str) -> 
 
 
 async def read_covered_entries(
-    contents: ContentReader, origins: Origins, digest: str, may_go_on: Callable[[], bool] = always
+    contents: ContentReader, origins: Origins, digest: str, may_go_on: Callable[[], bool] = no_time_limit
 ) -> CoveredEntries:
     """Return everything that an index leads to, through earlier ones too. Raises StoreError for the first."""
     found: _Entries = {}

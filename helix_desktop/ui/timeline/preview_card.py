@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.edited_handover import to_markdown
 from helix_desktop.context.summaries.handover_preview import HandoverPreview, HandoverPreviewWriter
+from helix_desktop.context.summaries.handover_revision import to_markdown
 from helix_desktop.ui.timeline.card_data import PreviewCard
 from helix_desktop.words.summary_coverage import coverage_text, missing_text
 from helix_desktop.words.translation import Translator, translate

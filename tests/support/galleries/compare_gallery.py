@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.context.summaries.compare_handovers import ComparedSection, compare_handovers
-from helix_desktop.context.summaries.edited_handover import to_fields
+from helix_desktop.context.summaries.handover_revision import to_fields
 from helix_desktop.domain.events.summary import Bullet, Section
 from helix_desktop.ui.handover.compare_dialog import CompareDialog
 from helix_desktop.ui.handover.compare_rows import NOTHING, ComparedPair, HandoverChoice

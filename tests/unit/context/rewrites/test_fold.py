@@ -16,7 +16,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.context.rewrites import fold, fold_note, planner
 from helix_desktop.context.rewrites.note_parts import note_parts
-from helix_desktop.context.rewrites.sweep import names_tokens
+from helix_desktop.context.rewrites.sweep import names_line_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.replay import Replayer
@@ -86,7 +86,7 @@ def test_a_fold_frees_about_what_it_was_taken_to_free() -> None:
         transcript.apply(before)
         if isinstance(recorded.event, FoldMade) and not isinstance(before.event, FoldMade):
             for plan in fold.due_folds(transcript, BALANCED, REFERENCE_WINDOW, is_cold=True):
-                taken[plan.after, plan.upto] = plan.gain - names_tokens(BALANCED, plan.gain)
+                taken[plan.after, plan.upto] = plan.gain - names_line_tokens(BALANCED, plan.gain)
     freed = {
         (event.after, event.upto): event.saved
         for recorded in log

@@ -10,7 +10,7 @@ from helix_desktop.context.policy import PROFILES, REFERENCE_WINDOW, ContextPoli
 from helix_desktop.context.rewrites.forecast import MAX_CALLS, NOTHING_DUE, Forecast, make_forecast
 from helix_desktop.context.rewrites.planner import handover_due, observation_due
 from helix_desktop.context.rewrites.summary_forecast import forecast_summary
-from helix_desktop.context.rewrites.sweep import names_tokens
+from helix_desktop.context.rewrites.sweep import names_line_tokens
 from helix_desktop.context.window.usage_gauge import measure_next_request
 from helix_desktop.domain.events.choices import HoldSet
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
@@ -97,7 +97,7 @@ def test_a_sweep_saves_less_by_its_line_of_names() -> None:
     for plain, less in due:
         assert less is not None
         assert less.calls == 0
-        assert less.saved == plain.saved - names_tokens(named, plain.saved) < plain.saved
+        assert less.saved == plain.saved - names_line_tokens(named, plain.saved) < plain.saved
 
 
 def test_nothing_is_due_where_nothing_is_managed() -> None:

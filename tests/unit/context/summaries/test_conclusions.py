@@ -11,11 +11,11 @@ from helix_desktop.context.summaries.conclusions import (
     conclusions_in,
     cut_between_words,
     cut_sentence,
+    informative_sentences,
     main_statement,
     sentences_in,
     statements_in,
     states_anything,
-    telling_sentences,
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -41,7 +41,7 @@ All 38 tests pass. Would you like me to rename `read_block` in src/parse.py:31 a
 
 def texts(max_chars: int, message: str = CONCLUSION) -> list[str]:
     """Return the sentences that state most."""
-    return [sentence.text for sentence in telling_sentences(message, max_chars)]
+    return [sentence.text for sentence in informative_sentences(message, max_chars)]
 
 
 def test_a_conclusion_ends_its_turn() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.continued_handover import continued_handover, continued_title
-from helix_desktop.context.summaries.edited_handover import revised_handover
 from helix_desktop.context.summaries.handover import render_handover
+from helix_desktop.context.summaries.handover_revision import revised_handover
 from helix_desktop.context.summaries.ledger_entries import CommandRun, Failure, LedgerEntry, LedgerFile
 from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke

@@ -22,7 +22,7 @@ def damaged_installation_text() -> str:
     return tr("The installation is damaged or incomplete. Install Helix Desktop again.")
 
 
-def show_failed_start(what: str, why: str, fix: str) -> None:
+def show_plain_startup_error(what: str, why: str, fix: str) -> None:
     """Show what failed, why, and what to do until it is read; nothing without a display or without Qt."""
     if not _has_display():
         return

@@ -7,7 +7,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QMessageBox
 
-from helix_desktop.app.failed_start import show_failed_start
+from helix_desktop.app.plain_startup_error import show_plain_startup_error
 from tests.support.window.buttons import press
 
 
@@ -29,11 +29,11 @@ def test_a_failed_start_is_shown_and_its_text_can_be_copied(
         answer("copy")
 
     QTimer.singleShot(0, copy)
-    show_failed_start("It failed.", "No library.", "Install it.")
+    show_plain_startup_error("It failed.", "No library.", "Install it.")
     assert shown == ["It failed.|No library.\n\nInstall it."] * 2, "Copy leaves it open"
     assert QGuiApplication.clipboard().text() == "It failed.\nNo library.\nInstall it."
 
 
 def test_nothing_is_shown_without_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
-    show_failed_start("It failed.", "", "")  # it would wait to be closed
+    show_plain_startup_error("It failed.", "", "")  # it would wait to be closed

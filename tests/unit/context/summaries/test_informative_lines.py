@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.summaries.telling_lines import (
+from helix_desktop.context.summaries.informative_lines import (
     error_line,
-    last_telling_line,
+    informative_source_lines,
+    last_informative_line,
     shorten_output,
-    telling_source_lines,
 )
 
 PYTEST = """exit code 1 (sandboxed, no network)
@@ -27,11 +27,11 @@ tests/test_parse.py:12: AssertionError
 def test_the_error_and_the_result_of_a_run() -> None:
     """The error that was raised, not the name of a passed test; the result is the last line."""
     assert error_line(PYTEST) == "E       AssertionError: assert 4 == 3"
-    assert last_telling_line(PYTEST) == "1 failed, 36 passed in 0.42s"
+    assert last_informative_line(PYTEST) == "1 failed, 36 passed in 0.42s"
     assert error_line("tests/test_errors.py::test_error PASSED\n36 passed") == "36 passed"
-    assert last_telling_line("done\n\n=====\nexit code 0\n") == "done"
-    assert last_telling_line("") == ""
-    assert last_telling_line("1 failed \u202e2 passed\u202c\n") == "1 failed 2 passed"
+    assert last_informative_line("done\n\n=====\nexit code 0\n") == "done"
+    assert last_informative_line("") == ""
+    assert last_informative_line("1 failed \u202e2 passed\u202c\n") == "1 failed 2 passed"
     assert error_line("Error: a\u2067b") == "Error: ab"
 
 
@@ -104,12 +104,12 @@ def test_source_is_shortened_to_what_it_defines() -> None:
     ]
     numbered = "\n".join(f"{number:>6}→{line}" for number, line in enumerate(text.splitlines(), 1))
     assert '8→_rules = [ ("text", text), ("link", link), ]' in shorten_output(numbered, 600)
-    assert telling_source_lines(text, 60) == 'LINK_RE = re.compile(r"^[a-z]{2,32}:")\nif level > 32:'
+    assert informative_source_lines(text, 60) == 'LINK_RE = re.compile(r"^[a-z]{2,32}:")\nif level > 32:'
     rules = f"import a\nimport b\nMAX = 20\n_rules = [{', '.join(map(str, range(900)))}]\n"
-    _, cut = telling_source_lines(rules, 160).splitlines()
+    _, cut = informative_source_lines(rules, 160).splitlines()
     assert cut.startswith("_rules = [0, 1, 2, ")
     assert 120 < len(cut) < 160
-    assert telling_source_lines(PYTEST, 600) == ""
+    assert informative_source_lines(PYTEST, 600) == ""
 
 
 def test_no_word_of_a_shortened_output_is_cut() -> None:

@@ -39,7 +39,7 @@ ShortenOutput = Callable[[str, int], str]
 """`shorten_output`, or what remembers its results."""
 
 
-def last_telling_line(text: str) -> str:
+def last_informative_line(text: str) -> str:
     """Return the last line of an output that says something; empty if none does."""
     end = len(text)
     while end > 0:
@@ -96,7 +96,7 @@ def shorten_output(text: str, cap: int) -> str:
     return "\n".join([head, _GAP, *lines, tail]) if lines else f"{head} {_GAP} {tail}"
 
 
-def telling_source_lines(text: str, max_chars: int) -> str:
+def informative_source_lines(text: str, max_chars: int) -> str:
     """Return the constants and limits of source in `max_chars` characters; empty if it is none."""
     if not is_source(text):
         return ""
