@@ -119,7 +119,7 @@ def _build_parser() -> tuple[argparse.ArgumentParser, Commands]:
         action=argument_types.SinglePath,
         type=argument_types.path,
         metavar="PATH",
-        help=tr("open this folder in the window"),
+        help=tr("project folder; without a command, the window opens it"),
     )
     root.add_argument("--demo", action="store_true", help=tr("open the guided sample in the window"))
     commands = root.add_subparsers(dest="command", metavar="COMMAND | TARGET")

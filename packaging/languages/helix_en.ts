@@ -7432,11 +7432,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/cli/main.py" />
-            <source>open this folder in the window</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/cli/argparse_texts.py" />
             <source>options</source>
             <translation type="unfinished" />
@@ -7539,6 +7534,11 @@
         <message>
             <location filename="../../helix_desktop/cli/parsers/options.py" />
             <source>project folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/cli/main.py" />
+            <source>project folder; without a command, the window opens it</source>
             <translation type="unfinished" />
         </message>
         <message>
