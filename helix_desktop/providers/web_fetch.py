@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -27,17 +26,14 @@ class WebPage:
     is_complete: bool
 
 
-async def fetch_page(
-    url: str, address: str, max_bytes: int, certificates: ssl.SSLContext | None = None
-) -> WebPage:
+async def fetch_page(url: str, address: str, max_bytes: int) -> WebPage:
     """Fetch a page from a numeric address, at most `max_bytes` bytes of it.
 
     The certificate is checked against the name in the URL. No proxy, cookies, redirects. Raises OSError.
     """
     import httpx
 
-    if certificates is None:
-        certificates = await asyncio.to_thread(system_certificates)
+    certificates = await asyncio.to_thread(system_certificates)
     target = httpx.URL(url)
     client = httpx.AsyncClient(
         timeout=httpx.Timeout(_READ_S, connect=_CONNECT_S), verify=certificates, trust_env=False

@@ -55,8 +55,8 @@ class FileHistories:
             scope = self._scopes.setdefault(workspace_id, TaskScope())
             scope.start(history.start(), f"start the file history of {workspace_id}")
 
-    async def wait_for_first_copy(self, workspace_id: str, timeout_s: float = _FIRST_COPY_S) -> None:
-        """Wait until all files of an open workspace are covered, but not longer than `timeout_s`."""
+    async def wait_for_first_copy(self, workspace_id: str) -> None:
+        """Wait until all files of an open workspace are covered, but a few seconds at most."""
         history = self._open.get(workspace_id)
         if history is None:
             return
@@ -65,7 +65,7 @@ class FileHistories:
         try:
             if not history.coverage.is_complete:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(is_complete.wait(), timeout_s)
+                    await asyncio.wait_for(is_complete.wait(), _FIRST_COPY_S)
         finally:
             unlisten()
 

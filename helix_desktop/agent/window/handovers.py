@@ -204,9 +204,9 @@ class Handovers:
         self._runtime.model_choice.require()
         return await self._compactor.draft(await self._cut_again(seq, upto), focus, repeated_seq=seq)
 
-    async def estimate_again(self, seq: int, focus: str = "", upto: int = 0) -> CostEstimate:
+    async def estimate_again(self, seq: int, upto: int = 0) -> CostEstimate:
         """Return the cost estimate of such a draft. Raises CompactionRefused."""
-        return await self._compactor.estimate(await self._cut_again(seq, upto), focus, repeated_seq=seq)
+        return await self._compactor.estimate(await self._cut_again(seq, upto), repeated_seq=seq)
 
     async def _cut_again(self, seq: int, upto: int) -> CutPoint:
         _, same = self._without(seq)
@@ -228,9 +228,9 @@ class Handovers:
         self._runtime.model_choice.require()
         return await self._compactor.draft(self._whole_cut(), focus, is_whole=True)
 
-    async def estimate_whole(self, focus: str = "") -> CostEstimate:
+    async def estimate_whole(self) -> CostEstimate:
         """Return the cost estimate of such a handover. Raises CompactionRefused."""
-        return await self._compactor.estimate(self._whole_cut(), focus)
+        return await self._compactor.estimate(self._whole_cut())
 
     async def apply_edits(self, draft: HandoverDraft, text: str) -> HandoverMade:
         """Return a draft's event with the user's own text of its six sections. Raises InvalidInput."""

@@ -38,15 +38,15 @@ def plain_tooltip(text: str) -> str:
     return text
 
 
-def wrap_long_line(line: str, limit: int = LINE_LIMIT) -> list[str]:
-    """Return a line in parts of at most `limit` characters, cut behind a space; joined they are the line.
+def wrap_long_line(line: str) -> list[str]:
+    """Return a line in parts of at most LINE_LIMIT characters, cut behind a space; joined they are the line.
 
     Where half of a part has no space, it is cut anywhere.
     """
     parts, at = list[str](), 0
-    while len(line) - at > limit:
-        space = line.rfind(" ", at + limit // 2, at + limit)
-        end = space + 1 if space >= 0 else at + limit
+    while len(line) - at > LINE_LIMIT:
+        space = line.rfind(" ", at + LINE_LIMIT // 2, at + LINE_LIMIT)
+        end = space + 1 if space >= 0 else at + LINE_LIMIT
         parts.append(line[at:end])
         at = end
     return [*parts, line[at:]]

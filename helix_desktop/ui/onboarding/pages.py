@@ -61,6 +61,8 @@ _SUGGESTIONS = (
 )
 """Icon, title, words and button: the three ways to begin."""
 
+_TILE_PX = 44
+
 
 class IconTile(Themed, QWidget):
     """An icon on a soft rounded square."""
@@ -69,14 +71,13 @@ class IconTile(Themed, QWidget):
         self,
         icon_name: str,
         *,
-        px: int = 44,
         color_token: str = "accent_text",
         background_token: str = "accent_soft",
     ) -> None:
-        """`color_token` and `background_token` are names of tokens, `px` the edge."""
+        """`color_token` and `background_token` are names of tokens."""
         super().__init__()
         self._icon_name, self._color_token, self._background_token = icon_name, color_token, background_token
-        self.setFixedSize(px, px)
+        self.setFixedSize(_TILE_PX, _TILE_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint square and icon."""

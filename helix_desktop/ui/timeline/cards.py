@@ -359,7 +359,7 @@ class FailureView(Card):
         if cost:
             below.addWidget(TextLine(tr("Used {amount}", amount=cost), 12, role="muted"))
         if card.refused:
-            below.addWidget(refused_disclosure(card.refused, "muted"))
+            below.addWidget(refused_disclosure(card.refused))
         if card.retry is not None:
             again = PushButton(tr("Retry"))
             again.setObjectName(f"timeline-try-again-{card.seq}")

@@ -218,7 +218,7 @@ class HandoverView(Card):
         if self._card.ledger:
             self.parts.append(ledger_disclosure(self._card.ledger, self._text_role))
         if self._card.refused:
-            self.parts.append(refused_disclosure(self._card.refused, "muted"))
+            self.parts.append(refused_disclosure(self._card.refused))
         for part in self.parts:
             column.addWidget(part)
         return everything

@@ -119,7 +119,7 @@ class ObservationsView(Card):
         if card.ledger:
             parts.append(ledger_disclosure(card.ledger, self._text_role))
         if card.refused:
-            parts.append(refused_disclosure(card.refused, "muted"))
+            parts.append(refused_disclosure(card.refused))
         return parts
 
     def _part(self, title: str, count: int, build: Callable[[], QWidget]) -> Disclosure:

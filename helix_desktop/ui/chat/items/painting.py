@@ -60,6 +60,7 @@ class ChipStyle(NamedTuple):
 
 CHIP_HEIGHT = 21.0
 BUTTON_HEIGHT = 30.0
+_BOX_RADIUS = 9
 
 
 def paint_box(
@@ -72,14 +73,12 @@ def paint_box(
     painter.drawRoundedRect(inner, radius, radius)
 
 
-def paint_half_rounded_box(
-    painter: QPainter, rect: QRectF, fill: QColor, radius: float, round_bottom: bool = False
-) -> None:
+def paint_half_rounded_box(painter: QPainter, rect: QRectF, fill: QColor, round_bottom: bool = False) -> None:
     """Paint a background that is rounded at the top, or at the bottom, only."""
     path = QPainterPath()
     path.setFillRule(Qt.FillRule.WindingFill)
-    path.addRoundedRect(rect, radius, radius)
-    square = rect.adjusted(0, 0, 0, -radius) if round_bottom else rect.adjusted(0, radius, 0, 0)
+    path.addRoundedRect(rect, _BOX_RADIUS, _BOX_RADIUS)
+    square = rect.adjusted(0, 0, 0, -_BOX_RADIUS) if round_bottom else rect.adjusted(0, _BOX_RADIUS, 0, 0)
     path.addRect(square)
     painter.fillPath(path, fill)
 

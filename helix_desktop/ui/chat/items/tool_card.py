@@ -337,7 +337,7 @@ class ToolCard(RowItem):
         if self._body is not None:
             background = card.adjusted(1, self._body_top, -1, -1)
             paint_half_rounded_box(
-                painter, background, chat_style.color(theme.code_surface), 9, round_bottom=True
+                painter, background, chat_style.color(theme.code_surface), round_bottom=True
             )
             painter.fillRect(QRectF(1, self._body_top - 1, self.width - 2, 1), chat_style.color(theme.border))
             self._body.paint(painter, state)
@@ -348,7 +348,7 @@ class ToolCard(RowItem):
             is_bar_only = self._body is None and not any(strips)
             paint_box(
                 painter, inner, chat_style.color(theme.row_hover), None, 9
-            ) if is_bar_only else paint_half_rounded_box(painter, inner, chat_style.color(theme.row_hover), 9)
+            ) if is_bar_only else paint_half_rounded_box(painter, inner, chat_style.color(theme.row_hover))
         if self._subagent_strip is not None:
             self._subagent_strip.paint(painter, state)
         if self._running_strip is not None:

@@ -10,13 +10,12 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextOption
 
 from helix_desktop.domain.file_history.diff import DiffLine, DiffSpan
-from helix_desktop.ui.design.diff.line_text import LONG_LINE, LineText, line_text
+from helix_desktop.ui.design.diff.line_text import LONG_LINE, TAB_COLUMNS, LineText, line_text
 from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.highlight import ColoredRun
 from helix_desktop.ui.design.style.theme import Theme
 
 _KEPT_LINES = 600  # several screens
-_TAB_COLUMNS = 4
 _SLACK = 8  # columns laid out on both sides of what is in sight
 
 
@@ -82,7 +81,7 @@ class LineLayout:
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.NoWrap)
         option.setTextDirection(Qt.LayoutDirection.LeftToRight)
-        option.setTabStopDistance(_TAB_COLUMNS * self._advance)
+        option.setTabStopDistance(TAB_COLUMNS * self._advance)
         layout.setTextOption(option)
         layout.setFormats([self._format(*part, start) for part in self._colored if part[0] < end])
         layout.beginLayout()

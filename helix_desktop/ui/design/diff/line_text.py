@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from helix_desktop.domain.unicode_safety import escape_hidden, first_hidden
 
+TAB_COLUMNS = 4
 LONG_LINE = 400  # characters; of longer plain lines only what is in sight is laid out
 LAST_COLUMN = 2_000  # characters of a long line that is not plain; Qt takes seconds for one of 200,000
 _LINE_END_SIGN = "\\r"
@@ -63,13 +64,13 @@ def _drawn(char: str) -> str:
     return escape_hidden(char)
 
 
-def expand_tabs(line: LineText, columns: int = 4) -> LineText:
+def expand_tabs(line: LineText) -> LineText:
     """Return what is drawn with blanks in the place of tabs, where no tab stops can be set."""
     if "\t" not in line.text:
         return line
     starts, text = [0], ""
     for char in line.text:
-        text += " " * (columns - len(text) % columns) if char == "\t" else char
+        text += " " * (TAB_COLUMNS - len(text) % TAB_COLUMNS) if char == "\t" else char
         starts.append(len(text))
     places = range(len(line.text) + 1) if line.places is None else line.places
     return LineText(text, [starts[place] for place in places])

@@ -117,9 +117,11 @@ class Disclosure(Themed, QWidget):
         self.updateGeometry()
 
 
-def refused_disclosure(text: str, role: TextRole) -> Disclosure:
+def refused_disclosure(text: str) -> Disclosure:
     """Return what a model wrote that was not used, word for word."""
-    head = DisclosureHead(tr("Summary not used"), tr.plural(len(text), "%n character", "%n characters"), role)
+    head = DisclosureHead(
+        tr("Summary not used"), tr.plural(len(text), "%n character", "%n characters"), "muted"
+    )
 
     def build() -> QWidget:
         words = SelectableText(text, 13, "muted")

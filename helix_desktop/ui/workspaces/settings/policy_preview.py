@@ -179,7 +179,7 @@ class PolicyPreview:
     async def _compute(self, conversation: Conversation) -> None:
         compared = [self._policies[key] for key in self._compared]
         self._show("busy")
-        self._show_effects("…")
+        self._show_pending_effects()
         try:
             replays = self._replays = self._replays or self._create_replays()
             if self._loaded != self._present():
@@ -220,17 +220,17 @@ class PolicyPreview:
 
     async def _compute_effects(self, replays: PolicyReplays) -> None:
         """Say at each field that differs from its profile what that does, while the fields are open."""
-        effects, edited = self._show_effects("…"), self._policies[EDITED]
+        effects, edited = self._show_pending_effects(), self._policies[EDITED]
         if not self._page.advanced.is_open:
             return
         for field in effects:
             effects[field] = field_effect_text(await replays.effect(edited, field))
             self._page.advanced.show_effects(effects)
 
-    def _show_effects(self, text: str) -> dict[str, str]:
-        """Say the same at each field that differs from its profile; return these texts by field."""
+    def _show_pending_effects(self) -> dict[str, str]:
+        """Show an ellipsis at each field that differs from its profile; return these texts by field."""
         edited = self._policies[EDITED]
-        effects = {name: text for name in policy_fields(edited) if name != "profile"}
+        effects = {name: "…" for name in policy_fields(edited) if name != "profile"}
         self._page.advanced.show_effects(effects)
         return effects
 
