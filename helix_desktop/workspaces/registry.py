@@ -13,8 +13,9 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from helix_desktop.context.policy import ContextPolicy
-from helix_desktop.domain.errors import HelixError, SettingsDamaged, WorkspaceMissing
+from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsDamaged, WorkspaceMissing
 from helix_desktop.domain.translatable_text import TextContext, verbatim
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.workspaces.policy_file import PolicyFile
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -210,10 +211,19 @@ def check_is_folder(path: Path) -> None:
         )
 
 
-def _check_folder(path: Path, data_root: Path) -> None:
-    """Raise WorkspaceMissing for what is not a folder, HelixError for one inside the app's own data."""
+def _check_folder(path: Path, workspaces_dir: Path) -> None:
+    """Raise WorkspaceMissing for what is not a folder, HelixError for one that can't be a workspace."""
     check_is_folder(path)
-    if Path(_real_path(path)).is_relative_to(_real_path(data_root)):
+    real, own = Path(_real_path(path)), Path(_real_path(workspaces_dir))
+    try:
+        str(real).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            text("{folder} can't be a workspace.", folder=escape_hidden_name(str(real))),
+            text("Its path isn't valid UTF-8."),
+            text("Rename the folder, and those that it is in."),
+        ) from error
+    if real == own.parent or real.is_relative_to(own):
         raise HelixError(
             text("{folder} can't be a workspace.", folder=path),
             text("It belongs to Helix Desktop's own data, which an agent could change."),

@@ -23897,6 +23897,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/workspaces/registry.py" />
+            <source>Its path isn't valid UTF-8.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/workspaces/open_external.py" />
             <source>Its sessions and cache are kept.</source>
             <translation type="unfinished" />
@@ -24054,6 +24059,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/list_controller.py" />
             <source>Rename</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/workspaces/registry.py" />
+            <source>Rename the folder, and those that it is in.</source>
             <translation type="unfinished" />
         </message>
         <message>

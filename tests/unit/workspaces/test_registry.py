@@ -13,7 +13,7 @@ import pytest
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
 from helix_desktop.services.sample_workspaces import add_sample
 from helix_desktop.workspaces.auto_run_files import find_auto_run_files
@@ -82,11 +82,22 @@ def test_a_link_to_a_folder_is_the_same_workspace(tmp_path: Path, project: Path)
     assert registry.add(tmp_path / "link") == registry.add(project)
 
 
+def test_no_workspace_has_a_path_that_is_not_utf8(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/a\xff"))
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("its file system has no such names")
+    with pytest.raises(InvalidInput, match="isn't valid UTF-8"):
+        registry_at(tmp_path).add(folder)
+
+
 def test_no_workspace_may_be_inside_the_data_of_all_workspaces(tmp_path: Path, project: Path) -> None:
     registry = registry_at(tmp_path)
     record = registry.add(project)
     (tmp_path / "link").symlink_to(tmp_path / "data" / "workspaces")
-    for inside in (tmp_path / "data" / "workspaces", registry.data_folder(record.id), tmp_path / "link"):
+    data = tmp_path / "data"
+    for inside in (data, data / "workspaces", registry.data_folder(record.id), tmp_path / "link"):
         with pytest.raises(HelixError, match="can't be a workspace"):
             registry.add(inside)
         with pytest.raises(HelixError, match="can't be a workspace"):
