@@ -101,7 +101,8 @@ def format_usd(amount: float) -> str:
     """Format US dollars: $12.30, and with four decimals below ten cents: $0.0042."""
     if 0 < amount < 0.0001:  # noqa: PLR2004 - a figure of zeros says nothing
         return "< $0.0001"
-    return f"${amount:,.2f}" if amount >= 0.1 or not amount else f"${amount:.4f}"  # noqa: PLR2004 - ten cents
+    is_small = 0 < amount < 0.09995  # noqa: PLR2004 - ten cents, as four decimals round
+    return f"${amount:.4f}" if is_small else f"${amount:,.2f}"
 
 
 def call_cost(info: ModelInfo, usage: Usage) -> float:

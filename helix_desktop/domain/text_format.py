@@ -61,9 +61,10 @@ def format_bytes(size: int) -> str:
     """Return a size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`, `1.7 GB`."""
     if size < _KILO:
         return f"{size} B"
-    if size < _KILO**2:
+    if size < (_KILO - 0.5) * _KILO:  # from here it would read 1024 KB
         return f"{max(1, round(size / _KILO))} KB"
-    return f"{size / _KILO**2:.1f} MB" if size < _KILO**3 else f"{size / _KILO**3:.1f} GB"
+    is_giga = size >= (_KILO - 0.05) * _KILO**2
+    return f"{size / _KILO**3:.1f} GB" if is_giga else f"{size / _KILO**2:.1f} MB"
 
 
 def pluralize(number: int, singular: str, plural: str = "") -> str:

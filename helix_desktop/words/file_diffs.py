@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.file_history.state import FileState
-from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -50,8 +50,8 @@ def describe_state(state: FileState | None) -> str:
     if state.kind == "folder":
         return tr("Folder")
     if not state.digest:
-        return format_bytes(state.size)
-    return tr("{size}, SHA-256 {digest}…", size=format_bytes(state.size), digest=state.digest[:_HASH_DIGITS])
+        return format_size(state.size)
+    return tr("{size}, SHA-256 {digest}…", size=format_size(state.size), digest=state.digest[:_HASH_DIGITS])
 
 
 def _contents(diff: FileDiff) -> list[str]:

@@ -59,18 +59,22 @@ def format_percent(share: float) -> str:
     return tr("{number} %", number=_localized(f"{share * 100:.4g}"))
 
 
-def format_whole_percent(share: float) -> str:
-    """Return a share of 1 in whole percent: `85 %`."""
-    return tr("{number} %", number=f"{share * 100:.0f}")
+def format_whole_percent(share: float, *, is_estimated: bool = False) -> str:
+    """Return a share of 1, not below 0, in whole percent: `85 %`, `≈ 85 %`; `< 1 %` for a small one."""
+    number = f"{share * 100:.0f}"
+    if share > 0 and number == "0":
+        return tr("< {number} %", number="1")
+    text = tr("{number} %", number=number)
+    return tr("≈ {share}", share=text) if is_estimated else text
 
 
 def format_size(size: int) -> str:
     """Return a size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`, `2 GB`."""
     if size < _KILO:
         return tr("{number} B", number=str(size))
-    if size < _KILO**2:
+    if size < (_KILO - 0.5) * _KILO:  # from here it would read 1024 KB
         return tr("{number} KB", number=str(max(1, round(size / _KILO))))
-    if size < _KILO**3:
+    if size < (_KILO - 0.05) * _KILO**2:
         return tr("{number} MB", number=_shortened(size / _KILO**2))
     return tr("{number} GB", number=_shortened(size / _KILO**3))
 
@@ -80,7 +84,7 @@ def format_usd(amount: float) -> str:
     show = current_language().show_decimal
     if 0 < amount < 0.0001:  # noqa: PLR2004 - a figure of zeros says nothing
         return tr("< ${amount}", amount=show(0.0001, 4))
-    is_small = 0 < amount < 0.1  # noqa: PLR2004 - ten cents
+    is_small = 0 < amount < 0.09995  # noqa: PLR2004 - ten cents, as four decimals round
     return tr("${amount}", amount=show(amount, 4 if is_small else 2))
 
 

@@ -9607,11 +9607,6 @@
             <source>{used} / {window}</source>
             <translation type="unfinished" />
         </message>
-        <message>
-            <location filename="../../helix_desktop/ui/design/shell_data.py" />
-            <source>≈ {share}</source>
-            <translation type="unfinished" />
-        </message>
     </context>
     <context>
         <name>Costs</name>
@@ -13074,6 +13069,11 @@
         </message>
         <message>
             <location filename="../../helix_desktop/words/numbers.py" />
+            <source>&lt; {number} %</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/numbers.py" />
             <source>{before} → {after} tokens</source>
             <translation type="unfinished" />
         </message>
@@ -13120,6 +13120,11 @@
         <message>
             <location filename="../../helix_desktop/words/numbers.py" />
             <source>{tokens} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/words/numbers.py" />
+            <source>≈ {share}</source>
             <translation type="unfinished" />
         </message>
     </context>
@@ -21636,11 +21641,6 @@
         <message>
             <location filename="../../helix_desktop/ui/timeline/chart/usage_chart.py" />
             <source>{share} of {size}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/timeline/preview_texts.py" />
-            <source>≈ {share}</source>
             <translation type="unfinished" />
         </message>
     </context>

@@ -195,8 +195,7 @@ def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:
     """
     if state.window <= 0:
         return tr("Context window unknown")
-    share = format_whole_percent(state.share)
-    parts = [tr("≈ {share}", share=share) if state.estimated else share]
+    parts = [format_whole_percent(state.share, is_estimated=state.estimated)]
     if detail in ("tokens", "way"):
         used, window = format_tokens(state.used), format_tokens(state.window)
         parts.append(tr("{used} / {window}", used=used, window=window))

@@ -303,7 +303,7 @@ class Inspector(Themed, QWidget):
         share = state.used / state.window if state.window else 0.0
         tone = share_tone(share, state.threshold if state.is_managed else 1.0)
         about = "≈ " if state.is_estimated else ""
-        self.share.set_text(about + format_whole_percent(share), tone)
+        self.share.set_text(format_whole_percent(share, is_estimated=state.is_estimated), tone)
         self.used.set_text(about + format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(state.window)))
         is_from_report = state.is_estimated and state.ratio  # the line below names the provider

@@ -40,8 +40,7 @@ def preview_status_text(state: TimelineState) -> str:
 
 def _share(state: TimelineState, tokens: int, *, is_estimated: bool) -> str:
     """Return tokens as a share of the context window, which says so where it is an estimate."""
-    share = format_whole_percent(tokens / state.window if state.window else 0)
-    return tr("≈ {share}", share=share) if is_estimated else share
+    return format_whole_percent(tokens / state.window if state.window else 0, is_estimated=is_estimated)
 
 
 def _what_keeps(state: TimelineState, used: str) -> str:

@@ -298,7 +298,7 @@ class Timeline(Themed, QWidget):
         self._used.set_text(about + format_tokens(state.used))
         self._window_text.set_text(tr("of {size} tokens in context", size=format_tokens(state.window)))
         tone = share_tone(share, state.threshold if state.is_managed else 1.0)
-        self._share.set_text(about + format_whole_percent(share), tone)
+        self._share.set_text(format_whole_percent(share, is_estimated=state.is_estimated), tone)
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
         """Show how many summaries of the workspace needed a fallback, if any, and what to do if many did."""

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from helix_desktop.words.numbers import format_token_difference, format_tokens, keep_units
+from helix_desktop.domain.cost import format_usd
+from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.words.numbers import (
+    format_size,
+    format_token_difference,
+    format_tokens,
+    format_whole_percent,
+    keep_units,
+)
+from helix_desktop.words.numbers import format_usd as words_usd
 
 
 def test_no_line_parts_a_number_from_its_unit_or_begins_with_a_dot() -> None:
@@ -18,3 +27,17 @@ def test_the_decimals_of_a_column_stand_below_each_other() -> None:
         "128k",
     ]
     assert format_token_difference(-2_000, in_column=True) == "\N{MINUS SIGN}2.0k"
+
+
+def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
+    """What isn't 0 never reads `0 %`, and 1024 of a unit are one of the next."""
+    shares = [format_whole_percent(share) for share in (0.0, 0.001, 0.006, 0.384, 1.0)]
+    assert shares == ["0 %", "< 1 %", "1 %", "38 %", "100 %"]
+    assert format_whole_percent(0.384, is_estimated=True) == "≈ 38 %"
+    assert format_whole_percent(0.001, is_estimated=True) == "< 1 %"
+    sizes = (1023, 1024**2 - 600, 1024**2 - 500, 1024**3 - 1)
+    assert [format_size(size) for size in sizes] == ["1023 B", "1023 KB", "1 MB", "1 GB"]
+    assert [format_bytes(size) for size in sizes] == ["1023 B", "1023 KB", "1.0 MB", "1.0 GB"]
+    amounts = (0.09994, 0.09996, 0.1)
+    assert [words_usd(amount) for amount in amounts] == [format_usd(amount) for amount in amounts]
+    assert [words_usd(amount) for amount in amounts] == ["$0.0999", "$0.10", "$0.10"]

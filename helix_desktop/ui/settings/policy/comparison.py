@@ -135,12 +135,9 @@ def _token_difference(comparison: Comparison, tokens: float | None, reference: f
         return tr("same") if comparison.is_exact else "…"
     sign = "+" if difference > 0 else "\N{MINUS SIGN}"
     amount = ("" if comparison.is_exact else "≈ ") + with_sign(sign, format_tokens(abs(difference)))
-    if not reference:
+    if abs(difference) < reference * _POINT or not reference:
         return amount
-    share = format_whole_percent(abs(difference) / reference)
-    if share == format_whole_percent(0):
-        return amount
-    share = with_sign(sign, share)
+    share = with_sign(sign, format_whole_percent(abs(difference) / reference))
     return tr("{amount} ({share})", amount=amount, share=share)
 
 

@@ -195,7 +195,7 @@ class ReplayChart(Themed, QWidget):
             "{policy}: {tokens} tokens, {share} of the context window",
             policy=self._comparison.name_of(key),
             tokens=about + format_tokens(tokens),
-            share=about + format_whole_percent(tokens / window if window else 0.0),
+            share=format_whole_percent(tokens / window if window else 0.0, is_estimated=not is_exact),
         )
 
     def _plot(self) -> Plot:

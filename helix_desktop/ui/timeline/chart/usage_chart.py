@@ -70,7 +70,7 @@ def point_text(point: UsagePoint, window: int) -> str:
     """Return tokens in context, their share of the window (its own, else `window`), after what."""
     size = point.window or window
     about = "≈ " if point.is_estimated else ""
-    share = about + format_whole_percent(point.used / size) if size else ""
+    share = format_whole_percent(point.used / size, is_estimated=point.is_estimated) if size else ""
     parts = (
         about + tr.plural(point.used, "%n token in context", "%n tokens in context"),
         tr("{share} of {size}", share=share, size=format_tokens(size)) if size else "",
