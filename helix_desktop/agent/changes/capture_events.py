@@ -55,7 +55,9 @@ async def _event(history: FileHistory, captured: CapturedChanges) -> ChangesReco
     capture, changes = captured.capture, captured.list.changes
     listed = without_implied(changes)
     kinds = [change.kind for change in listed]
-    added_lines, removed_lines = await _count_lines(history, changes)
+    moved = {change.moved_from for change in changes}  # their lines are the same
+    compared = [change for change in changes if not change.moved_from and change.path not in moved]
+    added_lines, removed_lines = await _count_lines(history, compared)
     return ChangesRecorded(
         capture.id,
         capture.changes,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -270,31 +271,65 @@ def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
 def _by_file(changes: SessionChanges) -> list[ChangeGroup]:
     by_path: dict[str, list[tuple[RecordedChanges, FileChange]]] = {}
     for step in changes.captures:
+        sources = {change.path: change.before for change in step.changes}
         for change in step.changes:
-            by_path.setdefault(change.path, []).append((step, change))
+            before = sources.get(change.moved_from) if change.moved_from else change.before
+            by_path.setdefault(change.path, []).append((step, replace(change, before=before)))
     implied = folders_of(by_path)
-    files = sorted(changes.files, key=lambda file: file.path)
-    return [
-        _file_group(file, by_path[file.path])
-        for file in files
-        if file.path in by_path and file.path not in implied
-    ]
+    files = {file.path: file for file in changes.files if file.path in by_path}
+    earlier = {path: _earlier_paths(file, by_path, files) for path, file in files.items() if file.after}
+    claims = Counter(path for paths in earlier.values() for path in paths)
+    earlier = {path: paths for path, paths in earlier.items() if all(claims[place] == 1 for place in paths)}
+    implied.update(path for paths in earlier.values() for path in paths)
+    order = {step.capture: at for at, step in enumerate(changes.captures)}
+    groups = []
+    for path in sorted(files.keys() - implied):
+        places = (path, *earlier.get(path, ()))
+        steps = [
+            (step, change)
+            for place in places
+            for step, change in by_path[place]
+            if place == path or change.after is not None
+        ]
+        steps.sort(key=lambda pair: order[pair[0].capture])
+        groups.append(_file_group(files[path], steps, files[places[-1]]))
+    return groups
 
 
-def _file_group(file: FileSummary, changes: Sequence[tuple[RecordedChanges, FileChange]]) -> ChangeGroup:
-    steps = tuple(step for step, _ in changes)
-    moved = next((change.moved_from for _, change in changes if change.moved_from), "")
-    net_change = FileChange(file.path, file.before, file.after, moved)
+def _earlier_paths(
+    file: FileSummary,
+    by_path: Mapping[str, Sequence[tuple[RecordedChanges, FileChange]]],
+    files: Mapping[str, FileSummary],
+) -> list[str]:
+    """Return where a file was that is there only since it was moved, the first place last; all are gone."""
+    paths: list[str] = []
+    while file.before is None:
+        moved = [change.moved_from for _, change in by_path[file.path] if change.moved_from]
+        source = files.get(moved[-1]) if moved else None
+        if source is None or source.after is not None or source.path in paths:
+            return []
+        file = source
+        paths.append(file.path)
+    return paths
+
+
+def _file_group(
+    file: FileSummary, changes: Sequence[tuple[RecordedChanges, FileChange]], origin: FileSummary
+) -> ChangeGroup:
+    """Return what was done to a file; `origin` is what it was before, by another name if it was moved."""
+    steps = tuple({step.capture: step for step, _ in changes}.values())
+    net_change = FileChange(file.path, origin.before, file.after)
+    is_moved = origin.path != file.path
     head = FileRow(
         f"file:{file.path}",
         file.path,
-        file.before,
+        origin.before,
         file.after,
-        row_kind(net_change.kind, file.before, file.after),
+        "moved" if is_moved else row_kind(net_change.kind, origin.before, file.after),
         steps,
         file.status,
-        moved,
-        file.is_covered,
+        origin.path if is_moved else "",
+        file.is_covered and origin.is_covered,
         any(change.shared for _, change in changes),
     )
     rows = [_step_row(step, change, file.status, is_step=True) for step, change in changes]

@@ -50,6 +50,7 @@ async def test_a_moved_file_is_counted_once() -> None:
     await rig.run()
     (made,) = rig.recorded
     assert (made.created, made.deleted, made.moved, made.files) == (0, 0, 1, 1)
+    assert (made.added_lines, made.removed_lines) == (0, 0)
 
 
 @pytest.mark.parametrize("end", ["fail", "crash"])
