@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -13,17 +12,16 @@ import msgspec
 
 from helix_desktop.domain.file_history.file_coverage import FileCoverageSettings, UncoveredPlace
 from helix_desktop.domain.file_history.state import FileChange, FileState
-from helix_desktop.file_history.database.cleanup import make_room
 from helix_desktop.file_history.database.database import HistoryDatabase
 from helix_desktop.file_history.database.tree_rows import SeenPath
 from helix_desktop.file_history.tree.folder import OpenFolders, is_folder, stat_in
-from helix_desktop.file_history.tree.read import Limits, ReadPath, read_path, unread
+from helix_desktop.file_history.tree.path_reader import PathReader
+from helix_desktop.file_history.tree.read import unread
 from helix_desktop.file_history.tree.rules import FileCoverageRules
 from helix_desktop.file_history.tree.scan import Scan, ScanResult, TooManyPaths
 from helix_desktop.file_history.tree.stamps import file_stamp, folder_stamp
 
 _MANIFEST, _SKIPPED = "manifest", "skipped"  # names of single values
-_GONE = (FileNotFoundError, NotADirectoryError)
 
 
 @dataclass
@@ -39,8 +37,8 @@ class WorkspaceTree:
     """What stood at each path when it was last seen; `rows` and `skipped` by path.
 
     Every use is within `write`, in one thread. A path is covered from its first scan on: its stamp is noted
-    then, its content follows (`pending`). `unreadable` files could not be opened,
-    `linked` ones have other names, too: a revert would part them from these.
+    then, its content follows (`pending`). `linked` files have other names, too: a revert would part them
+    from these.
     """
 
     def __init__(
@@ -53,10 +51,10 @@ class WorkspaceTree:
         """`own_data` are paths of the app's own data in the workspace."""
         self.root, self._database, self._own_data = root, database, tuple(own_data)
         self.rules = FileCoverageRules(settings, self._own_data)
+        self._reader = PathReader(database, self.rules)
         self.rows: dict[str, SeenPath] = {}
         self.skipped: dict[str, UncoveredPlace] = {}
         self.pending: dict[str, None] = {}
-        self.unreadable: set[str] = set()
         self.linked: set[str] = set()
         self.edition = 0
         """Another number after every change of what is seen, or is to be copied."""
@@ -66,12 +64,15 @@ class WorkspaceTree:
         self._must_sort_anew = True  # the rules are not those that the tree was sorted by
         self._is_full = self.has_too_many = False  # too many: paths that no scan gets through
         self._version = -1
-        self._used = -1  # bytes of contents on disk, at most; -1: not counted yet
-        self._too_large = sys.maxsize  # bytes for which no room could be made
+
+    @property
+    def unreadable(self) -> set[str]:
+        """The files that could not be opened when they were read last."""
+        return self._reader.unreadable
 
     def use_settings(self, settings: FileCoverageSettings) -> None:
         """Use other settings from the next scan on."""
-        self.rules = FileCoverageRules(settings, self._own_data)
+        self.rules = self._reader.rules = FileCoverageRules(settings, self._own_data)
         self._must_sort_anew = True
 
     @contextmanager
@@ -89,7 +90,7 @@ class WorkspaceTree:
     def begin(self) -> None:
         """Note what was there before any scan looked at it; what changed is left to `changes`."""
         self._is_full = self.has_too_many = False
-        self._too_large = sys.maxsize  # the quota may be another one
+        self._reader.try_large_again()
         result = self._scan(trusts_folders=False)
         update = _Update()
         with OpenFolders(self.root) as folders:
@@ -191,7 +192,7 @@ class WorkspaceTree:
                 elif row is not None and row.state.stored and self._stamps.get(path) == _stamp(found):
                     states[path] = row.state
                 else:
-                    read = self._read(folders, path, found, is_named=True)
+                    read = self._reader.read(folders, path, found, row, is_named=True)
                     states[path] = None if read is None else read.state
         return states
 
@@ -224,7 +225,7 @@ class WorkspaceTree:
         with OpenFolders(self.root) as folders:
             for path in paths:
                 row = self.rows.get(path)
-                if row is not None and not self._has_room(row.state.size):
+                if row is not None and not self._reader.has_room(row.state.size):
                     self._is_full = True
                     self.pending.clear()
                     break
@@ -232,7 +233,7 @@ class WorkspaceTree:
                 found = None if row is None else _stat(folders, path)
                 if row is None or found is None or row.stamp != _stamp(found):
                     continue
-                read = self._read(folders, path, found)
+                read = self._reader.read(folders, path, found, row)
                 if read is not None and read.stamp == row.stamp:
                     update.rows[path] = read
         self._apply(update)
@@ -245,7 +246,7 @@ class WorkspaceTree:
             for path in paths:
                 row, found = self.rows.get(path), _stat(folders, path)
                 if row is not None and found is not None and not row.state.stored:
-                    read = self._read(folders, path, found, is_named=True)
+                    read = self._reader.read(folders, path, found, row, is_named=True)
                     if read is not None and read.stamp == row.stamp:
                         update.rows[path] = read
         self._apply(update)
@@ -265,7 +266,7 @@ class WorkspaceTree:
         self._find_read_before()
         self._has_manifest = self._database.meta.get(_MANIFEST) is not None
         self._version, self._is_loaded = self._database.version, True
-        self._used, self._too_large = -1, sys.maxsize
+        self._reader.count_again()
         self._is_full = False  # a clean-up may have made room
         self._find_pending()
 
@@ -286,7 +287,7 @@ class WorkspaceTree:
             return
         before = None if row is None else row.state
         was_covered = before is not None and before.kind == "file" and before.stored
-        present = self._read(folders, path, found, is_named or was_covered)
+        present = self._reader.read(folders, path, found, row, is_named or was_covered)
         if present is None:
             if row is not None:
                 self._note_gone(path, update)
@@ -302,7 +303,11 @@ class WorkspaceTree:
         """Note a path that was there before any scan looked at it, and return True: nobody made it."""
         if self._has_manifest and not self._was_skipped(path, found):
             return False
-        present = unread(found) if stat.S_ISREG(found.st_mode) else self._read(folders, path, found)
+        present = (
+            unread(found)
+            if stat.S_ISREG(found.st_mode)
+            else self._reader.read(folders, path, found, self.rows.get(path))
+        )
         if present is not None:
             update.rows[path] = present
             if present.state.kind == "file":
@@ -317,61 +322,6 @@ class WorkspaceTree:
         return any(folder in self.skipped and folder not in self._read_before for folder in above) or (
             place is not None and place.is_folder and is_folder(found)
         )
-
-    def _read(
-        self, folders: OpenFolders, path: str, found: os.stat_result, is_named: bool = False
-    ) -> SeenPath | None:
-        """Return what stands at a path, its content stored if it is covered; None: nothing that can be.
-
-        Of a path that a tool names, the content is stored also if it is ignored.
-        """
-        reason = self.rules.file_reason(path, found.st_size)
-        is_covered = reason is None or (is_named and reason == "ignored")
-        try:
-            folder, name = folders.of(path)
-            limits = Limits(self.rules.largest(path), is_covered and self._has_room(found.st_size))
-            read = read_path(folder, name, limits)
-        except _GONE:
-            return None
-        except OSError:
-            return self._unreadable(path, found)
-        self.unreadable.discard(path)
-        return None if read is None else self._store(read, is_covered)
-
-    def _store(self, read: ReadPath, is_covered: bool) -> SeenPath:
-        """Store a content that was read; one that is stored already needs no room."""
-        state = read.row.state
-        if read.data is not None:
-            self._database.contents.put(read.data)
-            self._used += len(read.data)
-        if not is_covered or state.kind != "file" or not state.digest:
-            return read.row
-        is_stored = self._database.contents.has(state.digest)  # a secret that was removed is not
-        return read.row._replace(state=msgspec.structs.replace(state, stored=is_stored))
-
-    def _has_room(self, size: int) -> bool:
-        """Return True if the quota has room for a content, as if it could not be compressed.
-
-        What only the oldest captures need makes room for it.
-        """
-        quota = self.rules.settings.quota
-        if not quota:
-            return True
-        if self._used < 0 or self._used + size > quota:
-            self._used = self._database.contents.totals()[2]
-        if self._used + size > quota and size < self._too_large:
-            self._used -= make_room(self._database, self._used + size - quota)
-            if self._used + size > quota:
-                self._too_large = size
-        return self._used + size <= quota
-
-    def _unreadable(self, path: str, found: os.stat_result) -> SeenPath:
-        """Return what is known of a file that cannot be opened: its content, if only its mode can differ."""
-        self.unreadable.add(path)
-        now, row = unread(found), self.rows.get(path)
-        if row is None or not row.state.digest or file_stamp(found)[:16] != row.stamp[:16]:
-            return now
-        return now._replace(state=msgspec.structs.replace(row.state, mode=now.state.mode))
 
     def _find_gone(self, result: ScanResult, folders: OpenFolders, update: _Update) -> None:
         for path in sorted(self.rows.keys() - result.same - result.found.keys()):

@@ -65,7 +65,7 @@ async def test_stored_are_the_distinct_contents_compressed(tmp_path: Path) -> No
     assert totals.size == sum(map(len, contents))
     assert totals.stored_size <= compressed
     assert totals.stored_size - totals.tree_size < changed
-    assert totals.disk_size <= 1.25 * compressed + paths * 300 + len(contents) * 200 + 40 * _PAGE
+    assert totals.disk_size <= 1.3 * compressed + paths * 300 + len(contents) * 200 + 40 * _PAGE
     assert (await storage_of(tmp_path).check()).is_sound
 
 
