@@ -18,8 +18,11 @@ from helix_desktop.app.window_frame import WindowFrame, build_frame, set_applica
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InstanceNotResponding, InvalidInput
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.input_method import qt_input_methods
 from helix_desktop.ui.design.window_placement import fit_screen
+
+text = TextContext("Start")
 
 _FIRST_FRAME_TIMEOUT_MS = 200
 _THREAD_SWITCH_S = 0.0005  # how long a busy thread keeps the interpreter from a click, each time
@@ -27,7 +30,8 @@ RUN_MARKER_FILE = "window.open"  # there while a window has the data directory, 
 
 
 def show_window(args: argparse.Namespace) -> int:
-    """Run the window until it is closed; a second start shows the first window instead."""
+    """Run the window until it is closed; a second start shows the first window. Raises InvalidInput."""
+    _check_display()
     try:
         target = launch_target(args)
     except InvalidInput as error:
@@ -92,6 +96,20 @@ def _is_started_without_terminal() -> bool:
     """Return True if a user may have started this without a terminal to read on, and has a display."""
     if sys.stderr.isatty() or os.environ.get("QT_QPA_PLATFORM") in {"offscreen", "minimal"}:
         return False
+    return _has_display()
+
+
+def _check_display() -> None:
+    """Raise InvalidInput where there is no display: Qt would abort the process."""
+    if not _has_display() and not os.environ.get("QT_QPA_PLATFORM"):
+        raise InvalidInput(
+            text("The window can't open without a display."),
+            text("Neither {first} nor {second} is set.", first="DISPLAY", second="WAYLAND_DISPLAY"),
+            text("Start it in a desktop session, or use a command: {help}.", help="helix-desktop --help"),
+        )
+
+
+def _has_display() -> bool:
     return sys.platform != "linux" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 

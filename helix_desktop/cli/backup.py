@@ -72,14 +72,16 @@ def backup(args: argparse.Namespace) -> int:
     """Write every workspace, or one, to a file of its own; return 1 if one is incomplete."""
 
     async def work(services: AppServices) -> int:
-        records = services.backup.stored_workspaces()
+        records, errors = services.backup.stored_workspaces(), [*services.backup.unreadable_workspaces()]
         if args.workspace is not None:
             requested = services.registry.find_by_path(args.workspace)
             records = [record for record in records if requested is not None and record.id == requested.id]
-        if not records:
+            errors = [] if records else errors
+        for error in errors:
+            print_notice(error_text(error))
+        if not records and not errors:
             raise InvalidInput(text("Nothing to back up."), text("No workspace data is stored yet."))
         exports: list[ExportResult] = []
-        errors: list[HelixError] = []
         for record in records:
             try:
                 on_progress = ProgressPrinter(record.name).update

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
 
-from helix_desktop.domain.errors import ArchiveWriteFailed
+from helix_desktop.domain.errors import ArchiveWriteFailed, HelixError
 from helix_desktop.domain.progress import OnProgress, no_progress
 from helix_desktop.domain.store.archive_report import ArchiveInfo, ExportResult, ImportResult
 from helix_desktop.domain.translatable_text import TextContext, folder_reason
@@ -104,6 +104,10 @@ class BackupService:
         now = datetime.fromtimestamp(self._clock() / 1000)
         stamp = f"{record.id[:8]}-{now:%Y%m%d-%H%M%S}"
         return await self.export(workspace_id, folder / file_name(record.name, stamp), on_progress)
+
+    def unreadable_workspaces(self) -> tuple[HelixError, ...]:
+        """Return why workspaces can't be backed up whose own files can't be read."""
+        return tuple(self._registry.problems)
 
     def stored_workspaces(self) -> list[WorkspaceRecord]:
         """Return the workspaces in which anything was ever stored, also those removed from the list."""

@@ -26,6 +26,7 @@ text = TextContext("Workspaces")
 RECORD_FILE = "workspace.toml"
 STORE_FOLDER = "store"
 _LOCK_TIMEOUT_S = 5.0
+_RECORD_FIX = text("Correct the file. The workspace's sessions and cache are unchanged.")
 
 
 class WorkspaceRegistry:
@@ -52,16 +53,11 @@ class WorkspaceRegistry:
         try:
             fields = self._files.read(folder / RECORD_FILE)
             self._records[folder.name] = msgspec.convert({**fields, "id": folder.name}, WorkspaceRecord)
-        except SettingsDamaged as error:
-            self._add_problem(error)
+        except SettingsDamaged as error:  # to delete the file, as it says, would lose which folder it is
+            self._add_problem(SettingsDamaged(error.what, error.why, _RECORD_FIX))
         except msgspec.ValidationError as error:
-            self._add_problem(
-                SettingsDamaged(
-                    text("The workspace file {file} is invalid.", file=folder / RECORD_FILE),
-                    verbatim(f"{error}."),
-                    text("Correct the file. The workspace's sessions and cache are unchanged."),
-                )
-            )
+            what = text("The workspace file {file} is invalid.", file=folder / RECORD_FILE)
+            self._add_problem(SettingsDamaged(what, verbatim(f"{error}."), _RECORD_FIX))
 
     def list_workspaces(self, include_removed: bool = False) -> list[WorkspaceRecord]:
         """Return the listed workspaces; with `include_removed` also the removed ones."""

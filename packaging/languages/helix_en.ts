@@ -19172,6 +19172,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/app/main.py" />
+            <source>Neither {first} nor {second} is set.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/app/data_move.py" />
             <source>Nothing was changed. Close it and try again.</source>
             <translation type="unfinished" />
@@ -19207,6 +19212,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/app/main.py" />
+            <source>Start it in a desktop session, or use a command: {help}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/app/data_move.py" />
             <source>The data directory is in use.</source>
             <translation type="unfinished" />
@@ -19219,6 +19229,11 @@
         <message>
             <location filename="../../helix_desktop/app/launch_targets.py" />
             <source>The name of an exported workspace must end in {suffix}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/app/main.py" />
+            <source>The window can't open without a display.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -23960,6 +23975,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/open_external.py" />
             <source>No workspace with ID {id} is in {folder}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/workspaces/backup.py" />
+            <source>Not backed up</source>
             <translation type="unfinished" />
         </message>
         <message>

@@ -423,3 +423,10 @@ async def test_output_that_cannot_be_written_is_named(cli: Cli) -> None:
     result = await wait_for_exit(await cli.start("commands", stdout=full))
     os.close(full)
     result.assert_refused(1, "Couldn't read or write. No space left on device. Check the disk")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there always is a display")
+def test_a_window_without_a_display_is_refused(refuse: Refuse, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    assert "The window can't open without a display." in refuse()

@@ -145,6 +145,10 @@ def test_a_backup_contains_every_workspace(here: Here, tmp_path: Path) -> None:
     (file,) = (tmp_path / "saved").iterdir()
     assert (code, out.split()[0]) == (0, str(file))
     assert err == "Contains 2 entries and 1 session. Verified.\n"
+    for record in (tmp_path / "data").glob("workspaces/*/workspace.toml"):
+        record.write_text("broken")
+    code, out, err = here("backup", str(tmp_path / "saved"))
+    assert (code, out, "Correct the file. The workspace's sessions" in err) == (1, "", True)
     (tmp_path / "empty").mkdir()
     here.folder = tmp_path / "empty"
     code, _, err = here("backup", str(tmp_path / "saved"))

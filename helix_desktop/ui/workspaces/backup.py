@@ -50,13 +50,19 @@ class BackupController(QObject):
 
     async def back_up(self) -> None:
         """Ask for a folder, and write each workspace to a file in it. Raises InvalidInput."""
-        records = self._services.backup.stored_workspaces()
+        records, errors = (
+            self._services.backup.stored_workspaces(),
+            self._services.backup.unreadable_workspaces(),
+        )
+        if errors and not records:
+            raise errors[0]
         if not records:
             raise InvalidInput(text("Nothing to back up."), text("No workspace has stored data yet."))
         folder = await dialogs.pick_folder(self._window, tr("Choose a backup folder"))
         if folder is None:
             return
-        summary = _BackupSummary(len(records), [], [])
+        problems = [(tr("Not backed up"), translate(error.what)) for error in errors]
+        summary = _BackupSummary(len(records) + len(errors), [], problems)
         ended = await self._jobs.run_cancellable(
             tr.plural(summary.requested, "Backing up %n workspace", "Backing up %n workspaces"),
             lambda tell: self._write(records, folder, summary, tell),
