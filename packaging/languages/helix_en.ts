@@ -11382,16 +11382,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>After compaction, the request has about {total} tokens instead of {before}, {fresh} of them new.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>After that change, the request has about {total} tokens, {fresh} of them new.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>Agent</source>
             <translation type="unfinished" />
@@ -11453,11 +11443,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>By then, the request has about {before} tokens; the change leaves about {total}, {fresh} of them new.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Cache</source>
             <translation type="unfinished" />
@@ -11494,6 +11479,16 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
             <source>Caches old outputs with the next request ({tokens})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Caching and noting</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Caching old outputs</source>
             <translation type="unfinished" />
         </message>
         <message numerus="yes">
@@ -11550,6 +11545,16 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/request/window.py" />
             <source>Close</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Comes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Compaction</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11636,11 +11641,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Cost: ≈ {cost}.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/rows.py" />
             <source>Cut short</source>
             <translation type="unfinished" />
@@ -11705,11 +11705,6 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/rows.py" />
             <source>Extract</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Facts are noted after a turn once messages without a note fill {share}; now they fill {used}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11843,6 +11838,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Messages without a note</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/provider_cache_card.py" />
             <source>New</source>
             <translation type="unfinished" />
@@ -11851,6 +11851,11 @@
             <location filename="../../helix_desktop/ui/inspector/rows.py" />
             <source>New</source>
             <comment>since an earlier request</comment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>New of these</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -11892,6 +11897,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Noted after a turn from</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/charts.py" />
             <source>Noted as facts</source>
             <translation type="unfinished" />
@@ -11922,6 +11932,16 @@
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Nothing to send yet. The next request appears here.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Noting facts</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Noting old steps</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12012,7 +12032,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Ready to be cached: {tokens}.</source>
+            <source>Ready to be cached</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12081,6 +12101,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Request then</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/context/window/window_breakdown.py" />
             <source>Requested by the agent</source>
             <translation type="unfinished" />
@@ -12101,8 +12126,18 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Saves in each request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../helix_desktop/ui/inspector/row_actions.py" />
             <source>Saves {tokens} in every later request.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>Sent again, once</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12184,11 +12219,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>The next change resends {resent} once and saves {saved} in every later request.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/from_window.py" />
             <source>The rows are estimates: Helix's count, scaled to the provider's tokens. The total starts from what the provider reported for the last request; this is the difference.</source>
             <translation type="unfinished" />
@@ -12259,21 +12289,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>When the request has grown to about {before} tokens, compaction leaves about {total}, {fresh} of them new.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>When the request has grown to about {before} tokens, noted facts leave about {total}, {fresh} of them new.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>With these facts, the request has about {total} tokens instead of {before}, {fresh} of them new.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>Workspace</source>
             <translation type="unfinished" />
@@ -12290,12 +12305,7 @@
         </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Writing the summary reads up to {tokens} tokens.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
-            <source>Writing them reads up to {tokens} tokens.</source>
+            <source>Writing reads</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -12323,9 +12333,32 @@
             <source>Your message</source>
             <translation type="unfinished" />
         </message>
+        <message numerus="yes">
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>in about %n model calls</source>
+            <translation>
+                <numerusform>in about %n model call</numerusform>
+                <numerusform>in about %n model calls</numerusform>
+            </translation>
+        </message>
         <message>
             <location filename="../../helix_desktop/ui/inspector/view.py" />
             <source>of {size} tokens</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>up to {tokens}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>with the next request</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/inspector/forecast_texts.py" />
+            <source>{before} → {after}</source>
             <translation type="unfinished" />
         </message>
         <message>

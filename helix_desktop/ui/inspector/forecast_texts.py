@@ -12,7 +12,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.domain.cost import CostEstimate
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.ui.inspector.compaction_texts import pause_text
-from helix_desktop.ui.inspector.rows import InspectorState
+from helix_desktop.ui.inspector.rows import ForecastPart, InspectorState
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.translation import Translator
 
@@ -62,24 +62,23 @@ def with_forecast(
     """
     if not state.is_managed:
         return replace(state, cost_text=request_cost_text(cost))
-    due: tuple[str, ...] = ()
+    parts: tuple[ForecastPart, ...] = ()
     rewrite = None if state.is_on_hold else forecast.next
     after = _cost_after(rewrite, gauge.ratio, cost, info) if rewrite is not None else cost
     if not state.is_on_hold:
-        summary = _summary_texts(forecast.summary, gauge.used, cost, info, writing)
+        summary = _summary_figures(forecast.summary, cost, info, writing)
         is_observed = forecast.summary is not None and forecast.summary.kind == "observations"
-        paragraphs = (
-            _rewrite_texts(forecast, policy, gauge, after),
-            (*_observation_texts(forecast, policy, gauge), *(summary if is_observed else ())),
-            () if is_observed else summary,
+        parts = (
+            _rewrite_part(forecast, policy, gauge, after),
+            *_observation_parts(forecast, policy, gauge, summary if is_observed else ()),
+            *(() if is_observed or not summary else (ForecastPart(tr("Compaction"), summary),)),
         )
-        due = tuple(" ".join(texts) for texts in paragraphs if texts)
     next_cost = after if rewrite is not None and not rewrite.calls else cost
     return replace(
         state,
         cost_text=request_cost_text(next_cost),
         next_text=next_rewrite_text(forecast, gauge),
-        due_texts=due,
+        forecast=parts,
     )
 
 
@@ -99,70 +98,28 @@ def _cost_after(rewrite: NextRewrite, ratio: float, cost: RequestCost, info: Mod
     return cost_after(then, round(rewrite.saved * ratio), round(rewrite.resent * ratio), info)
 
 
-def _summary_texts(
-    summary: SummaryForecast | None,
-    used: int,
-    cost: RequestCost,
-    info: ModelInfo,
-    writing: CostEstimate | None,
-) -> tuple[str, ...]:
+def _summary_figures(
+    summary: SummaryForecast | None, cost: RequestCost, info: ModelInfo, writing: CostEstimate | None
+) -> tuple[tuple[str, str], ...]:
+    """Return what observations or a handover leave of the request, and what writing them takes."""
     if summary is None or writing is None:
         return ()
     after = priced_request(info, summary.after, summary.after - summary.fresh, cost.is_stored_long)
-    return _after_summary_text(summary, used, after), _writing_text(summary, writing)
+    price = None if writing.demo else writing.cost
+    read = tr("up to {tokens}", tokens=format_tokens(writing.tokens))
+    return (
+        (tr("Request then"), _change_text(summary.before, after.total)),
+        (tr("New of these"), _with_price(format_tokens(after.fresh), after.cost)),
+        (tr("Writing reads"), _with_price(read, price)),
+    )
 
 
-def _after_summary_text(summary: SummaryForecast, used: int, after: RequestCost) -> str:
-    """Return what the first request after observations or a handover has and costs; `used` is that of now."""
-    total, before = format_tokens(after.total), format_tokens(summary.before)
-    fresh = format_tokens(after.fresh)
-    if summary.before > used and summary.kind == "handover":
-        text = tr(
-            "When the request has grown to about {before} tokens, compaction leaves about {total}, "
-            "{fresh} of them new.",
-            total=total,
-            before=before,
-            fresh=fresh,
-        )
-    elif summary.before > used:
-        text = tr(
-            "When the request has grown to about {before} tokens, noted facts leave about {total}, "
-            "{fresh} of them new.",
-            total=total,
-            before=before,
-            fresh=fresh,
-        )
-    elif summary.kind == "observations":
-        text = tr(
-            "With these facts, the request has about {total} tokens instead of {before}, "
-            "{fresh} of them new.",
-            total=total,
-            before=before,
-            fresh=fresh,
-        )
-    else:
-        text = tr(
-            "After compaction, the request has about {total} tokens instead of {before}, "
-            "{fresh} of them new.",
-            total=total,
-            before=before,
-            fresh=fresh,
-        )
-    return text + _price(after.cost)
+def _change_text(before: int, after: int) -> str:
+    return tr("{before} → {after}", before=format_tokens(before), after=format_tokens(after))
 
 
-def _writing_text(summary: SummaryForecast, writing: CostEstimate) -> str:
-    tokens = format_tokens(writing.tokens)
-    if summary.kind == "observations":
-        text = tr("Writing them reads up to {tokens} tokens.", tokens=tokens)
-    else:
-        text = tr("Writing the summary reads up to {tokens} tokens.", tokens=tokens)
-    return text + _price(None if writing.demo else writing.cost)
-
-
-def _price(dollars: float | None) -> str:
-    """Return a price as a sentence behind another one; empty for none."""
-    return "" if dollars is None else " " + tr("Cost: ≈ {cost}.", cost=format_usd(dollars))
+def _with_price(text: str, dollars: float | None) -> str:
+    return text if dollars is None else f"{text} · ≈ {format_usd(dollars)}"
 
 
 def request_cost_text(cost: RequestCost) -> str:
@@ -175,42 +132,37 @@ def request_cost_text(cost: RequestCost) -> str:
         )
     else:  # the cache has expired, or the provider does not say what it has
         tokens = tr("Next request: {tokens}, all counted as new", tokens=format_token_count(cost.total))
-    return tokens if cost.cost is None else f"{tokens} · ≈ {format_usd(cost.cost)}"
+    return _with_price(tokens, cost.cost)
 
 
-def _rewrite_texts(
+def _rewrite_part(
     forecast: Forecast, policy: ContextPolicy, gauge: UsageGauge, after: RequestCost
-) -> tuple[str, ...]:
+) -> ForecastPart:
     due, ratio = forecast.next, gauge.ratio
-    ripe = tr("Ready to be cached: {tokens}.", tokens=format_token_count(round(forecast.ripe * ratio)))
+    ripe = (tr("Ready to be cached"), format_tokens(round(forecast.ripe * ratio)))
     if due is None:
-        return (ripe, _no_rewrite_text(forecast.calls))
-    effect = tr(
-        "The next change resends {resent} once and saves {saved} in every later request.",
-        resent=format_token_count(round(due.resent * ratio)),
-        saved=format_token_count(round(due.saved * ratio)),
+        return ForecastPart(tr("Caching and noting"), (ripe,), _no_rewrite_text(forecast.calls))
+    before = gauge.used + round(due.grown * ratio)
+    figures = (
+        (tr("Comes"), _when_text(due.calls)),
+        (tr("Saves in each request"), format_tokens(round(due.saved * ratio))),
+        (tr("Sent again, once"), format_tokens(round(due.resent * ratio))),
+        (tr("Request then"), _change_text(before, after.total)),
+        (tr("New of these"), _with_price(format_tokens(after.fresh), after.cost)),
+        ripe,
     )
-    total, fresh = format_tokens(after.total), format_tokens(after.fresh)
-    if not due.calls:
-        now = tr(
-            "After that change, the request has about {total} tokens, {fresh} of them new.",
-            total=total,
-            fresh=fresh,
-        )
-        return (ripe, effect, now + _price(after.cost))
-    then = tr(
-        "By then, the request has about {before} tokens; the change leaves about {total}, "
-        "{fresh} of them new.",
-        before=format_tokens(gauge.used + round(due.grown * ratio)),
-        total=total,
-        fresh=fresh,
-    )
-    texts = (ripe, effect, then + _price(after.cost))
     pause = tr(
         "It comes sooner after a pause of {time}, when the provider's cache has expired.",
         time=pause_text(policy.cache_ttl_s),
     )
-    return (*texts, pause)
+    title = tr("Noting old steps") if due.is_fold else tr("Caching old outputs")
+    return ForecastPart(title, figures, pause if due.calls else "")
+
+
+def _when_text(calls: int) -> str:
+    if not calls:
+        return tr("with the next request")
+    return tr.plural(calls, "in about %n model call", "in about %n model calls")
 
 
 def _no_rewrite_text(calls: int) -> str:
@@ -230,14 +182,15 @@ def _no_rewrite_text(calls: int) -> str:
     )
 
 
-def _observation_texts(forecast: Forecast, policy: ContextPolicy, gauge: UsageGauge) -> tuple[str, ...]:
+def _observation_parts(
+    forecast: Forecast, policy: ContextPolicy, gauge: UsageGauge, summary: tuple[tuple[str, str], ...]
+) -> tuple[ForecastPart, ...]:
+    """Return when facts are noted; with the figures of the `summary` where that comes next."""
     if not policy.observe_at:
         return ()
     share = forecast.unobserved * gauge.ratio / gauge.window
-    return (
-        tr(
-            "Facts are noted after a turn once messages without a note fill {share}; now they fill {used}.",
-            share=format_whole_percent(policy.observe_at),
-            used=format_whole_percent(floor(share * 100) / 100),  # 29.6 % is not there yet
-        ),
+    figures = (
+        (tr("Messages without a note"), format_whole_percent(floor(share * 100) / 100)),  # 29.6 % is not 30 %
+        (tr("Noted after a turn from"), format_whole_percent(policy.observe_at)),
     )
+    return (ForecastPart(tr("Noting facts"), (*figures, *summary)),)

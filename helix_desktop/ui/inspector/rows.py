@@ -269,13 +269,22 @@ class WindowChangesState:
 
 
 @dataclass(frozen=True, slots=True)
+class ForecastPart:
+    """One of the rewrites that come next: its figures as name and value, and a sentence below them."""
+
+    title: str
+    figures: tuple[tuple[str, str], ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class InspectorState:
     """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
 
     `compaction_text` says when the conversation is compacted, or why it isn't.
     `ratio` says how the provider's count relates to ours, `pending_text` what is prepared, not yet in place,
-    `next_text` which change comes next and when, `due_texts` all that comes, a paragraph each,
-    with what it takes, saves and costs. `cost_text` says what the request costs.
+    `next_text` which change comes next and when, `forecast` all that comes, with what it takes, saves and
+    costs. `cost_text` says what the request costs.
     `provider_cache` is None before the first request whose tokens were reported. `past` says of which step
     the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
     not as it was. It can be compared with the first requests of `turns` turns; `changes` is None while it
@@ -296,7 +305,7 @@ class InspectorState:
     ratio: str = ""
     pending_text: str = ""
     next_text: str = ""
-    due_texts: tuple[str, ...] = ()
+    forecast: tuple[ForecastPart, ...] = ()
     is_managed: bool = True
     is_on_hold: bool = False
     own_policy: str = ""  # of the session; empty: the workspace's

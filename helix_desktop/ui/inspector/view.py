@@ -24,6 +24,7 @@ from helix_desktop.ui.design.usage_bar import share_tone
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
+from helix_desktop.ui.inspector.forecast_view import ForecastView
 from helix_desktop.ui.inspector.key_value import KeyValue
 from helix_desktop.ui.inspector.provider_cache_card import ProviderCacheCard
 from helix_desktop.ui.inspector.request_list import RequestList
@@ -224,11 +225,10 @@ class Inspector(Themed, QWidget):
         card.body.addWidget(self._next_row)
         self._pending_row, self.pending = _icon_row("eye", "seg_observations")
         card.body.addWidget(self._pending_row)
-        self._due_texts = SelectableText("", 12, "muted")
-        set_margins(self._due_texts, 20, 0, 0, 4)
-        self.due = Disclosure(DisclosureHead(tr("What comes next"), "", "muted"), lambda: self._due_texts)
-        self._due_texts.setParent(self.due)
-        self._due_texts.hide()
+        self.forecast = ForecastView()
+        self.due = Disclosure(DisclosureHead(tr("What comes next"), "", "muted"), lambda: self.forecast)
+        self.forecast.setParent(self.due)
+        self.forecast.hide()
         card.body.addWidget(self.due)
         return card
 
@@ -317,8 +317,8 @@ class Inspector(Themed, QWidget):
         self._cost_row.setVisible(bool(state.cost_text))
         self.next.setText(state.next_text)
         self._next_row.setVisible(bool(state.next_text))
-        self._due_texts.setText("\n\n".join(state.due_texts))
-        self.due.setVisible(bool(state.due_texts))
+        self.forecast.show_parts(state.forecast)
+        self.due.setVisible(bool(state.forecast))
 
     def _show_legend(self, segments: tuple[Segment, ...]) -> None:
         visible = [

@@ -27,6 +27,7 @@ from helix_desktop.ui.cache.rows import (
 from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.rows import (
     CacheStats,
+    ForecastPart,
     InspectorState,
     ProviderCacheRow,
     ProviderCacheState,
@@ -485,9 +486,12 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         "(9.1k → 1.2k tokens)",
         "A note replaces old steps in about 6 model calls (\N{MINUS SIGN}8.2k tokens of about 18.9k by then)",
         (
-            "Ready to be cached: 3.1k tokens.",
-            "The next change resends 12k tokens once and saves 8.2k tokens in every later request.",
-            "After compaction, the request has about 7.1k tokens instead of 20.4k, 5k of them new.",
+            ForecastPart(
+                "Noting old steps",
+                (("Comes", "in about 6 model calls"), ("New of these", "1.1k · ≈ $0.0284")),
+                "It comes sooner after a pause of 5 min, when the provider's cache has expired.",
+            ),
+            ForecastPart("Compaction", (("Request then", "20.4k → 7.1k"),)),
         ),
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -17,7 +17,7 @@ from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.inspector.changes_bar import ChangesBar
 from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.request_list import ROW_HEIGHT, ROW_ROLE
-from helix_desktop.ui.inspector.rows import CacheStats, RowKind, Segment, WindowChangesState
+from helix_desktop.ui.inspector.rows import CacheStats, ForecastPart, RowKind, Segment, WindowChangesState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.times import format_relative_time
@@ -316,3 +316,16 @@ def test_the_turn_to_compare_with_stays_chosen_while_an_earlier_step_is_shown(qt
         assert bar.isHidden()
         bar.show_changes(6, "")
     assert bar.turn.currentData() == 5
+
+
+def test_a_shorter_forecast_leaves_nothing_of_a_longer_one(pane: Inspector) -> None:
+    """Its lines are used again."""
+    long = ForecastPart("Caching", (("Comes", "soon"), ("Saves", "2k")), "Sooner after a pause.")
+    pane.set_state(replace(inspector_state(), forecast=(long, ForecastPart("Noting", (("Now", "9 %"),)))))
+    pane.due.head.setChecked(True)
+    caching = ["Caching", "Comes: soon", "Saves: 2k", "Sooner after a pause."]
+    assert pane.forecast.texts() == [*caching, "Noting", "Now: 9 %"]
+    pane.set_state(replace(inspector_state(), forecast=(ForecastPart("Caching", (("Comes", "now"),)),)))
+    assert pane.forecast.texts() == ["Caching", "Comes: now"]
+    pane.set_state(replace(inspector_state(), forecast=()))
+    assert not pane.due.isVisible()

@@ -22,6 +22,12 @@ def shown(forecast: Forecast, cost: RequestCost = _WARM) -> InspectorState:
     return with_forecast(state, forecast, PROFILES["balanced"], _GAUGE, cost, info, writing)
 
 
+def figures(state: InspectorState, title: str) -> dict[str, str]:
+    """Return the figures of a part of the forecast, by name."""
+    (part,) = (part for part in state.forecast if part.title == title)
+    return dict(part.figures)
+
+
 def test_a_change_that_comes_later_is_told_of_the_context_of_then() -> None:
     """It saves more than what the request has now only because that grows."""
     state = shown(
@@ -32,27 +38,25 @@ def test_a_change_that_comes_later_is_told_of_the_context_of_then() -> None:
     )
     change = "\N{MINUS SIGN}3.2k tokens of about 8k by then"
     assert state.next_text == f"A note replaces old steps in about 24 model calls ({change})"
-    due = " ".join(state.due_texts)
-    assert "By then, the request has about 8k tokens; the change leaves about 4.8k" in due
-    assert "When the request has grown to about 17k tokens, compaction leaves about 6k" in due
+    assert figures(state, "Noting old steps")["Request then"] == "8k → 4.8k"
+    assert figures(state, "Compaction")["Request then"] == "17k → 6k"
 
 
 def test_after_a_pause_a_later_change_finds_the_cache_filled_again() -> None:
     """The next request is all new; the ones until then store it. Without a cache, each is all new."""
     later = Forecast(next=NextRewrite(4, 2_000, 900, True, grown=1_600))
-    due = [
-        " ".join(shown(later, RequestCost(0, 3_100, None, warms_cache=warms)).due_texts)
-        for warms in (True, False)
-    ]
-    assert "the change leaves about 2.7k, 900 of them new" in due[0]
-    assert "the change leaves about 2.7k, 2.7k of them new" in due[1]
+    for warms, new in ((True, "900"), (False, "2.7k")):
+        due = figures(shown(later, RequestCost(0, 3_100, None, warms_cache=warms)), "Noting old steps")
+        assert due["Request then"].endswith("→ 2.7k")
+        assert due["New of these"] == new
 
 
 def test_a_change_with_the_next_request_is_told_of_the_one_of_now() -> None:
     """Then it can save no more than what the request has."""
     state = shown(Forecast(next=NextRewrite(0, 900, 500, True)))
     assert state.next_text == "A note replaces old steps with the next request (\N{MINUS SIGN}900 tokens)"
-    assert "After that change, the request has about 2.2k tokens" in " ".join(state.due_texts)
+    due = figures(state, "Noting old steps")
+    assert (due["Comes"], due["Request then"]) == ("with the next request", "3.1k → 2.2k")
 
 
 def test_what_comes_only_after_a_summary_is_not_announced() -> None:
@@ -60,5 +64,11 @@ def test_what_comes_only_after_a_summary_is_not_announced() -> None:
     for calls, until in ((0, "is compacted."), (1, "in about 1 model call."), (3, "in about 3 model calls.")):
         state = shown(Forecast(calls=calls))
         assert not state.next_text
-        assert state.due_texts[0].endswith(until)
-    assert shown(Forecast()).due_texts[0].endswith("within the next 24 model calls.")
+        assert state.forecast[0].note.endswith(until)
+    assert shown(Forecast()).forecast[0].note.endswith("within the next 24 model calls.")
+
+
+def test_facts_are_not_said_to_be_due_before_they_are() -> None:
+    """29.6 % was rounded to 30 %, where they are noted."""
+    due = figures(shown(Forecast(unobserved=5_920)), "Noting facts")
+    assert due == {"Messages without a note": "29 %", "Noted after a turn from": "30 %"}
