@@ -15,9 +15,7 @@ tr = Translator("Costs")
 
 _NO_COST, _NO_BUDGET = Spending(), Budget()
 _MAX_AMOUNT = 1_000_000_000_000
-_SCALED_DIGITS = (
-    3  # of a number that was typed in thousands or millions: 8.2m is 8199999.999999999 without it
-)
+_SCALED_DIGITS = 3  # 8.2m is 8199999.999999999 without rounding
 
 
 @dataclass(frozen=True, slots=True)
