@@ -17005,8 +17005,8 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
-            <source>Correct the marked number of {model}.</source>
+            <location filename="../../helix_desktop/ui/settings/providers/models.py" />
+            <source>Correct the marked numbers of {models}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17060,23 +17060,33 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/providers/model_spec_form.py" />
-            <source>Enter a reserve below the context window.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/settings/forms.py" />
             <source>Enter a web address such as {example}.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
-            <source>Enter the body fields as a JSON object, such as {example}.</source>
+            <location filename="../../helix_desktop/ui/settings/providers/model_faults.py" />
+            <source>Enter at least {tokens} tokens.</source>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/forms.py" />
-            <source>Enter the input price and the output price of {model}, or neither: its costs would be too low.</source>
+            <location filename="../../helix_desktop/ui/settings/providers/model_faults.py" />
+            <source>Enter both prices, or neither: the costs would be too low.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/model_faults.py" />
+            <source>Enter less than the context window of {tokens} tokens.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/model_faults.py" />
+            <source>Enter more than the {tokens} tokens reserved for output.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/extras_form.py" />
+            <source>Enter the body fields as a JSON object, such as {example}.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17471,11 +17481,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../helix_desktop/ui/settings/forms.py" />
-            <source>The context window of {model} must be at least {tokens} tokens.</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
             <source>The key belongs to the old name {name}. Enter it again.</source>
             <translation type="unfinished" />
@@ -17483,6 +17488,11 @@
         <message>
             <location filename="../../helix_desktop/ui/workspaces/settings/providers_presenter.py" />
             <source>The provider isn't complete yet.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
+            <source>The provider {name} already exists. Enter another name.</source>
             <translation type="unfinished" />
         </message>
         <message>
@@ -17510,6 +17520,11 @@
         <message>
             <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
             <source>Will be kept in the system's keychain, if there is one.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../helix_desktop/ui/settings/providers/editor.py" />
+            <source>Will be saved as {name}.</source>
             <translation type="unfinished" />
         </message>
         <message>

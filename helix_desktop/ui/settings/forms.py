@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -18,8 +19,8 @@ from helix_desktop.words.translation import Translator, current_language, transl
 
 tr = Translator("Settings: Models")
 policy_tr = Translator("Settings: Policy")
-MIN_WINDOW_TOKENS = 4_000
-"""Tokens below which a window cannot hold the tools and one answer."""
+
+_DEFAULT_NAME = "server"
 
 TestState = Literal["running", "ok", "failed"]
 PolicyValue = str | int | float | bool
@@ -40,7 +41,8 @@ class ProviderForm:
 
     So is `secret_headers`. With `removes_key` the saved key is deleted. `default_model` is the model that
     answers when none is named; `extras` go along with the requests to all of its models. What is typed of
-    extras and can't be sent is in `incomplete_extras`, by model, or empty for all of its models.
+    extras and can't be sent is in `incomplete_extras`, by model, or empty for all of its models; figures
+    that can't be used are in `invalid_figures` as they are typed, by model and name.
     """
 
     id: str  # empty while it is new
@@ -55,6 +57,7 @@ class ProviderForm:
     secret_headers: SecretHeaders = field(default_factory=dict)
     removes_key: bool = False
     incomplete_extras: Mapping[str, IncompleteExtras] = field(default_factory=dict)
+    invalid_figures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +218,11 @@ class License:
     text: str
 
 
+def provider_name(typed: str) -> str:
+    """Return the name under which a provider is saved that was typed so: models are PROVIDER/MODEL."""
+    return re.sub(r"[\s/]+", "-", typed.strip()).lower() or _DEFAULT_NAME
+
+
 def validate_provider(form: ProviderForm) -> dict[str, str]:
     """Return what keeps a provider from being saved: field name and what to do; empty when all is well."""
     faults: dict[str, str] = {}
@@ -224,19 +232,6 @@ def validate_provider(form: ProviderForm) -> dict[str, str]:
         faults["base_url"] = tr("Enter a web address such as {example}.", example="http://localhost:11434/v1")
     if not form.models:
         faults["models"] = tr("Add a model: list the server's models, or enter a name.")
-    small = [model.name for model in form.models if 0 < model.window < MIN_WINDOW_TOKENS]
-    if small:
-        faults["models"] = tr(
-            "The context window of {model} must be at least {tokens} tokens.",
-            model=small[0],
-            tokens=MIN_WINDOW_TOKENS,
-        )
-    half_priced = [model.name for model in form.models if bool(model.price_in) != bool(model.price_out)]
-    if half_priced:
-        faults["models"] = tr(
-            "Enter the input price and the output price of {model}, or neither: its costs would be too low.",
-            model=half_priced[0],
-        )
     owners = (("", form.extras), *((model.name, model.extras) for model in form.models))
     wrong = [(name, fault) for name, extras in owners if (fault := extras.fault(form.dialect))]
     if wrong:

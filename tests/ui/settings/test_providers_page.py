@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
@@ -9,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.services.provider_changes import DEMO
+from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from tests.support.window.buttons import find_button
@@ -165,9 +168,69 @@ def test_a_provider_is_not_saved_without_a_number_that_is_wrong(qtbot: QtBot) ->
     assert window.text() == "many"  # an edit of another number leaves what was typed
     with qtbot.assertNotEmitted(page.editor.saved):
         save.click()
-    assert page.editor.models.error_text() == "Correct the marked number of m."
+    assert page.editor.models.error_text() == "Correct the marked numbers of m."
     window.setText("32k")
     window.editingFinished.emit()
     with qtbot.waitSignal(page.editor.saved) as saved:
         save.click()
     assert saved.args[0].models[0].window == 32_000
+
+
+def test_each_figure_that_cannot_be_used_says_why_and_stays_with_its_model(qtbot: QtBot) -> None:
+    """A reserve counts against the assumed window; what is refused changes no other figure, and is kept."""
+    page = ProvidersPage()
+    qtbot.addWidget(page)
+    models = (ModelEntry(name="m"), ModelEntry(name="n"))
+    form = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="m")
+    page.show_providers(
+        [form, replace(form, id="two", name="two")],
+        [ProviderStatus("box", True, "none"), ProviderStatus("two", False, "none")],
+    )
+    figures, table = page.editor.models.spec_form, page.editor.models.table
+
+    def type_figure(name: str, typed: str) -> None:
+        figures.field(name).setText(typed)
+        figures.field(name).editingFinished.emit()
+
+    reserved = figures.source("reserve")
+    type_figure("window", "500")
+    assert figures.source("window") == "Enter at least 4,000 tokens."
+    assert (figures.source("reserve"), table.cell_texts()[0][1]) == (reserved, "≈ 128,000")
+    type_figure("reserve", "128k")
+    too_large = "Enter less than the context window of 128,000 tokens."
+    assert figures.source("reserve") == too_large
+    type_figure("price_in", "1")
+    page.list.setCurrentRow(1)
+    assert (figures.field("window").text(), figures.source("reserve")) == ("", reserved)
+    page.list.setCurrentRow(0)
+    table.select_model("n")
+    with qtbot.assertNotEmitted(page.editor.saved):
+        find_button(page.editor.footer, "save_provider").click()
+    assert page.editor.models.selected_model == "m"
+    assert [figures.field(name).text() for name in ("window", "reserve")] == ["500", "128k"]
+    assert figures.source("reserve") == too_large
+    assert figures.source("price_out") == "Enter both prices, or neither: the costs would be too low."
+    type_figure("window", "200k")
+    assert (figures.source("window"), figures.source("reserve")) == ("you", "you")
+    assert page.editor.models.entries[0].reserve == 128_000
+    type_figure("price_out", "2")
+    with qtbot.waitSignal(page.editor.saved):
+        find_button(page.editor.footer, "save_provider").click()
+
+
+def test_a_name_says_what_it_is_saved_as_and_is_refused_where_it_is_taken(qtbot: QtBot) -> None:
+    page = ProvidersPage()
+    qtbot.addWidget(page)
+    form = ProviderForm("local-test", "local-test", "http://127.0.0.1:1/v1", models=(ModelEntry(name="m"),))
+    page.show_providers([form], [ProviderStatus("local-test", True, "none")])
+    editor = page.editor
+    name = editor.findChild(QLineEdit, "provider_name")
+    assert isinstance(name, QLineEdit)
+    field = next(field for field in editor.findChildren(FormField) if field.isAncestorOf(name))
+    assert not field.note_text()
+    page.add()
+    QTest.keyClicks(name, "Local test")
+    assert field.note_text() == "Will be saved as local-test."
+    with qtbot.assertNotEmitted(editor.saved):
+        find_button(editor.footer, "save_provider").click()
+    assert editor.errors()["name"] == "The provider local-test already exists. Enter another name."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 import msgspec
@@ -19,7 +19,13 @@ from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.layout.flow import FlowBox
-from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus, validate_provider
+from helix_desktop.ui.settings.forms import (
+    CheckNotice,
+    ProviderForm,
+    ProviderStatus,
+    provider_name,
+    validate_provider,
+)
 from helix_desktop.ui.settings.providers.check_view import ProviderCheckView
 from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
 from helix_desktop.ui.settings.providers.models import ProviderModels
@@ -52,6 +58,9 @@ class ProviderEditor(QWidget):
     remove_requested = Signal(str)
     use_requested = Signal(str)
     """The label PROVIDER/MODEL of the chosen model."""
+
+    taken_names: Set[str] = frozenset()
+    """The names of the other providers."""
 
     def __init__(self) -> None:
         """Start with a new provider."""
@@ -122,6 +131,8 @@ class ProviderEditor(QWidget):
 
     def _connect_edits(self) -> None:
         """Offer to discard what was edited, and report it."""
+        self._name.setObjectName("provider_name")
+        self._name.textChanged.connect(self._show_saved_name)
         for signal in (self._name.textEdited, self._url.textEdited, self._key.textEdited):
             signal.connect(lambda _: self.edited.emit())
         for clicked in (self._remove_key.clicked, self._dialect.activated):
@@ -134,6 +145,19 @@ class ProviderEditor(QWidget):
 
     def _show_discard(self) -> None:
         self._discard.setVisible(self.has_unsaved_edits())
+
+    def _show_saved_name(self, typed: str) -> None:
+        """Say under which name the provider will be saved, where that is another one than what is typed."""
+        saved = provider_name(typed)
+        note = tr("Will be saved as {name}.", name=saved) if typed.strip() not in {"", saved} else ""
+        self._fields["name"].set_note(note)
+
+    def _name_fault(self, name: str) -> str:
+        """Return why a provider can't be saved under a name; empty if it can."""
+        saved = provider_name(name)
+        if name and saved in self.taken_names:
+            return tr("The provider {name} already exists. Enter another name.", name=saved)
+        return ""
 
     def set_catalog(self, catalog: ModelCatalog) -> None:
         """Know what is published of models."""
@@ -288,6 +312,7 @@ class ProviderEditor(QWidget):
             },
             removes_key=self._remove_key.isChecked(),
             incomplete_extras={**({"": typed} if typed is not None else {}), **self.models.incomplete_extras},
+            invalid_figures={model: dict(typed) for model, typed in self.models.invalid_figures.items()},
         )
 
     def errors(self) -> dict[str, str]:
@@ -297,7 +322,8 @@ class ProviderEditor(QWidget):
         return {name: words for name, words in texts.items() if words}
 
     def _on_server_edited(self) -> None:
-        """Drop what another server reported of the models, and what a test of it showed."""
+        """Drop what another server reported of the models, what a test of it showed, and what was wrong."""
+        self._fields["base_url"].show_error("")
         server = self._url.text().strip(), self._dialect.currentData()
         is_same = server == (self._form.base_url, self._form.dialect)
         self.models.take_figures(self._form.models if is_same else ())
@@ -336,11 +362,12 @@ class ProviderEditor(QWidget):
         """Save what is filled in, if it is valid; else say what is wrong and return False."""
         form = self.form()
         faults = validate_provider(form)
+        if fault := self._name_fault(form.name):
+            faults["name"] = fault
         for name, field in self._fields.items():
             field.show_error(faults.get(name, ""))
-        if "models" not in faults and self.models.spec_form.has_invalid():
-            faults["models"] = tr("Correct the marked number of {model}.", model=self.models.selected_model)
         self.models.show_error(faults.get("models", ""))
+        has_wrong_figures = self.models.show_faults()
         self.models.show_incomplete()
         wrong = [
             part
@@ -351,7 +378,7 @@ class ProviderEditor(QWidget):
             part.head.setChecked(True)
         if faults.keys() <= {"extras"} and not wrong and faults:
             self.models.show_error(faults["extras"])
-        is_valid = not faults and not wrong
+        is_valid = not (faults or wrong or has_wrong_figures)
         if is_valid:
             self.saved.emit(form)
         return is_valid

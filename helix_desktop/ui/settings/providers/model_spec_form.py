@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QWidget
 
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.effort import Effort, EffortLevel, sort_levels
@@ -18,8 +18,8 @@ from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.settings.providers.extras_form import ExtrasForm
+from helix_desktop.ui.settings.providers.model_faults import entry_with_figure
 from helix_desktop.ui.settings.providers.model_rows import UNKNOWN, spec_source_text
-from helix_desktop.words.costs import parse_tokens, parse_usd
 from helix_desktop.words.efforts import effort_name
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator, translate
@@ -45,6 +45,8 @@ class ModelSpecForm(QWidget):
     """Fields for one model; every change comes out as a whole new entry."""
 
     changed = Signal(object)  # ModelEntry
+    invalid_changed = Signal(str, dict)
+    """A model, and its figures that can't be used, as they are typed."""
     removed = Signal(str)
     default_requested = Signal(str)
 
@@ -52,6 +54,8 @@ class ModelSpecForm(QWidget):
         """Start without a model."""
         super().__init__()
         self._entry, self._spec = ModelEntry(name="?"), ResolvedModelSpec({})
+        self._invalid: dict[str, str] = {}
+        self._known_window = 0
         self._name = ElidedLabel(role="strong")
         self._default_button = IconButton("star", tr("Make default"), px=15, edge=26)
         self._reset_button = IconButton("rotate-ccw", tr("Reset to detected values"), px=15, edge=26)
@@ -61,7 +65,7 @@ class ModelSpecForm(QWidget):
         self._remove.setObjectName("remove_model")
         self._fields: dict[str, QLineEdit] = {}
         self._choices: dict[str, Combo] = {}
-        self._sources: dict[str, ElidedLabel] = {}
+        self._sources: dict[str, QLabel] = {}
         head = row(self._name, self._default_button, self._reset_button, self._remove, gap=4)
         head.setStretch(0, 1)
         self.extras_form = ExtrasForm("model_extras")
@@ -103,7 +107,7 @@ class ModelSpecForm(QWidget):
         title_label = label(title, "muted")
         title_label.setBuddy(control)
         control.setAccessibleName(tr("{name} ({unit})", name=title, unit=unit) if unit else title)
-        self._sources[name] = ElidedLabel(role="faint")
+        self._sources[name] = label("", "faint", wrap=True)
         grid.addWidget(title_label, line, 0)
         grid.addWidget(control, line, 1, 1, 1 if unit else 2)
         if unit:
@@ -111,13 +115,22 @@ class ModelSpecForm(QWidget):
         grid.addWidget(self._sources[name], line, 3)
 
     def show_model(
-        self, entry: ModelEntry, spec: ResolvedModelSpec, defaults: ResolvedModelSpec, is_default: bool
+        self,
+        entry: ModelEntry,
+        spec: ResolvedModelSpec,
+        defaults: ResolvedModelSpec,
+        is_default: bool,
+        invalid: Mapping[str, str],
     ) -> None:
-        """Show a model; `defaults` is what would be known without the user's own figures."""
-        self._entry = entry
+        """Show a model; `defaults` is what would be known without the user's own figures.
+
+        `invalid` are figures that can't be used, as they were typed.
+        """
+        self._entry, self._invalid = entry, dict(invalid)
+        self._known_window = int(defaults.number("window"))
         self._name.set_full_text(entry.name)
         self._default_button.setVisible(not is_default)
-        self._reset_button.setVisible(entry.user_spec != ModelSpec())
+        self._reset_button.setVisible(entry.user_spec != ModelSpec() or bool(invalid))
         for name, field in self._fields.items():
             own = getattr(entry, name)
             other = (defaults if own else spec).number(name)
@@ -134,6 +147,18 @@ class ModelSpecForm(QWidget):
         self._spec = spec
         for name in (*self._fields, *self._choices):
             self._show_source(name)
+        for name, typed in invalid.items():
+            self._fields[name].setText(typed)
+            try:
+                entry_with_figure(entry, name, typed, self._known_window)
+            except ValueError as error:
+                self._show_fault(name, str(error))
+
+    def show_faults(self, faults: Mapping[str, str]) -> None:
+        """Mark figures of the model on screen, and say why each can't be used."""
+        for name, fault in faults.items():
+            if name not in self._invalid:
+                self._show_fault(name, fault)
 
     def _show_effort(self, effort: Effort, levels: Sequence[EffortLevel]) -> None:
         """Offer the levels that the model takes, and the one that is set."""
@@ -143,15 +168,11 @@ class ModelSpecForm(QWidget):
             self._effort.addItem(effort_name(level), level)
         self._effort.setCurrentIndex(max(0, self._effort.findData(effort)))
         self._effort.setEnabled(self._effort.count() > 1)
-        self._sources["effort"].set_full_text("" if levels else tr("this model has no reasoning effort"))
+        self._sources["effort"].setText("" if levels else tr("this model has no reasoning effort"))
 
     def field(self, name: str) -> QLineEdit:
         """Return the field of a number, by its figure's name."""
         return self._fields[name]
-
-    def has_invalid(self) -> bool:
-        """Return True if a field has what is no number of its kind."""
-        return any(field.property("invalid") for field in self._fields.values())
 
     def choice(self, name: str) -> Combo:
         """Return the choice of an ability, by its name."""
@@ -159,44 +180,39 @@ class ModelSpecForm(QWidget):
 
     def source(self, name: str) -> str:
         """Return where a figure comes from, as it is read."""
-        return self._sources[name].full_text()
+        return self._sources[name].text()
 
     def _on_edited(self, name: str) -> None:
-        """Take a number over, or mark its field and say why it cannot be."""
-        parse = parse_usd if name.startswith("price") else parse_tokens
-        try:
-            number = parse(self._fields[name].text())
-        except ValueError as error:
-            self._show_fault(name, str(error))
-            return
-        try:
-            entry = msgspec.structs.replace(self._entry, **{name: number})
-        except ValueError:
-            self._show_fault(name, tr("Enter a reserve below the context window."))
-            return
-        restyle(self._fields[name], "invalid", False)
-        self._show_source(name)
+        """Take a figure over, or mark its field and say why it cannot be; it may heal others."""
+        self._invalid[name] = self._fields[name].text()
+        entry, before = self._entry, dict(self._invalid)
+        for other in (name, *(set(before) - {name})):
+            try:
+                entry = entry_with_figure(entry, other, self._invalid[other], self._known_window)
+            except ValueError as error:
+                self._show_fault(other, str(error))
+                continue
+            del self._invalid[other]
+            restyle(self._fields[other], "invalid", False)
+            self._show_source(other)
+        self.invalid_changed.emit(self._entry.name, dict(self._invalid))
         self._emit(entry)
 
     def _emit(self, entry: ModelEntry) -> None:
-        """Hand an edited model on; what is wrong in other fields stays there, as it was typed."""
-        if entry == self._entry:
-            return
-        wrong = {name: field.text() for name, field in self._fields.items() if field.property("invalid")}
-        faults = {name: self.source(name) for name in wrong}
-        self.changed.emit(entry)
-        for name, typed in wrong.items():
-            self._fields[name].setText(typed)
-            self._show_fault(name, faults[name])
+        """Hand an edited model on."""
+        if entry != self._entry:
+            self.changed.emit(entry)
 
     def _show_fault(self, name: str, fault: str) -> None:
         restyle(self._fields[name], "invalid", True)
-        self._sources[name].set_full_text(fault)
+        restyle(self._sources[name], "role", "error")
+        self._sources[name].setText(fault)
 
     def _show_source(self, name: str) -> None:
         """Show who says a figure, and where."""
+        restyle(self._sources[name], "role", "faint")
         fact = self._spec.values.get(name)
-        self._sources[name].set_full_text(spec_source_text(fact) if fact is not None else tr("unknown"))
+        self._sources[name].setText(spec_source_text(fact) if fact is not None else tr("unknown"))
 
     def _on_selected(self, name: str) -> None:
         entry = msgspec.structs.replace(self._entry, **{name: self._choices[name].currentData()})
@@ -217,6 +233,7 @@ class ModelSpecForm(QWidget):
         self._emit(entry)
 
     def _reset(self) -> None:
+        self.invalid_changed.emit(self._entry.name, {})
         unset = {name: getattr(ModelSpec(), name) for name in ModelSpec.__struct_fields__}
         self.changed.emit(msgspec.structs.replace(self._entry, **unset))
 

@@ -16,6 +16,7 @@ from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.settings.forms import IncompleteExtras, ProviderForm
 from helix_desktop.ui.settings.providers.model_checklist import ModelChecklist
+from helix_desktop.ui.settings.providers.model_faults import figure_faults
 from helix_desktop.ui.settings.providers.model_rows import ModelRow
 from helix_desktop.ui.settings.providers.model_spec_form import ModelSpecForm
 from helix_desktop.ui.settings.providers.model_table import ModelTable
@@ -45,6 +46,8 @@ class ProviderModels(QWidget):
         """Values of secret headers that were typed, by model and name."""
         self.incomplete_extras: dict[str, IncompleteExtras] = {}
         """What is typed of extras and can't be sent, by model."""
+        self.invalid_figures: dict[str, dict[str, str]] = {}
+        """Figures that can't be used as they are typed, by model and name."""
         self.table, self.spec_form = ModelTable(), ModelSpecForm()
         no_model = tr("No models yet. List the server's models, or enter a name.")
         self._no_model, self._error = label(no_model, "muted", wrap=True), label("", "error", wrap=True)
@@ -85,14 +88,18 @@ class ProviderModels(QWidget):
         self._add_button.clicked.connect(self._add)
         self._list_button.clicked.connect(self.listing_requested)
         self.checklist.added.connect(self._add_checked)
+        self._connect_parts()
+        self._refresh()
+
+    def _connect_parts(self) -> None:
         self.table.model_selected.connect(lambda _: self._show_spec())
         self.table.default_requested.connect(self._set_default)
         self.spec_form.default_requested.connect(self._set_default)
         self.spec_form.changed.connect(self._change)
+        self.spec_form.invalid_changed.connect(self._keep_invalid)
         self.spec_form.removed.connect(self._remove)
         self.spec_form.extras_form.changed.connect(self._keep_secrets)
         self.spec_form.extras_form.edited.connect(self._keep_incomplete)
-        self._refresh()
 
     @property
     def entries(self) -> tuple[ModelEntry, ...]:
@@ -125,6 +132,7 @@ class ProviderModels(QWidget):
         self._saved_headers = saved_headers
         self.secret_headers = {key: value for key, value in draft.secret_headers.items() if key[0]}
         self.incomplete_extras = {model: typed for model, typed in draft.incomplete_extras.items() if model}
+        self.invalid_figures = {model: dict(typed) for model, typed in draft.invalid_figures.items()}
         self.spec_form.extras_form.clear()
         self._entries = {entry.name: entry for entry in entries}
         self._default_model, self._spec_lookup, self._offered = default_model, spec_lookup, {}
@@ -241,14 +249,12 @@ class ProviderModels(QWidget):
     def _show_spec(self) -> None:
         entry = self._entries.get(self.table.current_name())
         if entry is not None:
-            bare = ModelEntry(
-                name=entry.name,
-                reported=entry.reported,
-                reported_by=entry.reported_by,
-                tested_tools=entry.tested_tools,
-            )
             self.spec_form.show_model(
-                entry, self._spec_lookup(entry), self._spec_lookup(bare), entry.name == self.default_model
+                entry,
+                self._spec_lookup(entry),
+                self._known_spec(entry),
+                entry.name == self.default_model,
+                self.invalid_figures.get(entry.name, {}),
             )
             self.spec_form.extras_form.show_extras(
                 entry.name,
@@ -258,6 +264,32 @@ class ProviderModels(QWidget):
             )
             if typed := self.incomplete_extras.get(entry.name):
                 self.spec_form.extras_form.show_incomplete(typed)
+
+    def _known_spec(self, entry: ModelEntry) -> ResolvedModelSpec:
+        """Return what is known of a model without the user's own figures."""
+        return self._spec_lookup(
+            ModelEntry(
+                name=entry.name,
+                reported=entry.reported,
+                reported_by=entry.reported_by,
+                tested_tools=entry.tested_tools,
+            )
+        )
+
+    def show_faults(self) -> bool:
+        """Show a model with figures that can't be used, each with its fault; return False if all can be."""
+        faults = {
+            entry.name: figure_faults(entry, int(self._known_spec(entry).number("window")))
+            for entry in self.entries
+        }
+        wrong = [name for name in faults if faults[name] or self.invalid_figures.get(name)]
+        if not wrong:
+            return False
+        if self.selected_model not in wrong:
+            self.table.select_model(wrong[0])
+        self.spec_form.show_faults(faults[self.selected_model])
+        self.show_error(tr("Correct the marked numbers of {models}.", models=", ".join(wrong)))
+        return True
 
     def show_incomplete(self) -> None:
         """Show a model with extras that can't be sent; nothing changes if there is none."""
@@ -270,6 +302,13 @@ class ProviderModels(QWidget):
             self.incomplete_extras[self.selected_model] = typed
         else:
             self.incomplete_extras.pop(self.selected_model, None)
+
+    def _keep_invalid(self, model: str, typed: dict[str, str]) -> None:
+        if typed != self.invalid_figures.get(model, {}):
+            self.invalid_figures.pop(model, None)
+            if typed:
+                self.invalid_figures[model] = typed
+            self.changed.emit()
 
     def _keep_secrets(self) -> None:
         model = self.table.current_name()
@@ -290,6 +329,7 @@ class ProviderModels(QWidget):
     def _remove(self, name: str) -> None:
         self._entries.pop(name, None)
         self.incomplete_extras.pop(name, None)
+        self.invalid_figures.pop(name, None)
         self.set_suggestions(tuple(self._offered))
         self._refresh()
         self.changed.emit()

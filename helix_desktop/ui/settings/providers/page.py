@@ -278,6 +278,7 @@ class ProvidersPage(Themed, QWidget):
             self.editor.update_form(form)
         elif not form.demo:
             self._edited_key = key
+            self.editor.taken_names = {other.id for other in self._forms.values() if other.id} - {form.id}
             self.editor.show_provider(replace(form, key=""), state, self._drafts.get(key))
         self.provider_chosen.emit(form.id)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
@@ -25,6 +24,7 @@ from helix_desktop.ui.settings.forms import (
     CheckNotice,
     ProviderForm,
     ProviderStatus,
+    provider_name,
     validate_provider,
 )
 from helix_desktop.ui.settings.providers.page import ProvidersPage
@@ -35,7 +35,6 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
 text = TextContext("Settings: Models")
-_DEFAULT_NAME = "server"
 
 
 class ProvidersPresenter:
@@ -178,7 +177,7 @@ class ProvidersPresenter:
         typed, slash, model = label.partition("/")
         if self._editor.has_unsaved_edits() and self._editor.form().name == typed:
             return  # they could not be saved, which the page says
-        await self.use(f"{_provider_name(typed)}{slash}{model}")
+        await self.use(f"{provider_name(typed)}{slash}{model}")
         self._editor.show_notices([self._default_notice()])
 
     def _default_notice(self) -> CheckNotice:
@@ -335,14 +334,9 @@ def form_from_provider(provider: Provider) -> ProviderForm:
     )
 
 
-def _provider_name(name: str) -> str:
-    """Return the name under which a provider is saved that was typed so."""
-    return re.sub(r"[\s/]+", "-", name.strip()).lower() or _DEFAULT_NAME
-
-
 def provider_from_form(form: ProviderForm) -> Provider:
     """Return the provider that a form describes; name and models may still be missing. Raises HelixError."""
-    name = _provider_name(form.name)
+    name = provider_name(form.name)
     faults = validate_provider(form)
     wrong = [words for field, words in faults.items() if field not in ("name", "models")]
     if wrong:
