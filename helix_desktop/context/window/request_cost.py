@@ -58,12 +58,13 @@ def next_request_cost(
 def reports_cache(transcript: Transcript) -> bool:
     """Return True if a session's provider says what it had cached, as far as its newest reports show.
 
-    One that says 0 of every long request has no cache, or not for this model.
+    One that says 0 of every long request has no cache, or not for this model; of one that reports no usage
+    nothing is known.
     """
     events = (item.event for item in transcript.reported_items[-_REPORTS:])
     usages = [event.usage for event in events if isinstance(event, AssistantSpoke) and event.usage]
     if not usages:
-        return True
+        return not transcript.steps
     if not (usages[-1].reports_cache or usages[-1].cached):
         return False
     is_empty = all(

@@ -281,7 +281,7 @@ def _usage(reported: Any, timings: Mapping[str, Any] | None = None) -> Usage | N
     details = get_object(reported, "prompt_tokens_details")
     return reported_usage(
         reported.get("prompt_tokens"),
-        reported.get("completion_tokens"),
+        _output_tokens(reported),
         [
             details.get("cached_tokens"),
             *(reported.get(name) for name in _CACHED_FIELDS),
@@ -289,6 +289,16 @@ def _usage(reported: Any, timings: Mapping[str, Any] | None = None) -> Usage | N
         ],
         [details.get("cache_write_tokens"), *(reported.get(name) for name in _WRITTEN_FIELDS)],
     )
+
+
+def _output_tokens(reported: Mapping[str, Any]) -> Any:
+    """Return the reported tokens of an answer with its reasoning, which xAI counts beside it, not in it."""
+    prompt, output = reported.get("prompt_tokens"), reported.get("completion_tokens")
+    reasoning = get_object(reported, "completion_tokens_details").get("reasoning_tokens")
+    if not (isinstance(prompt, int) and isinstance(output, int) and isinstance(reasoning, int)):
+        return output
+    is_beside = reported.get("total_tokens") == prompt + output + reasoning
+    return output + reasoning if is_beside else output
 
 
 def _field(value: Any, name: str) -> Any:

@@ -10,9 +10,10 @@ from helix_desktop.domain.messages import ModelInfo
 from tests.support.histories import MODEL, build_history
 
 
-def test_nothing_is_cached_by_a_provider_that_reports_no_cache() -> None:
+@pytest.mark.parametrize("usage_ratio", [1.0, 0.0], ids=["no cache", "no usage"])
+def test_nothing_is_cached_by_a_provider_that_reports_nothing_of_it(usage_ratio: float) -> None:
     simulator = build_history(2)
-    simulator.step("Reading.", 1, usage_ratio=1.0, reports_cache=False)
+    simulator.step("Reading.", 1, usage_ratio=usage_ratio, reports_cache=False)
     simulator.answer_call(0, "output " * 300)
     window = simulator.window()
     gauge = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)

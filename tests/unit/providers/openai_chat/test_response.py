@@ -182,6 +182,24 @@ def test_the_reason_an_answer_with_calls_ended(finish: str, stop: StopReason) ->
             },
             Usage(9, 2, 4, reports_cache=True),
         ),
+        (
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 2,
+                "total_tokens": 16,
+                "completion_tokens_details": {"reasoning_tokens": 5},
+            },
+            Usage(9, 7),
+        ),
+        (
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 7,
+                "total_tokens": 16,
+                "completion_tokens_details": {"reasoning_tokens": 5},
+            },
+            Usage(9, 7),
+        ),
         ({"prompt_tokens": 0, "completion_tokens": 0}, None),
         ({"prompt_tokens": "many"}, None),
         (None, None),
