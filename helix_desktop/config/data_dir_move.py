@@ -18,7 +18,7 @@ from helix_desktop.config.data_dir_pointer import POINTER_FILE, read_pointer, wr
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InvalidInput
 from helix_desktop.domain.progress import OnProgress
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, folder_reason
-from helix_desktop.system.files import non_folder_in
+from helix_desktop.system.files import non_folder_in, sync_folder
 
 text = TextContext("Settings")
 
@@ -177,14 +177,8 @@ def _hash_file(path: Path, done: int, on_progress: Callable[[int], None]) -> tup
 
 def _sync_folders(root: Path) -> None:
     """Sync all folders to make the new file names durable, where the system needs that."""
-    if os.name == "nt":
-        return
     for folder, _, _ in os.walk(root):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync_folder(Path(folder))
 
 
 def _existing_parent(path: Path) -> Path:

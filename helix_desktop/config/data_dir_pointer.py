@@ -6,6 +6,8 @@ import json
 import os
 from pathlib import Path
 
+from helix_desktop.system.files import write_text_durably
+
 POINTER_FILE = "moved.json"
 _MAX_HOPS = 8
 
@@ -31,9 +33,4 @@ def read_pointer(root: Path) -> Path | None:
 
 def write_pointer(root: Path, target: Path) -> None:
     """Point from `root` to `target`, atomically and durably. Raises OSError."""
-    part = root / f"{POINTER_FILE}.part"
-    with part.open("w", encoding="utf-8") as file:
-        json.dump({"to": str(target)}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(root / POINTER_FILE)
+    write_text_durably(root / POINTER_FILE, json.dumps({"to": str(target)}))

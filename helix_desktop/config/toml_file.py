@@ -10,7 +10,7 @@ from typing import Any
 
 from helix_desktop.domain.errors import SettingsDamaged
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
-from helix_desktop.system.files import replace_text
+from helix_desktop.system.files import write_text_durably
 
 _text = TextContext("Settings")
 
@@ -42,7 +42,7 @@ class TomlFiles:
         """Replace the file, durably. Raises OSError; then the previous file is unchanged."""
         import tomlkit  # not needed to read, and too slow to import before the first frame
 
-        replace_text(path, tomlkit.dumps(fields))
+        write_text_durably(path, tomlkit.dumps(fields))
 
     def update(self, path: Path, fields: Mapping[str, Any]) -> None:
         """Replace the file's content as `write` does; comments stay."""
@@ -58,7 +58,7 @@ class TomlFiles:
         for name, value in fields.items():
             if name not in document or document[name] != value:
                 document[name] = value
-        replace_text(path, tomlkit.dumps(document))
+        write_text_durably(path, tomlkit.dumps(document))
 
 
 def _damaged_error(path: Path, reason: str, back_up: bool) -> SettingsDamaged:

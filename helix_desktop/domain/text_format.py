@@ -26,6 +26,11 @@ def first_line(text: str, cap: int = FIRST_LINE_CAP) -> str:
     return ""
 
 
+def one_line(text: str) -> str:
+    """Return a text on one line, with single spaces, so that no line of it looks like another entry."""
+    return " ".join(text.split())
+
+
 def ellipsize(text: str, cap: int = _SHOWN_CAP) -> str:
     """Return `text` in at most `cap` characters, with an ellipsis where it is cut."""
     return text if len(text) <= cap else text[: cap - 1] + "…"

@@ -17,7 +17,7 @@ from helix_desktop.store.archive.reader import read_info
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.system.clock import ClockMs
-from helix_desktop.system.files import non_folder_in, replace_text
+from helix_desktop.system.files import non_folder_in, write_text_durably
 from helix_desktop.words.session_markdown import session_markdown
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -69,7 +69,7 @@ class BackupService:
 
         def write() -> int:
             document = session_markdown(titles.get(session, ""), log)
-            replace_text(path, document)
+            write_text_durably(path, document)
             return len(document.encode())
 
         try:

@@ -9,7 +9,7 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, system_reason
 from helix_desktop.domain.unicode_safety import repair_surrogates
-from helix_desktop.system.files import replace_text
+from helix_desktop.system.files import write_text_durably
 from helix_desktop.tools.environment.instruction_files import MAX_FILE_BYTES
 
 text = TextContext("Services")
@@ -59,7 +59,7 @@ class UserInstructions:
         path = self.path(workspace_id)
         try:
             if words:
-                await asyncio.to_thread(replace_text, path, f"{words}\n")
+                await asyncio.to_thread(write_text_durably, path, f"{words}\n")
             else:
                 await asyncio.to_thread(path.unlink, missing_ok=True)
         except OSError as error:

@@ -19,7 +19,7 @@ def _move_file(source: Path, target: Path) -> None:
     source.replace(target)
 
 
-def replace(
+def replace_file(
     source: Path,
     target: Path,
     windows: bool = os.name == "nt",
@@ -41,7 +41,7 @@ def replace(
     move(source, target)
 
 
-def replace_text(path: Path, text: str) -> None:
+def write_text_durably(path: Path, text: str) -> None:
     """Replace a text file durably; a crash leaves the former or the new one. Raises OSError."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".new")
     try:
@@ -49,10 +49,21 @@ def replace_text(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        replace(Path(name), path)
+        replace_file(Path(name), path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder durable. Raise OSError."""
+    if sys.platform == "win32":
+        return  # NTFS journals names by itself; folders cannot be opened for syncing there
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def non_folder_in(path: Path) -> str:

@@ -9,7 +9,7 @@ import stat
 import sys
 from pathlib import Path
 
-from helix_desktop.system.files import replace
+from helix_desktop.system.files import replace_file
 
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
 _NEW, _EXCHANGE = (4, 2) if sys.platform == "darwin" else (1, 2)  # RENAME_EXCL, _SWAP; _NOREPLACE, _EXCHANGE
@@ -40,7 +40,7 @@ def rename_new(source: str, source_folder: int | None, target: str, target_folde
     folder, or a file on a disk without hard links, may then replace what appears in that moment.
     """
     if sys.platform == "win32":
-        replace(Path(source), Path(target), move=Path.rename)
+        replace_file(Path(source), Path(target), move=Path.rename)
         return
     if _rename_by(_NEW, source, source_folder, target, target_folder):
         return

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.domain.text_format import ellipsize, pluralize
+from helix_desktop.domain.text_format import ellipsize, one_line, pluralize
 from helix_desktop.domain.unicode_safety import escape_hidden
 
 OPENING = "[How to keep large outputs]"
@@ -147,7 +147,7 @@ def _lines_of(value: Any) -> Iterator[str]:
         numbered = [(key, item) for key, item in value.items() if str(key).isdigit()]
         for key, item in numbered:
             parts = item.values() if isinstance(item, dict) else [item]
-            yield f"{key}: " + ": ".join(_one_line(word) for word in parts if isinstance(word, str))
+            yield f"{key}: " + ": ".join(one_line(word) for word in parts if isinstance(word, str))
         if not numbered:
             for item in value.values():
                 yield from _lines_of(item)
@@ -155,13 +155,9 @@ def _lines_of(value: Any) -> Iterator[str]:
         for item in value:
             if isinstance(item, dict):
                 numbers = [str(part) for part in item.values() if str(part).isdigit()]
-                parts = [_one_line(part) for part in item.values() if isinstance(part, str)]
+                parts = [one_line(part) for part in item.values() if isinstance(part, str)]
                 texts = [part for part in parts if not part.isdigit()]
                 yield f"{''.join(numbers[:1])}: " + ": ".join(texts)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _parse_lines(text: str) -> Iterator[tuple[int, FormChoice]]:

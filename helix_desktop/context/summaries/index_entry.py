@@ -19,7 +19,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store.entries import Content
-from helix_desktop.domain.text_format import first_line, format_bytes
+from helix_desktop.domain.text_format import first_line, format_bytes, one_line
 from helix_desktop.domain.tool_call_target import call_target, decode_arguments
 
 HEAD = (
@@ -125,8 +125,8 @@ def _add_lines(lines: list[str], item: LogItem) -> int:
 def _answer_line(seq: int, answer: ToolAnswered) -> str:
     first_line = f' "{answer.first_line}"' if answer.first_line else ""
     about = f", {answer.about}" if answer.about else first_line
-    target = f" {_one_line(answer.target)[:100]}" if answer.target else ""
-    return f"{answer.digest} e{seq} {_one_line(answer.name)}{target}, {format_bytes(answer.size)}{about}"
+    target = f" {one_line(answer.target)[:100]}" if answer.target else ""
+    return f"{answer.digest} e{seq} {one_line(answer.name)}{target}, {format_bytes(answer.size)}{about}"
 
 
 def _add_argument_lines(lines: list[str], seq: int, response: AssistantSpoke) -> int:
@@ -143,19 +143,19 @@ def _add_argument_lines(lines: list[str], seq: int, response: AssistantSpoke) ->
 
 def _argument_label(call: ToolCall | None, short: MaskedCall, digest: str) -> str:
     """Return which argument of which call a content was: an edit has the old text and the new one."""
-    of_call = f"of {_one_line(call.name)}" if call is not None else "of a call"
+    of_call = f"of {one_line(call.name)}" if call is not None else "of a call"
     values, marked = decode_arguments(short.arguments), f'{MARKER_START}"{digest[:MIN_PREFIX]}'
     if not digest or not isinstance(values, dict):
         return f"argument {of_call}"
     name = next((n for n, value in values.items() if isinstance(value, str) and value.startswith(marked)), "")
-    argument = f"argument {_one_line(name)}" if name not in ("", WHOLE_KEY) else "argument"
+    argument = f"argument {one_line(name)}" if name not in ("", WHOLE_KEY) else "argument"
     target = call_target(short.arguments)
     of_target = "" if target.startswith(MARKER_START) else f" {target[:WHOLE_TARGET]}"
     return f"{argument} {of_call}{of_target}"
 
 
 def _attachment_line(seq: int, attachment: Attachment) -> str:
-    label, size = _one_line(attachment.label), format_bytes(attachment.size)
+    label, size = one_line(attachment.label), format_bytes(attachment.size)
     verb = "recalled" if attachment.kind == "cached" else "attached"
     return f"{attachment.digest} e{seq} {verb} by the user: {label}, {size}"
 
@@ -163,8 +163,3 @@ def _attachment_line(seq: int, attachment: Attachment) -> str:
 def _continued_lines(text: str) -> str:
     """Return the text with every character, line endings included, and further lines prefixed."""
     return FURTHER.join(text.splitlines(keepends=True))
-
-
-def _one_line(text: str) -> str:
-    """Join lines: a line break in a command must not begin a line that looks like an entry."""
-    return " ".join(text.split())

@@ -8,6 +8,7 @@ import msgspec
 
 from helix_desktop.context.summaries.command_lines import tell_apart
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.tool_call_target import ToolKind
 
 FLAGS: dict[ToolKind, str] = {"read": "r", "list": "l", "search": "s", "write": "w", "edit": "e"}
@@ -19,16 +20,6 @@ _RESULT_CHARS = 120
 WITHOUT_CONTENT: tuple[StoredContent, ...] = ("no match", "failed")
 LedgerFileState = Literal["", "generated", "deleted"]
 StoredContent = Literal["newest", "before edits", "part", "part before edits", "no match", "failed"]
-
-
-def _one_line(text: str) -> str:
-    """Join lines: a line break in a command or path must not begin a line that looks like another entry."""
-    return " ".join(text.split())
-
-
-def _ellipsize(text: str, cap: int) -> str:
-    line = _one_line(text)
-    return line if len(line) <= cap else line[: cap - 1] + "…"
 
 
 class LedgerFile(msgspec.Struct, frozen=True):
@@ -129,17 +120,17 @@ class Failure(msgspec.Struct, frozen=True):
     @property
     def line(self) -> str:
         """Return the ledger's line."""
-        start = f"! {self.tool} {_one_line(self.target)}"
+        start = f"! {self.tool} {one_line(self.target)}"
         return _with_result(_entry(start, "", self.digest, self.seq), self.text)
 
 
 def _entry(start: str, target: str, digest: str, seq: int) -> str:
     digest = "" if digest == NOTHING else digest
-    return " ".join(f"{start} {_one_line(target)} {digest[:_DIGEST_DIGITS]} e{seq}".split())
+    return " ".join(f"{start} {one_line(target)} {digest[:_DIGEST_DIGITS]} e{seq}".split())
 
 
 def _with_result(line: str, result: str) -> str:
-    return f"{line}: {_ellipsize(result, _RESULT_CHARS)}" if result.strip() else line
+    return f"{line}: {ellipsize(one_line(result), _RESULT_CHARS)}" if result.strip() else line
 
 
 LedgerEntry = LedgerFile | AttachedContent | CommandRun | Failure

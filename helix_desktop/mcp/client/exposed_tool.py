@@ -12,6 +12,7 @@ import msgspec
 
 from helix_desktop.context.summaries.transcript_lines import escape_markers
 from helix_desktop.domain.messages import MCP_PREFIX, ToolSpec
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, verbatim
 from helix_desktop.domain.unicode_safety import first_hidden, is_hidden
 
@@ -76,7 +77,7 @@ def expose_tool(server: str, tool: types.Tool) -> ExposedTool:
 def sanitize_text(text: str, max_chars: int) -> str:
     """Remove hidden characters and imitations of our markers from an untrusted text; cut to `max_chars`."""
     text = escape_markers("".join(char for char in text[: max_chars * 4] if not is_hidden(char)).strip())
-    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
+    return ellipsize(text, max_chars)
 
 
 def _clean_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from helix_desktop.domain.translatable_text import plain_text
-from helix_desktop.system.files import replace
+from helix_desktop.system.files import replace_file, sync_folder
 
 T = TypeVar("T")
 
@@ -30,16 +29,5 @@ def write_struct(path: Path, value: object) -> None:
         file.write(msgspec.json.encode(value, enc_hook=plain_text) + b"\n")
         file.flush()
         os.fsync(file.fileno())
-    replace(part, path)
+    replace_file(part, path)
     sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable. Raise OSError."""
-    if sys.platform == "win32":
-        return  # NTFS journals names by itself; folders cannot be opened for syncing there
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.system.files import replace
+from helix_desktop.system.files import replace_file
 
 _log = logging.getLogger(__name__)
 _ROW_SUFFIX = ".row"
@@ -49,7 +49,7 @@ class Quarantine:
             part.write_bytes(row)
             paths.append((part, path))
         for part, path in reversed(paths):
-            replace(part, path)
+            replace_file(part, path)
 
     def mark_healed(self, digest: str) -> None:
         """Mark a damaged content as intact again; its damaged rows stay, under another name."""

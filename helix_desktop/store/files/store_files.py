@@ -19,9 +19,10 @@ import msgspec
 
 from helix_desktop.domain.errors import DataDirUnavailable, StoreUnreadable
 from helix_desktop.domain.translatable_text import TextContext, system_reason
-from helix_desktop.store.files.atomic_files import read_struct, sync_folder, write_struct
+from helix_desktop.store.files.atomic_files import read_struct, write_struct
 from helix_desktop.store.files.repair_notes import RepairNotes
 from helix_desktop.store.files.sqlite_files import delete_database
+from helix_desktop.system.files import sync_folder
 
 text = TextContext("Store")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.system.files import replace
+from helix_desktop.system.files import replace_file
 
 LOOPBACK = sys.platform == "win32"
 ENDPOINT_FILE = "owner.address"
@@ -47,7 +47,7 @@ def write_endpoint(folder: Path, endpoint: OwnerEndpoint) -> None:
     part.unlink(missing_ok=True)
     part.touch(mode=0o600, exist_ok=False)
     part.write_bytes(msgspec.json.encode(endpoint))
-    replace(part, folder / ENDPOINT_FILE)
+    replace_file(part, folder / ENDPOINT_FILE)
 
 
 def read_endpoint(folder: Path) -> OwnerEndpoint | None:

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.system.files import replace
+from helix_desktop.system.files import replace_file
 from helix_desktop.tools.errors import os_errors_as_tool_errors, path_refused
 from helix_desktop.tools.files.jail import (
     DirEntry,
@@ -93,7 +93,7 @@ class WindowsJail:
                     os.fsync(file.fileno())
                 self._target(path)
                 self._refuse_if_changed(rel, target, stamp)
-                replace(part, target)
+                replace_file(part, target)
             except BaseException:
                 with suppress(OSError):
                     part.unlink()

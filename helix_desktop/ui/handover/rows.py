@@ -11,6 +11,7 @@ from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import covered_counts, handover_counts
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.message_counts import MessageCounts
+from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.words.models import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
 from helix_desktop.words.summary_coverage import NOTHING_MISSING, MissingText, added_text, coverage_text
@@ -181,5 +182,4 @@ def _last_text(seq: int, transcript: Transcript) -> str:
             last = f"{name} {target}"
         case _:
             last = ""
-    words = " ".join(last.split())
-    return words if len(words) <= _MAX_TEXT_CHARS else f"{words[: _MAX_TEXT_CHARS - 1]}…"
+    return ellipsize(one_line(last), _MAX_TEXT_CHARS)

@@ -8,7 +8,7 @@ import pytest
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.system.files import replace
+from helix_desktop.system.files import replace_file
 from helix_desktop.tools.process.ripgrep import normalize_path
 from helix_desktop.tools.registry import description_of, parse_description
 from helix_desktop.tools.shell.run_command import cd_command, refuse_multiline
@@ -63,7 +63,7 @@ class FileHolder:
         """Put a new file in the place of an old one."""
         (folder / "new").write_text("new")
         (folder / "old").write_text("old")
-        replace(folder / "new", folder / "old", windows, self.move, self.pauses.append)
+        replace_file(folder / "new", folder / "old", windows, self.move, self.pauses.append)
 
 
 def test_a_file_held_open_is_replaced_after_it_is_released(tmp_path: Path) -> None:
